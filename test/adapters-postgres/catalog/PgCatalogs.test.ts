@@ -20,7 +20,7 @@ const price = (each: number) => ({ input: each, cache_read: each, cache_write: e
 // The tests run in order. Each test applies its own catalog after the catalog of the previous test.
 describe("the catalog in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("is stored exactly as in the file", () =>
+    it.effect("is stored exactly as the file defines it", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         expect(yield* apply(terms)).toEqual({ version: 1, added: ["a", "b", "provider lab"], changed: [], retired: [] })
@@ -46,7 +46,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a model that is missing from the file, and later restores the model under the same id", () =>
+    it.effect("retires a model that is missing from the file, and later restores the model with the same id", () =>
       Effect.gen(function* () {
         const both = Stores.catalogOf({ public_name: "a" }, { public_name: "b", tiers: [tier(100, 1)] })
         yield* apply(both)
@@ -71,7 +71,7 @@ describe("the catalog in Postgres", () => {
         expect(now?.price.input).toBe(8n)
         expect(now?.priceId).not.toBe(old?.priceId)
         expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
-        // The earlier price already has a row, which is reused.
+        // The earlier price already has a row, and the model uses this row again.
         yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
         expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
       })
@@ -133,7 +133,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies concurrent files one at a time and ends with the last file", () =>
+    it.effect("applies concurrent files one at a time, and then contains the last file", () =>
       Effect.gen(function* () {
         const before = yield* load
         const files = Array.from({ length: 6 }, (_, i) =>
@@ -149,11 +149,12 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies all changes of a file or none", () =>
+    it.effect("applies all changes of a file, or no change when one of them fails", () =>
       Effect.gen(function* () {
         const before = yield* load
         const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
-        // No file can contain this value. The database rejects the value after half of the catalog was written.
+        // The parser of catalog files refuses this value, so the test adds it afterwards. The database rejects the
+        // value after half of the catalog was written.
         const broken = {
           ...terms,
           models: terms.models.map((model) =>

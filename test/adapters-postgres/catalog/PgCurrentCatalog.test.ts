@@ -11,7 +11,10 @@ import { Cable } from "../client/Cable.ts"
 
 const HOUR = 3_600_000
 
-/** Returns the catalog that a node serves. A test can cut the cable that connects the node to the database. */
+/**
+ * Starts a node and returns its current catalog. A test can cut the cable (a proxy) that connects the node to the
+ * database.
+ */
 const aNode = (pollMillis: number) =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.TestDatabase
@@ -53,7 +56,7 @@ describe("the current catalog", () => {
     )
 
     it.scoped(
-      "is replaced on every node when one node applies a new catalog, and stays the same object otherwise",
+      "is replaced on every node when one node applies a changed catalog file, and stays the same object when the file is unchanged",
       () =>
         Effect.gen(function* () {
           yield* apply("first")

@@ -1,7 +1,8 @@
 /**
- * A proxy between a node and the database. A test can cut or freeze the proxy, or cut it in the middle of a commit.
+ * Implements a proxy between a node and the database. A test can cut or freeze the proxy, or cut it in the middle of a
+ * commit.
  *
- * Connections that use the proxy's settings reach the same database.
+ * Connections with the settings of the proxy reach the database through the proxy.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -10,7 +11,9 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
-/** A garbled BEGIN, which the server rejects before it executes the following statements. */
+/**
+ * The proxy can garble a BEGIN statement. The server then rejects the statement, and executes the following statements.
+ */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")
 

@@ -7,7 +7,10 @@ import { Context, Effect, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "./Cable.ts"
 
-/** Starts a listener behind a cable, and records the notifications that the listener received. */
+/**
+ * Starts a listener that is connected to the database through a cable (a proxy), and records the notifications that it
+ * receives.
+ */
 const aListener = Effect.gen(function* () {
   const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
   const built = yield* Layer.build(
@@ -30,7 +33,7 @@ const until = (holds: () => boolean) =>
 const notify = (channel: string, payload: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${payload})`)
 
-describe("notifications", () => {
+describe("notifications in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
     it.scoped("reach the subscribers of their channel", () =>
       Effect.gen(function* () {

@@ -58,7 +58,7 @@ describe("the settings from a database URL", () => {
     expect(database).toEqual({ app: "tollgate", idle: "5s", n: 4n })
   })
 
-  it("are not made from an invalid URL, and the reason does not repeat the URL", () => {
+  it("are refused for an invalid URL, with a reason that does not repeat the URL", () => {
     expect(reasonOf("mysql://ada:hunter2@db.example/books")).toMatch(/postgres:\/\//)
     for (const url of [
       "postgres://ada:hunter2@db.example:port/books",

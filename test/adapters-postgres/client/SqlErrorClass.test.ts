@@ -15,8 +15,8 @@ describe("a database error", () => {
     ["a serialization failure", "40001"],
     ["too many connections", "53300"],
     ["a full disk", "53100"],
-    ["a shutdown", "57P01"],
-    ["a starting server", "57P03"],
+    ["a shutdown of the server", "57P01"],
+    ["a server that is still starting", "57P03"],
     ["a statement timeout", "57014"],
     ["a connection failure", "08006"],
     ["a read-only standby", "25006"],
@@ -24,7 +24,7 @@ describe("a database error", () => {
     ["a prepared statement that the session does not have", "26000"],
     ["a wrong password", "28P01"],
     ["a missing table", "42P01"]
-  ])("is transient: %s", (_, code) => {
+  ])("is transient when its cause is %s", (_, code) => {
     expect(isTransient(refusal(code))).toBe(true)
   })
 
@@ -32,7 +32,7 @@ describe("a database error", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
-  it("requires another connection, unless a concurrent transaction caused it", () => {
+  it("requires another connection, unless its cause is a concurrent transaction or a row", () => {
     expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isConnectionLost)).toBe(true)
     expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isConnectionLost)).toBe(false)
   })
@@ -42,7 +42,7 @@ describe("a database error", () => {
     ["a number out of range", refusal("22003")],
     ["a duplicate row", refusal("23505")],
     ["a programming error", new TypeError("undefined is not a function")]
-  ])("is not transient: %s", (_, error) => {
+  ])("is not transient when its cause is %s", (_, error) => {
     expect(isTransient(error)).toBe(false)
   })
 

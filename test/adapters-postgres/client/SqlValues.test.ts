@@ -11,7 +11,7 @@ describe("jsonText", () => {
         Effect.map(sql<{ json: unknown }>`SELECT ${jsonText(value)}::jsonb AS json`, ([row]) => row?.json)
       )
 
-    it.effect("keeps every text that Postgres can store, and replaces other characters", () =>
+    it.effect("keeps every character that Postgres can store, and replaces all other characters", () =>
       Effect.gen(function* () {
         const whole = '\u{1f984} "\\u0000" \\ \n é'
         expect(yield* stored([whole, "a\0b", "\ud800", "\udc00\ud800", ["\ud83e\udd84\ud83e"]])).toEqual([

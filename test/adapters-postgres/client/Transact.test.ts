@@ -19,7 +19,7 @@ const aTable = Effect.gen(function* () {
   return sql(table)
 })
 
-/** Makes two callers wait for each other; later callers continue at once. */
+/** Makes the first two callers wait for each other. Later callers continue at once. */
 const meetingOfTwo = Effect.gen(function* () {
   const both = yield* Deferred.make<void>()
   let arrived = 0
@@ -37,8 +37,8 @@ describe("a transaction", () => {
         const table = yield* aTable
         const meet = yield* meetingOfTwo
         let rounds = 0
-        // Each transaction reads both numbers and writes one of them. Serial execution succeeds, concurrent execution
-        // fails.
+        // Each transaction reads both numbers and writes one of them. Two such transactions succeed one after the
+        // other, but fail when they run concurrently.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {
@@ -74,7 +74,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("writes nothing when the domain refuses, and fails with the domain's refusal", () =>
+    it.effect("writes nothing when the domain refuses, and fails with the error of the domain", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -84,7 +84,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("dies when the database rejects a statement or the commit", () =>
+    it.effect("fails with a defect when the database rejects a statement or the commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable

@@ -8,8 +8,8 @@ const [old, fresh] = [Redacted.make("old pepper"), Redacted.make("fresh pepper")
 const before = KeyMac.make({ prefix: "tg", peppers: new Map([[1, old]]), currentVersion: 1 })
 const key = mint("tg", randomBytes(44))
 
-describe("the MAC of a key", () => {
-  it("verifies after a pepper change while the old pepper is still configured", () => {
+describe("KeyMac", () => {
+  it("verifies an older key after a pepper change while the old pepper is still configured", () => {
     const peppers = new Map([
       [1, old],
       [2, fresh]
@@ -20,22 +20,22 @@ describe("the MAC of a key", () => {
     expect(before.verify(key, after.seal(key))).toBe(false)
   })
 
-  it("does not verify without its pepper", () => {
+  it("does not verify a key when the pepper of the key is missing", () => {
     const without = KeyMac.make({ prefix: "tg", peppers: new Map([[2, fresh]]), currentVersion: 2 })
     expect(without.verify(key, before.seal(key))).toBe(false)
     expect(without.verify(key, { ...before.seal(key), pepperVersion: 2 })).toBe(false)
   })
 
-  it("does not verify for another public id", () => {
+  it("does not verify a key with another public id", () => {
     const other = { ...key, publicId: mint("tg", randomBytes(44)).publicId }
     expect(before.verify(other, before.seal(key))).toBe(false)
   })
 
-  it("does not verify when no MAC is stored", () => {
+  it("does not verify a key when no MAC is stored", () => {
     expect(before.verify(key, undefined)).toBe(false)
   })
 
-  it("cannot be configured without the current pepper", () => {
+  it("cannot be created without the current pepper", () => {
     expect(() => KeyMac.make({ prefix: "tg", peppers: new Map(), currentVersion: 1 })).toThrow("version 1")
   })
 })

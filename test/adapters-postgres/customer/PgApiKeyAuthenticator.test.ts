@@ -20,12 +20,13 @@ const HOUR = 3_600_000
 const unknown = new InvalidApiKey({ reason: "unknown" })
 const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 
-/** Lifetimes so long that only a notification can remove an entry. */
+/** Lifetimes that are longer than any test, so that only a notification removes an entry. */
 const longLived = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
 
 /**
- * The authenticator of a node that is connected through a cable, with a count of its lookups. Create keys first, because
- * the notification of a new key prevents caching of a row that is read at the same time.
+ * Starts the authenticator of a node that is connected to the database through a cable (a proxy), and counts its
+ * lookups. A test must create its keys first, because a row is not cached if the notification of a new key arrives
+ * during the read.
  */
 const anAuthenticator = (
   options: Partial<PgApiKeyAuthenticator.KeyCacheOptions> = {},
@@ -71,7 +72,7 @@ const aKey = Effect.gen(function* () {
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
-/** Repeats the check until a notification or a new connection has arrived. */
+/** Repeats the effect until it succeeds, because a notification or a new connection takes some time. */
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: Schedule.spaced("10 millis"), times: 500 })
 
@@ -84,7 +85,7 @@ const elsewhere = (statement: string) =>
     })
   )
 
-/** Runs the effect while another session has locked the table of keys. */
+/** Runs the effect while another session has locked the table of API keys. */
 const whileKeysAreLocked = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(Effect.zipRight(sql`LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE`, effect))
@@ -134,7 +135,8 @@ describe("the API key authenticator in Postgres", () => {
         for (const malformed of ["", "tg_", text.slice(0, -1), `x${text}`, "tg_".repeat(400)]) {
           expect(yield* Effect.flip(authenticate(Redacted.make(malformed)))).toEqual(unknown)
         }
-        // An unknown key is compared with a placeholder MAC, and cached.
+        // Only the first attempt with the unknown key is a lookup. The second attempt uses the cache, and malformed
+        // keys need no lookup.
         expect(lookups()).toBe(1)
       })
     )
@@ -176,7 +178,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("removes an unknown key from the cache when its public id is notified", () =>
+    it.scoped("removes an unknown key from the cache when a notification contains its public id", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret, principal } = yield* aKey
@@ -190,7 +192,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("does not cache a row that was read before a notification", () =>
+    it.scoped("does not cache a row when a notification arrives during the read", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
         const { authenticate, lookups, notifications } = yield* anAuthenticator()
@@ -214,20 +216,22 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("clears the cache when the connection is lost, and then reports overload instead of an unknown key", () =>
-      Effect.gen(function* () {
-        const { secret, principal } = yield* aKey
-        const { authenticate, cable, notifications } = yield* anAuthenticator()
-        yield* authenticate(secret)
-        cable.cut()
-        yield* until(() => !notifications.listening())
-        expect(yield* Effect.flip(authenticate(secret))).toEqual(overloaded)
-        cable.mend()
-        expect(yield* soon(authenticate(secret))).toEqual(principal)
-      })
+    it.scoped(
+      "clears the cache when the connection is lost, and reports overload instead of an unknown key until the next connection",
+      () =>
+        Effect.gen(function* () {
+          const { secret, principal } = yield* aKey
+          const { authenticate, cable, notifications } = yield* anAuthenticator()
+          yield* authenticate(secret)
+          cable.cut()
+          yield* until(() => !notifications.listening())
+          expect(yield* Effect.flip(authenticate(secret))).toEqual(overloaded)
+          cable.mend()
+          expect(yield* soon(authenticate(secret))).toEqual(principal)
+        })
     )
 
-    it.scoped("caches a key only briefly while notifications cannot arrive", () =>
+    it.scoped("caches a key for a shorter time while notifications cannot arrive", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
         const withoutNotifications = yield* anAuthenticator(

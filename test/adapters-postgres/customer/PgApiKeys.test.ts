@@ -33,7 +33,7 @@ const notificationsDuring = <A, E, R>(channel: string, effect: Effect.Effect<A, 
 
 describe("the API key store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("verifies a new key and no other key", () =>
+    it.effect("stores a MAC that verifies the new key and no other key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -72,7 +72,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("changes nothing at a second revocation and returns the same key", () =>
+    it.effect("changes nothing at a second revocation, and returns the same key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const keys = yield* ApiKeys
@@ -88,7 +88,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("notifies every node of a revocation when the revocation commits", () =>
+    it.effect("notifies every node of a revocation when its transaction commits", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { key } = yield* aKey
@@ -97,7 +97,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("fails for the email of an unknown user and for the id of an unknown key", () =>
+    it.effect("fails for an unknown email and for an unknown key id", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const email = Stores.anEmail()
@@ -168,7 +168,7 @@ describe("the customer key store in Postgres", () => {
       })
     )
 
-    it.effect("revokes once for twenty concurrent revocations, which all return the same time", () =>
+    it.effect("revokes a key once for twenty concurrent revocations, which all return the same revocation time", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -186,7 +186,7 @@ describe("the customer key store in Postgres", () => {
       })
     )
 
-    it.effect("revokes a key by its id in capitals; the result and the audit log contain the stored id", () =>
+    it.effect("revokes a key by its id in capital letters; the result and the audit log contain the stored id", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)

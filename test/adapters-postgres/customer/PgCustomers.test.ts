@@ -18,7 +18,7 @@ const list = (resellerId: ResellerId) => Effect.flatMap(Customers, (customers) =
 
 describe("the customer store in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("creates a user and a customer for a new email, and returns the same customer when repeated", () =>
+    it.effect("creates a user and a customer for a new email, and returns the same customer for the next request", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const email = Stores.anEmail()
@@ -49,7 +49,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("links an existing user when the policy is open", () =>
+    it.effect("links an existing user when the link policy is open", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const { userId, email } = yield* Programme.aCustomer(other.id)
@@ -85,7 +85,7 @@ describe("the customer store in Postgres", () => {
         })
     )
 
-    it.effect("lists customers in the order of their emails", () =>
+    it.effect("lists customers sorted by email", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const domain = `${reseller.id.slice(-12)}.example`
@@ -96,7 +96,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("links a customer once for concurrent operator links, with one audit log entry", () =>
+    it.effect("links a user once when operators link the user concurrently, and writes one audit log entry", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const reseller = yield* aReseller()
@@ -114,7 +114,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("refuses to link an unknown reseller or an unknown email", () =>
+    it.effect("refuses a link with an unknown reseller or an unknown email", () =>
       Effect.gen(function* () {
         const { link } = yield* Customers
         const reseller = yield* aReseller()

@@ -71,7 +71,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
       })
     )
 
-    it.effect("credits one user and refuses the others when concurrent credits share an operation id", () =>
+    it.effect("credits one user and refuses the other users when concurrent credits share an operation id", () =>
       Effect.gen(function* () {
         const users = yield* Effect.all(Array.from({ length: 8 }, () => Stores.aUser))
         const operationId = anOperation()
@@ -88,7 +88,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
       })
     )
 
-    it.effect("books forty different concurrent credits, and returns the balance after each", () =>
+    it.effect("books forty different concurrent credits, and returns the balance after each credit", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const outcomes = yield* Effect.all(
@@ -100,7 +100,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
       })
     )
 
-    it.effect("returns a balance that includes held amounts", () =>
+    it.effect("returns a balance that includes the amounts of open holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(9n)

@@ -15,7 +15,10 @@ import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
 import * as Programme from "../../support/Programme.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** Returns a customer, and the columns of a settlement of this customer without any amount. */
+/**
+ * Creates a customer of a reseller. Returns the customer, and a function that returns the statement for a settlement
+ * that debits no account.
+ */
 const aUsage = Effect.map(aLedger, (ledger) => ({
   ledger,
   resellerId: ledger.resellerId as ResellerId,
@@ -50,13 +53,13 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 
 const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.requestId)
 
-/** Reads all items page by page. Each page starts after the last position of the previous page. */
+/** Reads all items, page by page. Each page starts after the last position of the previous page. */
 const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
   Effect.gen(function* () {
     const { read } = usage ?? (yield* SettledUsage)
     const items: Array<UsageItem> = []
     for (;;) {
-      // The position in the form that a cursor contains.
+      // The conversion to text and back tests the form that a cursor contains.
       const after =
         items.at(-1) &&
         Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
@@ -105,7 +108,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("is paged by microsecond, and by request id within one microsecond", () =>
+    it.effect("is divided into pages in the order of microseconds, and of request ids within one microsecond", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
@@ -122,7 +125,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("ends before the start of an open transaction that may still write", () =>
+    it.scoped("ends before the start of an open transaction that may still write a settlement", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const slow = yield* aSession
@@ -136,7 +139,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("is not delayed by transactions that only read or settle nothing", () =>
+    it.scoped("is not delayed by transactions that only read, or that settle no request", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const [backup, minter] = [yield* aSession, yield* aSession]
@@ -150,7 +153,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("does not change before an item that was already read, while other sessions write", () =>
+    it.scoped("contains no new item that is older than an item that was already read, while other sessions write", () =>
       Effect.gen(function* () {
         const { resellerId, settlement } = yield* aUsage
         const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
@@ -181,12 +184,12 @@ describe("settled usage in Postgres", () => {
         expect(all.length).toBeGreaterThan(100)
         expect(new Set(all).size).toBe(all.length)
         expect(chains.length).toBeGreaterThan(3)
-        // The items of each reader are the last items of the final list.
+        // Each reader has read the oldest items of the final list, without a gap.
         for (const chain of chains) expect(idsOf(chain)).toEqual(all.slice(all.length - chain.length))
       })
     )
 
-    it.scoped("ends one minute ago when the transactions of another role are hidden", () =>
+    it.scoped("ends one minute before the current time when the transactions of another role are hidden", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

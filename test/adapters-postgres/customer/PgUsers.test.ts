@@ -7,7 +7,7 @@ import * as Stores from "../../support/Stores.ts"
 
 describe("the user store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("creates one user per email, and finds the user by this email", () =>
+    it.effect("creates one user per email, and finds the user by email", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -52,7 +52,7 @@ describe("the user store in Postgres", () => {
       })
     )
 
-    it.effect("returns credits minus usage as balances, including held amounts", () =>
+    it.effect("returns credits minus usage as balances, including the amounts of open holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(3n)

@@ -1,7 +1,7 @@
 /**
- * Image requests of customers, the nodes that serve them, and the rows that they leave.
+ * Creates image requests of customers and the nodes that serve them, and reads the stored rows.
  *
- * An image with the outcome {@link aMade} costs the same as a text request: exactly 0.1 micro-USD.
+ * An image with the outcome {@link aMade} costs exactly 0.1 micro-USD.
  */
 import { SqlClient } from "@effect/sql"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -26,7 +26,7 @@ export const anImage = (customer: Customer, input = 96n): Admission => ({
   streamed: false
 })
 
-/** All outcomes of a request. */
+/** How an image request can end, by the state that is then stored. */
 export const ends = {
   settled: { _tag: "Completed", usage: { prompt: { ...TokenUsage.none, input: Tokens(96n) }, output: Tokens(1n) } },
   unmetered: { _tag: "Completed", usage: unreported },
@@ -45,7 +45,7 @@ export const finished = (admission: Admission, outcome: ImageOutcome = aMade): F
   durationMillis: 1_234
 })
 
-/** Starts a node, which stops with the scope. */
+/** Starts a node. The node stops when the scope closes. */
 export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)

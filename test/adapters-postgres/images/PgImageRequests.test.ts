@@ -30,7 +30,7 @@ const shortTimeouts = { beginMillis: 400, transactionMillis: 600, connectMillis:
 const tally = (all: ReadonlyArray<string>) =>
   Object.fromEntries([...new Set(all)].map((one) => [one, all.filter((other) => other === one).length]))
 
-/** A node that reaches the database through a cable. */
+/** Starts a node that is connected to the database through a cable (a proxy). */
 const wired = (options: Parameters<typeof anImageNode>[0] = {}) =>
   Effect.gen(function* () {
     const cable = yield* Cable.scoped((yield* TestDatabase).settings)
@@ -105,7 +105,7 @@ describe("image requests in Postgres", () => {
         )
         expect(tally(results)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        // A key belongs to its customer: another customer can use the same text.
+        // An idempotency key belongs to one customer, so another customer can use the same text.
         const other = yield* aCustomer(RICH)
         const image = anImage(other)
         expect(yield* nodes[0].tryBegin(image, "once")).toBe("begun")
@@ -114,7 +114,7 @@ describe("image requests in Postgres", () => {
     )
 
     it.scoped(
-      "are refused for the idempotency key, not for the concurrency limit, when a running request has the same key",
+      "are refused because of the idempotency key, not because of the concurrency limit, when a running request has the same key",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
@@ -131,7 +131,7 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("leave no rows when they are refused, so their key can be used again", () =>
+    it.scoped("leave no rows when they are refused, so their idempotency key can be used again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({})
@@ -167,7 +167,7 @@ describe("image requests in Postgres", () => {
     ]
     for (const [state, review, ending, cost] of endings) {
       it.scoped(
-        `are charged ${cost} pico-USD when they end ${state}, ${review === null ? "without" : "with"} a review`,
+        `are charged ${cost} pico-USD and get ${review === null ? "no" : "a"} review when they end in the state ${state}`,
         () =>
           Effect.gen(function* () {
             const customer = yield* aCustomer(RICH)
@@ -178,7 +178,7 @@ describe("image requests in Postgres", () => {
             expect(yield* node.finish(finished(image, outcome))).toEqual(outcome)
             expect(yield* storedImages(customer)).toEqual([{ state, keyed: true, review, ending, cost }])
             expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
-            // A second finish changes no balance, whatever its outcome is.
+            // A second finish with another outcome changes no balance.
             expect(yield* node.finish(finished(image))).toBeUndefined()
             expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - cost, 0n])
             expect(yield* Stores.brokenInvariants).toEqual([])
@@ -197,7 +197,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("leave their key unused when nothing was sent to a provider", () =>
+    it.scoped("leave their idempotency key unused when nothing was sent to a provider", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -212,7 +212,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are abandoned without a charge by the next request of their account after their lease expires", () =>
+    it.scoped("are abandoned without a charge by the next request of the account after their lease expires", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
@@ -232,7 +232,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are ended once after their lease expires, by concurrent reapers or by their own node", () =>
+    it.scoped("end once after their lease expires when two sweeps and their own node end them concurrently", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -283,7 +283,7 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("deliver nothing and unblock their account at once when their node was judged dead", () =>
+    it.scoped("are abandoned when they finish after a sweep has judged their node dead", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -297,7 +297,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are in the journal, but are not counted in the rankings", () =>
+    it.scoped("have settlements in the journal, but are not counted in the rankings", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -324,7 +324,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("lose only their key digest after 90 days", () =>
+    it.scoped("lose only the digest of their idempotency key after 90 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer(RICH)
@@ -380,7 +380,7 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("are released when they begin after their deadline", () =>
+    it.scoped("are released when their begin is committed after the deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)
@@ -399,7 +399,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are refused when too many wait to begin, and do not begin later", () =>
+    it.scoped("are refused when too many requests wait to begin, and do not begin later", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired({ ...shortTimeouts, waiting: 3 })
@@ -503,7 +503,7 @@ describe("image requests in Postgres", () => {
           const begun = yield* begins.tryBegin(admission, key)
           if (begun !== "begun") return begun
           const what = yield* Random.nextIntBetween(0, 10)
-          // The node dies, or the request is abandoned before it finishes.
+          // In some runs the request never finishes, or another node abandons it before it finishes.
           if (what === 0) return begun
           if (what === 1) yield* Effect.zipRight(expireLeases, other.abandon)
           const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)

@@ -59,7 +59,7 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("debit the customer when they are charged, with an audit log entry", () =>
+    it.scoped("debit the customer and get an audit log entry when an operator resolves them with a charge", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 100n })
@@ -82,7 +82,7 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("are resolved once by concurrent operators while text requests run", () =>
+    it.scoped("are resolved once when operators resolve them concurrently while text requests run", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
@@ -124,7 +124,7 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("cannot be updated or deleted after their resolution, and neither can ended image requests", () =>
+    it.scoped("cannot be updated or deleted after their resolution, like image requests after their end", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })

@@ -1,5 +1,5 @@
 /**
- * Customers with exact balances, requests with an exact cost, and nodes with a ledger.
+ * Creates customers with exact balances, requests with an exact cost, and nodes with a ledger.
  *
  * A request from {@link aRequest} has 96 input tokens and 1 output token. At 1,000 and 4,000 pico-USD per token, its
  * cost is exactly 0.1 micro-USD.
@@ -97,11 +97,11 @@ const inEffects = (ledger: InferenceLedger["Type"]) => ({
   checkpoint: ledger.checkpoint
 })
 
-/** Starts a node with its ledger, which stops with the scope. */
+/** Starts a node with its ledger. Both stop when the scope closes. */
 export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
-    // Faults that a test causes intentionally are not logged.
+    // Nothing is logged, because the tests cause faults intentionally.
     const built = yield* Layer.build(
       PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
@@ -150,7 +150,10 @@ export const terminateLedgers = Effect.gen(function* () {
   return rows.length
 }).pipe(Effect.orDie)
 
-/** Returns the current number of statements that wait for a lock, also inside a transaction. */
+/**
+ * Returns the number of statements that wait for a lock. The number is current even when this runs inside a
+ * transaction.
+ */
 export const lockWaits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SELECT pg_stat_clear_snapshot()`

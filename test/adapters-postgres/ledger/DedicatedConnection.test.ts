@@ -43,7 +43,7 @@ const words = Effect.gen(function* () {
   return (yield* sql<{ word: string }>`SELECT word FROM note ORDER BY word`).map(({ word }) => word)
 })
 
-/** Returns the error of a failing attempt, and the results that the attempt reported as unknown commits. */
+/** Returns the error of an attempt that must fail, and the results that the attempt passed to `onUnknownCommit`. */
 const failing = <A>(attempt: (onUnknownCommit: (result: A) => void) => Promise<unknown>) =>
   Effect.promise(async () => {
     const unknown: Array<A> = []
@@ -188,7 +188,7 @@ describe("a dedicated connection", () => {
         const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })
         yield* Effect.promise(() => connection.transact(writing()))
         cable.freeze()
-        // The first attempt uses the open connection, the second a new connection.
+        // The first attempt uses the open connection, and the second attempt uses a new connection.
         for (const _ of [1, 2]) {
           const { error, unknown } = yield* Effect.timeout(
             failing((onUnknownCommit: (n: number) => void) => connection.transact(writing("never"), onUnknownCommit)),

@@ -18,7 +18,7 @@ import { describe, expect, it, vi } from "vitest"
 
 const limits: QueueLimits = { batchSize: 4, waitingAdmissions: 6, unsettled: 5, admissionMillis: 60_000 }
 
-/** The first letter of a request id is the user: "c1" is a request of "c". */
+/** The first letter of a request id is the id of its user: "c1" is a request of the user "c". */
 const admission = (requestId: string) =>
   ({ requestId, principal: { userId: requestId.slice(0, 1) } }) as unknown as Admission
 const settlement = (requestId: string) =>
@@ -30,14 +30,17 @@ const idsOf = ({ settlements, admissions }: LedgerWork) => [
   ...admissions.map(({ admission }) => `admit ${admission.requestId}`)
 ]
 
-/** Every request succeeds. */
+/** Returns the outcome of a transaction in which every request succeeds. */
 const committed = ({ settlements, admissions }: LedgerWork): LedgerOutcome => ({
   contended: NO_USERS,
   settled: settlements.map(({ request }) => settled(request.admission.requestId)),
   admitted: admissions.map(() => Either.right("held"))
 })
 
-/** Every request succeeds, except those of users with rows that another session has locked. */
+/**
+ * Returns the outcome of a transaction in which another session has locked rows of these users, and all other requests
+ * succeed.
+ */
 const committedExcept = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
   const contended = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
   return { ...committed(partition(ledgerWork, work, contended).others), contended }
@@ -53,7 +56,7 @@ interface Transaction {
   readonly fail: (error: unknown) => void
 }
 
-/** Creates a queue with transactions that end when the test ends them. */
+/** Creates a queue. Its transactions are not executed; the test decides when and how each of them ends. */
 const stage = (changes: Partial<QueueLimits> = {}) => {
   const transactions: Array<Transaction> = []
   const events: Array<QueueEvent> = []
@@ -124,7 +127,7 @@ describe("the group commit queue", () => {
     expect((await transaction(1)).ids).toEqual(["admit e", "admit f"])
   })
 
-  it("puts one request of either kind into a batch when the batch size is 1", async () => {
+  it("puts one request, an admission or a settlement, into a batch when the batch size is 1", async () => {
     const { transaction, admit, settle } = stage({ batchSize: 1 })
     admit("c1", "a1")
     settle("c2")
@@ -140,7 +143,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit c1"])
   })
 
-  it("calls back each request with the decision of its transaction", async () => {
+  it("passes the decision of the transaction to the callback of each request", async () => {
     const { transaction, admit, settle, results } = stage()
     admit("poor", "swept")
     settle("again")
@@ -184,7 +187,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit next"])
   })
 
-  it("refuses an admission at its deadline while its transaction hangs, and later releases its hold", async () => {
+  it("refuses an admission at its deadline while the transaction hangs, and later releases the hold", async () => {
     const { transaction, admit, settle, results } = stage({ admissionMillis: 50 })
     admit("slow")
     settle("x")
@@ -210,7 +213,7 @@ describe("the group commit queue", () => {
     expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
-  it("passes the result of an attempt with an unknown commit outcome to the next attempt", async () => {
+  it("passes the result of an attempt whose commit outcome is unknown to the next attempt", async () => {
     const { transaction, admit, settle } = stage()
     admit("a")
     settle("x")
@@ -227,7 +230,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("does not retry an admission that was refused in the meantime, but releases its possible hold", async () => {
+  it("does not retry an admission that was refused in the meantime, but releases the hold that it may have created", async () => {
     const { transaction, admit, results } = stage({ admissionMillis: 50 })
     admit("uncertain", "other")
     const first = await transaction(0)
@@ -241,7 +244,7 @@ describe("the group commit queue", () => {
     expect((await transaction(1)).ids).toEqual(["settle uncertain"])
   })
 
-  it("isolates the one row that the database rejects", async () => {
+  it("fails only the settlement that the database rejects", async () => {
     const { queue, transactions, admit, settle, results, events } = stage({ batchSize: 64, unsettled: 64 })
     const requests = Array.from({ length: 50 }, (_, i) => `${i}`)
     settle(...requests)
@@ -317,7 +320,7 @@ describe("the group commit queue", () => {
       expect(transactions).toHaveLength(4)
     })
 
-    it("keeps the result of an attempt with an unknown commit outcome", async () => {
+    it("passes the result of an attempt whose commit outcome is unknown to the separate attempt", async () => {
       const { transaction, admit, settle } = stage()
       admit("c1")
       settle("c2", "a1")
@@ -333,7 +336,7 @@ describe("the group commit queue", () => {
       })
     })
 
-    it("retries until the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
+    it("retries settlements until the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
       const { queue, transaction, admit, settle, results } = stage()
       settle("c1")
       admit("c2")
@@ -383,7 +386,7 @@ describe("the group commit queue", () => {
   })
 })
 
-it("an overloaded queue returns the retry delay", () => {
+it("an overloaded queue refuses an admission with a retry delay of one second", () => {
   const { queue } = stage({ waitingAdmissions: 0 })
   const results: Array<unknown> = []
   queue.admit(admission("a"), (exit) => results.push(exit))

@@ -21,7 +21,7 @@ import {
 const unbounded = { concurrency: "unbounded" } as const
 const shortTimeouts: Partial<LedgerOptions> = { admissionMillis: 400, transactionMillis: 600, connectMillis: 600 }
 
-/** Starts a node that is connected to the database through a cable. */
+/** Starts a node that is connected to the database through a cable (a proxy that causes faults). */
 const wired = (options: Partial<LedgerOptions> = {}) =>
   Effect.gen(function* () {
     const cable = yield* Cable.scoped((yield* TestDatabase).settings)
@@ -59,7 +59,7 @@ describe("the ledger during database faults", () => {
     )
 
     for (const fault of ["commit lost", "response lost"] as const) {
-      it.scoped(`admits once when the connection is lost at the commit (${fault})`, () =>
+      it.scoped(`admits each request once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 1n })
           const { ledger, cable } = yield* wired()
@@ -76,17 +76,19 @@ describe("the ledger during database faults", () => {
         })
       )
 
-      it.scoped(`settles once, and returns the settlement, when the connection is lost at the commit (${fault})`, () =>
-        Effect.gen(function* () {
-          const customer = yield* aCustomer({ usdMicro: 1n })
-          const { ledger, cable } = yield* wired()
-          const request = aRequest(customer)
-          yield* ledger.admit(request)
-          void cable.atNextCommit(fault)
-          expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
-          expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
-          expect((yield* journal(customer)).size).toBe(1)
-        })
+      it.scoped(
+        `settles a request once, and returns the settlement, when the connection is lost at the commit (${fault})`,
+        () =>
+          Effect.gen(function* () {
+            const customer = yield* aCustomer({ usdMicro: 1n })
+            const { ledger, cable } = yield* wired()
+            const request = aRequest(customer)
+            yield* ledger.admit(request)
+            void cable.atNextCommit(fault)
+            expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
+            expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
+            expect((yield* journal(customer)).size).toBe(1)
+          })
       )
     }
 
@@ -103,40 +105,44 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("refuses within the deadline during a database outage, and serves requests again afterwards", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger, cable } = yield* wired(shortTimeouts)
-        const request = aRequest(customer)
-        yield* ledger.admit(request)
-        cable.cut()
-        const settled = yield* Effect.fork(ledger.settle(complete(request)))
-        const refused = yield* Effect.all(
-          Array.from({ length: 20 }, () => Effect.flip(ledger.admit(aRequest(customer)))),
-          unbounded
-        ).pipe(Effect.timeout(2_000))
-        expect(new Set(refused.map(({ _tag }) => _tag))).toEqual(new Set(["Overloaded"]))
-        cable.mend()
-        expect(yield* Fiber.join(settled)).toBeDefined()
-        yield* served(ledger, aRequest(customer))
-        expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
-      })
+    it.scoped(
+      "refuses admissions within the deadline during a database outage, and serves requests again after the outage",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger, cable } = yield* wired(shortTimeouts)
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          cable.cut()
+          const settled = yield* Effect.fork(ledger.settle(complete(request)))
+          const refused = yield* Effect.all(
+            Array.from({ length: 20 }, () => Effect.flip(ledger.admit(aRequest(customer)))),
+            unbounded
+          ).pipe(Effect.timeout(2_000))
+          expect(new Set(refused.map(({ _tag }) => _tag))).toEqual(new Set(["Overloaded"]))
+          cable.mend()
+          expect(yield* Fiber.join(settled)).toBeDefined()
+          yield* served(ledger, aRequest(customer))
+          expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
+        })
     )
 
-    it.scoped("refuses within the deadline while the database hangs, and leaves no hold for a refused request", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger, cable } = yield* wired(shortTimeouts)
-        yield* served(ledger, aRequest(customer))
-        cable.freeze()
-        const refused = yield* Effect.timeout(Effect.flip(ledger.admit(aRequest(customer))), 2_000)
-        expect(refused).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
-        cable.mend()
-        yield* served(ledger, aRequest(customer))
-        yield* eventually(openHolds, (count) => count === 0n)
-        expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "refuses admissions within the deadline while the database hangs, and keeps no hold of a refused request",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger, cable } = yield* wired(shortTimeouts)
+          yield* served(ledger, aRequest(customer))
+          cable.freeze()
+          const refused = yield* Effect.timeout(Effect.flip(ledger.admit(aRequest(customer))), 2_000)
+          expect(refused).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
+          cable.mend()
+          yield* served(ledger, aRequest(customer))
+          yield* eventually(openHolds, (count) => count === 0n)
+          expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("releases the hold of an admission that was committed after its deadline", () =>
@@ -157,7 +163,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("stops at the flush timeout when it cannot settle, and leaves the holds for the sweep", () =>
+    it.scoped("stops at the flush timeout when it cannot settle, and keeps the holds for the sweep", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const request = aRequest(customer)

@@ -96,23 +96,25 @@ describe("while another session locks rows of a customer, the ledger", () => {
       )
     }
 
-    it.scoped("serves that customer's other models, and other customers of the model whose plan is locked", () =>
-      Effect.gen(function* () {
-        const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
-        const other = { ...another, model: yield* Stores.aModel("n") }
-        yield* mint({ ...one, model: other.model }, 97n)
-        const { ledger } = yield* aNode({ batchSize: 8 })
-        yield* (yield* anotherSession).lock(accountsOf(one, "plan"))
-        const requests = Array.from({ length: 20 }, (_, i) => aRequest(i % 2 === 0 ? one : other))
-        const [time] = yield* Effect.timed(
-          Effect.all(
-            requests.map((request) => served(ledger, request)),
-            { concurrency: "unbounded" }
+    it.scoped(
+      "serves requests of this customer for other models, and requests of other customers for the model of the locked plan",
+      () =>
+        Effect.gen(function* () {
+          const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
+          const other = { ...another, model: yield* Stores.aModel("n") }
+          yield* mint({ ...one, model: other.model }, 97n)
+          const { ledger } = yield* aNode({ batchSize: 8 })
+          yield* (yield* anotherSession).lock(accountsOf(one, "plan"))
+          const requests = Array.from({ length: 20 }, (_, i) => aRequest(i % 2 === 0 ? one : other))
+          const [time] = yield* Effect.timed(
+            Effect.all(
+              requests.map((request) => served(ledger, request)),
+              { concurrency: "unbounded" }
+            )
           )
-        )
-        expect(Duration.toMillis(time)).toBeLessThan(200)
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+          expect(Duration.toMillis(time)).toBeLessThan(200)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("settles every request exactly once on two nodes, and delays no other customer", () =>
@@ -140,7 +142,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
       })
     )
 
-    it.scoped("stops at the flush timeout, and leaves the holds of unwritten settlements for the sweep", () =>
+    it.scoped("stops at the flush timeout, and keeps the holds of unwritten settlements for the sweep", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aCustomer({ usdMicro: 1n }), yield* aCustomer({ usdMicro: 1n })]

@@ -166,37 +166,41 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("debits the excess over the balance from credit that was added while the request ran", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger } = yield* aNode()
-        const request = aRequest(customer)
-        yield* ledger.admit(request)
-        yield* credit(customer)
-        expect((yield* ledger.settle(complete(request, 1_500n, 0n)))?.settlement).toMatchObject({
-          paygPico: 1_500_000n,
-          writeoffPico: 0n
+    it.scoped(
+      "debits a credit that was added while the request ran when the cost is higher than the earlier balance",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger } = yield* aNode()
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          yield* credit(customer)
+          expect((yield* ledger.settle(complete(request, 1_500n, 0n)))?.settlement).toMatchObject({
+            paygPico: 1_500_000n,
+            writeoffPico: 0n
+          })
+          expect((yield* balancesOf(customer)).payg).toEqual([500_000n, 0n])
         })
-        expect((yield* balancesOf(customer)).payg).toEqual([500_000n, 0n])
-      })
     )
 
-    it.scoped("debits the excess from the first credit of a customer who had no pay-as-you-go account", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ planTokens: 97n })
-        const { ledger } = yield* aNode()
-        const request = aRequest(customer)
-        yield* ledger.admit(request)
-        yield* credit(customer)
-        expect((yield* ledger.settle(complete(request, 107n, 0n)))?.settlement).toMatchObject({
-          planTokens: 97n,
-          paygPico: 10_000n,
-          writeoffPico: 0n
+    it.scoped(
+      "debits the first credit of a customer, added while the request ran, when the cost is higher than the plan",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ planTokens: 97n })
+          const { ledger } = yield* aNode()
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          yield* credit(customer)
+          expect((yield* ledger.settle(complete(request, 107n, 0n)))?.settlement).toMatchObject({
+            planTokens: 97n,
+            paygPico: 10_000n,
+            writeoffPico: 0n
+          })
         })
-      })
     )
 
-    it.scoped("admits a refused customer after a credit, even with cached balances", () =>
+    it.scoped("admits a customer again after a refusal and a credit, even with cached balances", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -246,8 +250,8 @@ describe("the inference ledger in Postgres", () => {
         yield* Effect.all([ledger.admit(before), ledger.admit(request)])
         let left = false
         const settlement = { admission: request, measure: () => measured(left ? "failed" : "complete") }
-        // The locked account delays the first settlement, which delays the next one. The client disconnects in the
-        // meantime.
+        // The locked account delays the first settlement, which delays the next settlement. Meanwhile the client
+        // disconnects.
         const settled = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT id FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
@@ -299,7 +303,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("saves checkpoints on the open holds of its node only", () =>
+    it.scoped("saves checkpoints only on the open holds of its own node", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -365,7 +369,7 @@ describe("the inference ledger in Postgres", () => {
           expect((yield* journal(customer)).size).toBe(50)
           expect((yield* balancesOf(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
           expect(yield* Stores.brokenInvariants).toEqual([])
-          // The request can be settled later with valid token counts.
+          // The request can be settled later with a valid duration.
           yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))
         })
     )

@@ -19,7 +19,7 @@ import {
 
 const unbounded = { concurrency: "unbounded" } as const
 
-/** Makes the last heartbeat of a node older. */
+/** Sets the last heartbeat of a node to this number of seconds ago. */
 const silence = (node: NodeId, seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -35,7 +35,7 @@ describe("open holds in Postgres", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(Layer.provide(quiet)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("are listed with their customer, and as orphaned when their node is dead", () =>
+    it.scoped("are listed with their customer, and are marked as orphaned when their node is dead", () =>
       Effect.gen(function* () {
         const { list, sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
@@ -115,37 +115,39 @@ describe("open holds in Postgres", () => {
         })
     )
 
-    it.scoped("are settled once by concurrent sweeps of several nodes and by the node that was judged dead", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 100n })
-        const { ledger, nodes } = yield* aNode({ batchSize: 10 })
-        const requests = Array.from({ length: 200 }, () => aRequest(customer))
-        yield* Effect.all(requests.map(ledger.admit), unbounded)
-        yield* nodes.leave
-        const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
-        const sweeps = sweepers.map((node) =>
-          Effect.provide(
-            Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
-            node
-          )
-        )
-        const [swept, settled] = yield* Effect.all(
-          [
-            Effect.all(sweeps, unbounded),
-            Effect.all(
-              requests.map((request) => ledger.settle(complete(request))),
-              unbounded
+    it.scoped(
+      "are settled once when several nodes sweep them and the node that was judged dead settles them concurrently",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 100n })
+          const { ledger, nodes } = yield* aNode({ batchSize: 10 })
+          const requests = Array.from({ length: 200 }, () => aRequest(customer))
+          yield* Effect.all(requests.map(ledger.admit), unbounded)
+          yield* nodes.leave
+          const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
+          const sweeps = sweepers.map((node) =>
+            Effect.provide(
+              Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
+              node
             )
-          ],
-          unbounded
-        )
-        const bySweep = swept.reduce((sum, n) => sum + n, 0)
-        const byOwner = settled.filter((outcome) => outcome !== undefined).length
-        expect(bySweep + byOwner).toBe(200)
-        expect((yield* journal(customer)).size).toBe(200)
-        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+          )
+          const [swept, settled] = yield* Effect.all(
+            [
+              Effect.all(sweeps, unbounded),
+              Effect.all(
+                requests.map((request) => ledger.settle(complete(request))),
+                unbounded
+              )
+            ],
+            unbounded
+          )
+          const bySweep = swept.reduce((sum, n) => sum + n, 0)
+          const byOwner = settled.filter((outcome) => outcome !== undefined).length
+          expect(bySweep + byOwner).toBe(200)
+          expect((yield* journal(customer)).size).toBe(200)
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("are skipped while another session has locked them", () =>
@@ -204,7 +206,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are swept in batches until none is left", () =>
+    it.scoped("are swept in batches until no orphaned hold is left", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1_000n })

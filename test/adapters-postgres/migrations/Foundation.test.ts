@@ -13,7 +13,7 @@ const UNIQUE = "23505"
 const FOREIGN_KEY = "23503"
 const RESTRICT = "23001"
 
-// The constraints that an error must name, so that no statement passes after an unrelated error.
+// The constraints that an error must name, so that an unrelated error fails the test.
 const OVERSPENT = "account_available"
 const ADDS_UP = "settlement_adds_up"
 const FAILED_IS_FREE = "settlement_failed_is_free"
@@ -34,14 +34,14 @@ interface WrongState {
 
 const wrongStates: ReadonlyArray<WrongState> = [
   {
-    what: "spending more than an account has",
+    what: "a debit of more than the balance of an account",
     statement: ({ payg }) =>
       `UPDATE account SET debits_posted = credits_posted + 1, debits_pending = 0 WHERE id = '${payg}'`,
     refusedWith: CHECK,
     by: OVERSPENT
   },
   {
-    what: "holding more than an account has",
+    what: "a hold of more than the balance of an account",
     statement: ({ plan }) =>
       `UPDATE account SET debits_pending = credits_posted - debits_posted + 1 WHERE id = '${plan}'`,
     refusedWith: CHECK,
@@ -187,12 +187,12 @@ const wrongStates: ReadonlyArray<WrongState> = [
     by: FAILED_IS_FREE
   },
   {
-    what: "a plan that pays for more tokens than were charged",
+    what: "a settlement that debits more plan tokens than are charged",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", plan_tokens: "16" }),
     refusedWith: CHECK
   },
   {
-    what: "a settlement paid without an account",
+    what: "a settlement with a pay-as-you-go amount and no account",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", payg_account: "NULL" }),
     refusedWith: CHECK
   },
@@ -260,14 +260,14 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: RESTRICT
   },
   {
-    what: "a model with another model's price",
+    what: "a model with the price of another model",
     statement: ({ modelId, priceId }) =>
       `UPDATE model SET price_id = (SELECT id FROM price WHERE id <> '${priceId}' LIMIT 1) WHERE id = '${modelId}';
         SET CONSTRAINTS ALL IMMEDIATE`,
     refusedWith: FOREIGN_KEY
   },
   {
-    what: "the same price of a model twice",
+    what: "a second row for the same price of a model",
     statement: ({ priceId }) =>
       `INSERT INTO price SELECT gen_random_uuid(), model_id, input, cache_write, cache_read, output FROM price WHERE id = '${priceId}'`,
     refusedWith: UNIQUE
@@ -283,7 +283,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a key without the MAC of a secret",
+    what: "an API key with a MAC that is too short",
     statement: ({ keyId }) => `UPDATE api_key SET secret_mac = 'short' WHERE id = '${keyId}'`,
     refusedWith: CHECK
   },
@@ -305,10 +305,10 @@ const wrongStates: ReadonlyArray<WrongState> = [
   )
 ]
 
-describe("the schema refuses", () => {
+describe("the schema of the ledger", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const { what, statement, refusedWith, by } of wrongStates) {
-      it.effect(what, () =>
+      it.effect(`refuses ${what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           // A second customer, so that rows of another customer exist.
@@ -323,7 +323,7 @@ describe("the schema refuses", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("none of the rows of a consistent ledger", () =>
+    it.effect("accepts all rows of a consistent ledger", () =>
       Effect.gen(function* () {
         yield* aLedger
         expect(yield* Stores.brokenInvariants).toEqual([])

@@ -10,7 +10,7 @@ import { type Ledger, orderOf } from "../../support/LedgerRows.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("migrations", () => {
-  it.scopedLive("create the schema in an empty database, once", () =>
+  it.scopedLive("create the schema in an empty database, and do nothing when they run again", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -32,7 +32,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("are all applied or none", () =>
+  it.scopedLive("are all applied, or none is applied when one of them fails", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -91,7 +91,7 @@ describe("migrations", () => {
           orderOf(A_RESELLER, "old", { ...credited, credited_at: "now() - interval '8 days'" }),
           orderOf(A_RESELLER, "code", { ...credited, ...inRupiah, credited_at: "now()" })
         ]
-        // The owner and the transfer of the order do not matter here.
+        // Without triggers and foreign keys, the orders need neither a reseller nor a transfer.
         yield* sql.withTransaction(sql.unsafe(`SET LOCAL session_replication_role = replica; ${orders.join("; ")}`))
         yield* Migrations.migrate()
         const due = yield* sql`SELECT provider_payment_id AS payment FROM topup_order WHERE next_look_at <= now()`
@@ -100,7 +100,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("allow exactly the kinds of models and the protocols of the domain", () =>
+  it.scopedLive("allow exactly the model kinds and the protocols that the domain defines", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {

@@ -18,7 +18,10 @@ interface WrongState {
   readonly what: string
   readonly statement: (ledger: Ledger, other: Ledger) => string
   readonly refusedWith: string
-  /** The constraint name or the error text of the trigger, so that no statement passes after an unrelated error. */
+  /**
+   * The constraint name or the error text of the trigger. The error must contain it, so that an unrelated error fails
+   * the test.
+   */
   readonly by: string | undefined
 }
 
@@ -53,13 +56,13 @@ const resellers: ReadonlyArray<WrongState> = [
   wrong("a password in plain text", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
   wrong("an unknown status", () => aResellerRow({ status: "'closed'" }), CHECK),
   wrong(
-    "a reseller that becomes pending again",
+    "an active reseller that becomes pending again",
     ({ resellerId }) => updated("reseller", "status = 'pending'", resellerId),
     RESTRICT,
     "status does not move"
   ),
   wrong(
-    "a suspension that does not raise the token version",
+    "a suspension that does not increase the token version",
     ({ resellerId }) => updated("reseller", "status = 'suspended'", resellerId),
     RESTRICT,
     "token version"
@@ -72,19 +75,19 @@ const resellers: ReadonlyArray<WrongState> = [
     "token version"
   ),
   wrong(
-    "a reseller that changes its email",
+    "a change of a reseller's email",
     ({ resellerId }) => updated("reseller", "email = 'else@example.com'", resellerId),
     RESTRICT,
     "stays who it is"
   ),
   wrong("the deletion of a reseller", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
   wrong(
-    "a pattern that is not in lower case",
+    "a blacklist pattern that is not in lower case",
     () => insertInto("email_blacklist", { pattern: "'@Bad.example'" }),
     CHECK
   ),
   wrong(
-    "a pattern that is neither an address nor a domain",
+    "a blacklist pattern that is neither an email address nor a domain",
     () => insertInto("email_blacklist", { pattern: "'bad.example'" }),
     CHECK
   ),
@@ -95,14 +98,14 @@ const resellers: ReadonlyArray<WrongState> = [
     UNIQUE
   ),
   wrong(
-    "a link to an unknown user",
+    "a customer link to an unknown user",
     ({ resellerId }) =>
       insertInto("reseller_customer", { reseller_id: `'${resellerId}'`, user_id: "gen_random_uuid()" }),
     FOREIGN_KEY
   ),
   wrong("a login window without a key", () => insertInto("login_window", { key: "''" }), CHECK),
   wrong(
-    "more login hits than any limit needs",
+    "a login window with more than 1,000 attempts",
     () => insertInto("login_window", { key: "'k'", hits: "array_fill(now(), ARRAY[1001])" }),
     CHECK
   )
@@ -118,32 +121,32 @@ const quota: ReadonlyArray<WrongState> = [
     UNIQUE,
     "account_quota"
   ),
-  wrong("a quota without a reseller", () => anAccount({}), CHECK, "account_shape"),
+  wrong("a quota account without a reseller", () => anAccount({}), CHECK, "account_shape"),
   wrong(
-    "a quota in another unit",
+    "a quota account in another unit",
     ({ resellerId }) => anAccount({ reseller_id: `'${resellerId}'`, unit: "'usd_pico'" }),
     CHECK,
     "account_shape"
   ),
   wrong(
-    "a quota with a pending amount",
+    "a quota account with a pending amount",
     ({ quota }) => updated("account", "debits_pending = 1", quota),
     CHECK,
     "account_shape"
   ),
   wrong(
-    "a quota with more debits than credits",
+    "a quota account with more debits than credits",
     ({ quota }) => updated("account", "debits_posted = credits_posted + 1", quota),
     CHECK,
     "account_available"
   ),
   wrong(
-    "a change of a quota's owner",
+    "a change of the reseller of a quota account",
     ({ quota }, other) => updated("account", `reseller_id = '${other.resellerId}'`, quota),
     RESTRICT
   ),
   wrong(
-    "a plan that belongs to a reseller too",
+    "a plan account that also belongs to a reseller",
     ({ userId, resellerId, modelId }) =>
       anAccount({
         kind: "'plan'",
@@ -223,7 +226,7 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_instructions"
   ),
   wrong(
-    "a payable amount that is one wei below the credited amount",
+    "an order whose payable amount is one wei below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
     CHECK,
     "topup_bep20"
@@ -235,13 +238,13 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_bep20"
   ),
   wrong(
-    "address instructions without an address",
+    "deposit instructions without an address",
     (l) => orderOf(l, "nowhere").replace("depositAddress", "elsewhere"),
     CHECK,
     "topup_bep20"
   ),
   wrong(
-    "two orders with the same deposit address, in any spelling",
+    "two orders with the same deposit address in upper and lower case",
     (l) => orderOf(l, "PENDING", { provider_payment_id: "'another'" }),
     UNIQUE,
     "topup_order_deposit_address"
@@ -268,13 +271,13 @@ const paidFirst = (id: string) => `${updated("topup_order", "status = 'crediting
 
 const lives: ReadonlyArray<WrongState> = [
   wrong(
-    "an order to be credited that is not paid",
+    "an order in the status 'crediting' without a payment time",
     ({ pending }) => updated("topup_order", "status = 'crediting'", pending),
     CHECK,
     "topup_paid"
   ),
   wrong(
-    "a paid order that is still pending",
+    "a pending order with a payment time",
     ({ pending }) => updated("topup_order", "paid_at = now()", pending),
     CHECK,
     "topup_paid"
@@ -318,7 +321,7 @@ const lives: ReadonlyArray<WrongState> = [
     "topup_transferred"
   ),
   wrong(
-    "a credited order with the transfer of another order",
+    "a credited order with a transfer of another amount",
     ({ pending, quota }) => `${paidFirst(pending)}
       ${insertInto("transfer", {
         id: "gen_random_uuid()",
@@ -432,19 +435,19 @@ const mints: ReadonlyArray<WrongState> = [
     "one model at one price"
   ),
   wrong(
-    "two mints with the same operation id",
+    "two mints of a reseller with the same operation id",
     (l) => mintOf(l, { id: "gen_random_uuid()" }),
     UNIQUE,
     "mint_reseller_id_operation_id_key"
   ),
   wrong(
-    "a mint without a payment",
+    "a mint without a transfer of its price",
     (l) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'unpaid'" }),
     FOREIGN_KEY,
     "mint_paid"
   ),
   wrong(
-    "a mint without a grant",
+    "a mint without a transfer of its tokens",
     (l) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
         SELECT gen_random_uuid(), code, '${l.draft}', unit, debit_account, credit_account, amount, actor
@@ -454,7 +457,7 @@ const mints: ReadonlyArray<WrongState> = [
     "mint_granted"
   ),
   wrong(
-    "a mint of a tier of another model",
+    "a mint of one model with a tier of another model",
     (l, other) => mintOf(l, { id: "gen_random_uuid()", operation_id: "'mixed'", model_id: `'${other.modelId}'` }),
     FOREIGN_KEY
   ),
@@ -464,17 +467,20 @@ const mints: ReadonlyArray<WrongState> = [
   wrong("a truncation of the mints", () => "TRUNCATE mint", RESTRICT)
 ]
 
-/** Two ledgers in one database. Refused statements are rolled back, so all tests share the ledgers. */
+/**
+ * The rows of two ledgers in one database. All tests share these rows, because every statement of a test is rolled
+ * back.
+ */
 class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
 const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
   Layer.provideMerge(Stores.layer),
   Layer.orDie
 )
 
-describe("the schema refuses", () => {
+describe("the schema of the reseller programme", () => {
   layer(ledgers, { excludeTestServices: true })((it) => {
     for (const state of [...resellers, ...quota, ...amounts, ...lives, ...wrongMoves, ...mints]) {
-      it.effect(state.what, () =>
+      it.effect(`refuses ${state.what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const [ledger, other] = yield* Ledgers
@@ -487,10 +493,10 @@ describe("the schema refuses", () => {
   })
 })
 
-describe("the schema accepts", () => {
+describe("the schema of resellers and orders", () => {
   layer(ledgers, { excludeTestServices: true })((it) => {
     const accepts = (what: string, statement: WrongState["statement"]) =>
-      it.effect(what, () =>
+      it.effect(`accepts ${what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const [ledger, other] = yield* Ledgers

@@ -16,7 +16,7 @@ import * as Stores from "../../support/Stores.ts"
 
 const { anOperation, aReseller, balance } = Programme
 
-/** The model of all tests, with tiers at 5 and 9 USD. */
+/** The ids of the two tiers that the tests mint, at 5 and 9 USD for the same model. */
 const sold = Effect.map(Programme.tiersOf("sold", [500, 2_000_000], [900, 4_000_000]), ([small, large]) => ({
   small: small?.id ?? "",
   large: large?.id ?? ""
@@ -75,7 +75,7 @@ describe("mints in Postgres", () => {
         })
     )
 
-    it.effect("add to an existing plan without changing its held tokens", () =>
+    it.effect("add tokens to an existing plan without changing the tokens in its holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { small, large } = yield* sold

@@ -19,7 +19,7 @@ import {
 import { counted } from "../../support/rankings/StoredUsage.ts"
 import * as Stores from "../../support/Stores.ts"
 
-/** Runs statements without the triggers and foreign keys of the schema. */
+/** Runs statements while the triggers and the foreign keys of the schema are disabled. */
 const plant = (statements: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -28,11 +28,11 @@ const plant = (statements: string) =>
 
 const IMAGE = "01890000-0000-7000-8000-000000000001"
 
-/** Returns statements for an image request in this state, settled without a charge. */
+/** Returns statements that insert an image request in this state and its settlement without a charge. */
 const anImage = (ledger: Ledger, state: string) =>
   `${imageOf(ledger, IMAGE, state)}; ${counted(imageSettlementOf(ledger, IMAGE))}`
 
-/** Returns statements for a timed-out image request with its review. */
+/** Returns statements that insert a timed-out image request and its review. */
 const aReview = (ledger: Ledger, otherwise: Readonly<Record<string, string>>) =>
   `${anImage(ledger, "timeout")};
     ${insertInto("image_review", { request_id: `'${IMAGE}'`, reason: "'timeout'", ...otherwise })}`
@@ -50,7 +50,7 @@ interface Corruption {
 
 const corruptions: ReadonlyArray<Corruption> = [
   {
-    what: "an account below zero",
+    what: "an account with a negative available balance",
     statements: ({ payg }) => `ALTER TABLE account DROP CONSTRAINT account_available;
       UPDATE account SET debits_pending = credits_posted WHERE id = '${payg}'`,
     breaks: ["no-overdraft", "pending-is-holds"]
@@ -118,24 +118,24 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["credits-are-logged"]
   },
   {
-    what: "a top-up from the account of mint revenue",
+    what: "a top-up from the system account for plan revenue",
     statements: ({ credited }) =>
       `UPDATE transfer SET debit_account = '${PLAN_REVENUE}' WHERE code = 'topup' AND ref = '${credited}'`,
     breaks: ["transfers-fit"]
   },
   {
-    what: "a mint that was paid to another account",
+    what: "a mint with a price that was transferred to the wrong system account",
     statements: ({ mint }) =>
       `UPDATE transfer SET credit_account = '${EXTERNAL_PAYMENTS}' WHERE code = 'mint_pay' AND ref = '${mint}'`,
     breaks: ["transfers-fit"]
   },
   {
-    what: "an adjustment of a quota without an entry in the audit log",
+    what: "a quota adjustment without an entry in the audit log",
     statements: ({ resellerId }) => `DELETE FROM audit_log WHERE action = 'quota.adjust' AND subject = '${resellerId}'`,
     breaks: ["adjustments-are-logged"]
   },
   {
-    what: "an adjustment of a quota that is logged with the opposite sign",
+    what: "a quota adjustment that is logged with the opposite sign",
     statements: ({ resellerId }) =>
       `UPDATE audit_log SET detail = detail || '{"usd_micro": "1000000"}' WHERE subject = '${resellerId}'`,
     breaks: ["adjustments-are-logged"]
@@ -158,7 +158,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "a transfer of an order that is not credited",
+    what: "a transfer for an order that is not credited",
     statements: ({ pending, quota }) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
         (gen_random_uuid(), 'topup', '${pending}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'eve');
@@ -182,12 +182,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "a mint with a transfer of a different price",
+    what: "a mint with a price that differs from its transfer",
     statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
     breaks: ["quotas-are-earned", "mints-are-booked", "mints-cost-their-tier"]
   },
   {
-    what: "a mint that cost less than its tier",
+    what: "a mint with a price that differs from the price of its tier",
     statements: ({ tier }) => `UPDATE tier SET tier_usd_cents = 501 WHERE id = '${tier}'`,
     breaks: ["mints-cost-their-tier"]
   },
@@ -197,7 +197,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["mints-cost-their-tier"]
   },
   {
-    what: "a mint with a transfer of a different number of tokens",
+    what: "a mint with a number of tokens that differs from its transfer",
     statements: ({ mint }) => `UPDATE mint SET granted_tokens = 1 WHERE id = '${mint}'`,
     breaks: ["mints-are-booked"]
   },
@@ -212,7 +212,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "mints-are-booked"]
   },
   {
-    what: "a payment without an account",
+    what: "a settlement with a pay-as-you-go amount and no account",
     statements: ({ settled, payg }) => `
       DO $$ DECLARE c text; BEGIN FOR c IN SELECT conname FROM pg_constraint
         WHERE conrelid = 'settlement'::regclass AND pg_get_constraintdef(oid) LIKE '%payg_account IS NOT NULL%'
@@ -228,7 +228,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["settlements-add-up"]
   },
   {
-    what: "a cost that differs from the cost of the tokens",
+    what: "a settlement with a cost that differs from the cost of its tokens",
     statements: ({ settled }) =>
       `UPDATE settlement SET charged_output = 6, consumed_output = 6 WHERE request_id = '${settled}'`,
     breaks: ["cost-is-price", "domain-agrees"]
@@ -254,7 +254,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["failed-is-free"]
   },
   {
-    what: "a charge without a usage source",
+    what: "a settlement with charged tokens and no usage source",
     statements: ({ settled }) => `UPDATE settlement SET usage_source = 'none' WHERE request_id = '${settled}'`,
     breaks: ["charges-have-sources"]
   },
@@ -270,7 +270,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["payers-are-owners"]
   },
   {
-    what: "two customers with settlements that are paid by each other",
+    what: "two settlements that each debit the balance of the other customer",
     statements: (ledger, other) => `
       UPDATE settlement SET payg_account = '${other.payg}' WHERE request_id = '${ledger.settled}';
       UPDATE settlement SET payg_account = '${ledger.payg}' WHERE request_id = '${other.settled}'`,
@@ -311,7 +311,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a request that is both held and settled",
+    what: "a request with both a hold and a settlement",
     statements: ({ held, settled }) => `INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id,
         protocol, streamed, plan_tokens, payg_pico, node_id)
       SELECT '${settled}', user_id, api_key_id, model_id, price_id, protocol, streamed, 0, 0, node_id
@@ -333,7 +333,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["no-forgotten-holds"]
   },
   {
-    what: "a model at another model's price",
+    what: "a model with the price of another model",
     statements: ({ modelId }, other) => `UPDATE model SET price_id = '${other.priceId}' WHERE id = '${modelId}'`,
     breaks: ["models-have-prices"]
   },
@@ -372,7 +372,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["images-cost-when-settled"]
   },
   {
-    what: "an image request that runs long after its lease",
+    what: "an image request that still runs long after its lease has expired",
     statements: (ledger) =>
       `${imageOf(ledger, IMAGE, "running", {
         started_at: "clock_timestamp() - interval '14 minutes'",
@@ -420,12 +420,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["resolutions-are-logged"]
   },
   {
-    what: "tokens that are missing from the rankings",
+    what: "settled tokens that the rankings do not count",
     statements: ({ modelId }) => `DELETE FROM usage_delta WHERE model_id = '${modelId}'`,
     breaks: ["usage-is-settled"]
   },
   {
-    what: "a speed without a sample",
+    what: "a counted speed without a settlement",
     statements: ({ modelId }) =>
       `INSERT INTO speed_rollup SELECT 'minute', minute, model_id, 'tps', '{1}', '{1}'
         FROM usage_delta WHERE model_id = '${modelId}'`,
@@ -433,9 +433,9 @@ const corruptions: ReadonlyArray<Corruption> = [
   }
 ]
 
-describe.concurrent("the audit finds", () => {
+describe.concurrent("the audit of an inconsistent ledger", () => {
   for (const { what, statements, breaks } of corruptions) {
-    it.live(what, () =>
+    it.live(`finds ${what}`, () =>
       Effect.gen(function* () {
         const [ledger, other] = [yield* aLedger, yield* aLedger]
         yield* plant(statements(ledger, other))
@@ -444,7 +444,7 @@ describe.concurrent("the audit finds", () => {
     )
   }
 
-  it.live("at least one of these corruptions with every check", () =>
+  it.live("uses each of its checks to find at least one of these corruptions", () =>
     Effect.gen(function* () {
       const { checks } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.map(({ id }) => id).sort()).toEqual(
@@ -454,7 +454,7 @@ describe.concurrent("the audit finds", () => {
   )
 })
 
-describe("the audit", () => {
+describe("the audit of a ledger", () => {
   it.live("finds nothing in a consistent ledger, even with a request that runs for hours", () =>
     Effect.gen(function* () {
       const { held } = yield* aLedger
@@ -463,7 +463,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reads one snapshot while balances change", () =>
+  it.live("finds nothing while credits change balances, because it reads one snapshot", () =>
     Effect.gen(function* () {
       const user = yield* Stores.aUser
       const credits = Effect.forEach(
@@ -500,7 +500,7 @@ describe("the audit", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reports the number of rows, the write-offs, and the provider usage that no customer was charged for", () =>
+  it.live("reports the numbers of rows, the write-offs, and the cost of provider usage that was not charged", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const left = counted(

@@ -26,7 +26,7 @@ describe("a node in Postgres", () => {
       })
     )
 
-    it.scoped("renews its row with each heartbeat, even when the row was deleted", () =>
+    it.scoped("writes its row at each heartbeat, even after the row was deleted", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self, beat } = yield* aNode

@@ -30,7 +30,7 @@ const counting = () => {
   return { computed, compute }
 }
 
-/** Makes the documents one minute older. */
+/** Makes the stored documents one minute older. */
 const age = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE rankings_document SET generated_at = generated_at - interval '1 minute'`
@@ -72,7 +72,7 @@ describe("the rankings cache in Postgres", () => {
         expect(computed).toHaveLength(1)
         const [first] = given
         for (const each of given) expect(each).toEqual(first)
-        // Each node returns the same object again.
+        // All requests on one node return the same object.
         expect(new Set(given).size).toBe(2)
         expect(first?.get("week")?.generatedAt).toEqual(computed[0])
       })
@@ -127,7 +127,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("returns documents as they were computed", () =>
+    it.scoped("returns documents exactly as they were computed", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const [one, two] = yield* Effect.all([aNode, aNode])

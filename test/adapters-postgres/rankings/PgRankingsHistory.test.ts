@@ -13,7 +13,7 @@ import * as Stores from "../../support/Stores.ts"
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
-/** The last complete minute. The times are recent, because old speeds are deleted. */
+/** End of the last complete minute. The settlements of the test are recent, because old speeds are deleted. */
 const END = Date.now() - (Date.now() % MINUTE)
 /** Midnight in Jakarta, in the middle of the history. */
 const MIDNIGHT = END - ((END + 7 * HOUR) % DAY) - 20 * DAY
@@ -87,7 +87,7 @@ const instants = [
   .concat(Array.from({ length: 8 }, () => MIDNIGHT - 21 * DAY + below(42 * DAY)))
   .map((millis) => new Date(millis))
 
-/** The models with tokens, by name. Speeds are compared separately. */
+/** Returns the models with tokens, sorted by name and without speeds, which are compared separately. */
 const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
   firstUse,
   cuts,
@@ -108,7 +108,7 @@ const isNear = (actual: ModelSpeed | undefined, exact: ModelSpeed | undefined) =
       off(actual.ttftMillisP50, exact.ttftMillisP50)
     ].every((error) => error < 0.01))
 
-const looksEverywhere = Effect.gen(function* () {
+const isExactEverywhere = Effect.gen(function* () {
   const { read } = yield* RankingsHistory
   for (const now of instants) {
     const minute = minuteOf(now)
@@ -137,7 +137,7 @@ describe("the usage history in Postgres", () => {
     )
 
     it.effect(
-      "equals the history computed from the settlements at every cut, with half or all of the rows folded",
+      "equals the history that the test computes from the settlements, both when half of the rows are folded and when all rows are folded",
       () =>
         Effect.gen(function* () {
           const { fold } = yield* UsageRollUps
@@ -145,10 +145,10 @@ describe("the usage history in Postgres", () => {
           yield* storeSettlements(settlements.slice(0, 1_500))
           yield* fold
           yield* storeSettlements(settlements.slice(1_500))
-          yield* looksEverywhere
+          yield* isExactEverywhere
           expect(yield* fold).toBeGreaterThan(100)
           expect(yield* fold).toBe(0)
-          yield* looksEverywhere
+          yield* isExactEverywhere
         })
     )
   })

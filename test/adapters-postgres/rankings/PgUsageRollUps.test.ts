@@ -77,7 +77,7 @@ const aPrincipal = Effect.gen(function* () {
   return { keyId: key.id, userId: user.id }
 })
 
-/** Reads the tokens per model, folded and not folded. */
+/** Reads the sum of the tokens per model, both from folded rows and from rows that are not folded. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ name: string; tokens: bigint }>`
@@ -133,7 +133,7 @@ describe("usage roll-ups in Postgres", () => {
           },
           { concurrency: 40 }
         )
-        // 10 tokens per request: cache reads are not counted, failed requests are.
+        // Each request counts 10 tokens. Cache reads are not counted, but failed requests are counted.
         expect(yield* counted).toEqual(new Map(["a", "b", "c"].map((name) => [name, 800n])))
         yield* Fiber.interrupt(folding)
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -200,7 +200,8 @@ describe("usage roll-ups in Postgres", () => {
         const newest = (table: string) =>
           `(grain, start) = (SELECT grain, start FROM ${table} ORDER BY 2 DESC, 1 LIMIT 1)`
         yield* sql.unsafe(`UPDATE usage_rollup SET tokens = tokens + 1 WHERE ${newest("usage_rollup")}`)
-        // Nine days are not a multiple of five hours, so there is no usage at that time.
+        // The test stored usage at intervals of five hours. Nine days are not a multiple of five hours, so this hour
+        // has no usage.
         yield* sql`INSERT INTO usage_rollup
           SELECT grain, start - interval '9 days', model_id, 1 FROM usage_rollup
           WHERE grain = 'hour' ORDER BY start DESC LIMIT 1`
@@ -219,7 +220,7 @@ describe("usage roll-ups in Postgres", () => {
         const settled = aSettlement("meanwhile", new Date(), 7)
         yield* storeModels([aModel("meanwhile")])
         yield* storeSettlements([settled])
-        // The rebuild waits in the middle of its day, for a locked row that it deletes.
+        // The rebuild of the day waits for a locked row that it deletes.
         const locker = yield* aConnection
         yield* Effect.promise(() => locker.query("BEGIN; SELECT FROM usage_delta FOR UPDATE"))
         const rebuilding = yield* Effect.fork(rebuild)
@@ -234,34 +235,36 @@ describe("usage roll-ups in Postgres", () => {
       })
     )
 
-    it.scoped("keep minutes and hours as long as a window can end in one, and keep days permanently", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { fold, rebuild } = yield* UsageRollUps
-        yield* storeModels([aModel("lasting")])
-        const stream = { streamed: true, ttftMillis: 40 }
-        const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
-        yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
-        yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
+    it.scoped(
+      "keep minutes and hours as long as a window can begin or end inside them, and keep days permanently",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { fold, rebuild } = yield* UsageRollUps
+          yield* storeModels([aModel("lasting")])
+          const stream = { streamed: true, ttftMillis: 40 }
+          const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
+          yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
+          yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
           FROM model WHERE public_name = 'lasting'`
-        yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
+          yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
           FROM model WHERE public_name = 'lasting'`
-        yield* fold
-        const kept = (table: string) =>
-          Effect.map(
-            sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
-              `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
+          yield* fold
+          const kept = (table: string) =>
+            Effect.map(
+              sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
+                `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
               JOIN model ON model.id = model_id WHERE public_name = 'lasting' GROUP BY 1`
-            ),
-            (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
-          )
-        for (const again of [fold, rebuild]) {
-          expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
-          expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
-          expect(yield* Stores.brokenInvariants).toEqual([])
-          yield* again
-        }
-      })
+              ),
+              (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
+            )
+          for (const again of [fold, rebuild]) {
+            expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
+            expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
+            expect(yield* Stores.brokenInvariants).toEqual([])
+            yield* again
+          }
+        })
     )
 
     const oneOf = (table: string, grain: string) => `
@@ -272,9 +275,9 @@ describe("usage roll-ups in Postgres", () => {
       "a missing token in a day": `UPDATE usage_rollup SET tokens = tokens - 1 WHERE ${oneOf("usage_rollup", "day")}`,
       "a row that is counted twice": `
         INSERT INTO usage_delta SELECT start, model_id, tokens, '{}', '{}' FROM usage_rollup WHERE grain = 'minute' LIMIT 1`,
-      "a speed without a sample": `
+      "an extra sample in a speed": `
         UPDATE speed_rollup SET samples[1] = samples[1] + 1 WHERE ${oneOf("speed_rollup", "hour")}`,
-      "missing speeds of a day": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
+      "a day without its speeds": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
     }
     for (const [what, corruption] of Object.entries(corruptions)) {
       it.scoped(`fail the audit with ${what}, and pass it after a rebuild`, () =>
@@ -290,7 +293,7 @@ describe("usage roll-ups in Postgres", () => {
       )
     }
 
-    it.effect("assign speeds to buckets with an error below 1 %, and without an error below 100", () =>
+    it.effect("assign speeds to buckets with an error below 1 %, and speeds below 100 without an error", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [row] = yield* sql<{ inexact: bigint; far: bigint; unordered: bigint }>`

@@ -1,5 +1,6 @@
 /**
- * A model of resellers with customers, for random actions. It contains the possible actions and the expected balances.
+ * Models resellers with customers for tests with random actions. The model contains the possible actions and the
+ * expected balances.
  *
  * An action uses the stores of the connection that runs it, so several connections can run actions concurrently.
  */
@@ -38,7 +39,10 @@ type Kind =
 
 type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
 
-/** A random action. The numbers select the reseller, the existing object and the amount. */
+/**
+ * A random action. `reseller` selects the reseller, `pick` the existing object, and `size` the amount. `seen` is the
+ * state of the payment.
+ */
 export interface Action {
   readonly kind: Kind
   readonly reseller: number
@@ -75,7 +79,7 @@ const CUSTOMERS = 12
 
 export class Market {
   readonly #resellers: ReadonlyArray<ResellerId>
-  /** Each user is the customer of one reseller; the resellers take turns. */
+  /** The customers, each of one reseller. Customer i belongs to the reseller i modulo the number of resellers. */
   readonly #customers: ReadonlyArray<Customer>
   readonly #tiers: ReadonlyArray<string>
   readonly #ledgers: ReadonlyArray<Ledger>
@@ -196,7 +200,7 @@ export class Market {
       })
   }
 
-  /** Credits the paid orders and compares every balance with the expected one. */
+  /** Credits the paid orders and compares every balance with the expected balance. */
   readonly close = Effect.gen(this, function* () {
     yield* Effect.forEach(this.#orders, (id) => this.#credit(id), { discard: true })
     for (const id of this.#resellers) expect(yield* Programme.balance(id)).toBe(this.#quota.get(id) ?? 0n)
@@ -238,7 +242,7 @@ export const open = (model: Model, tiers: ReadonlyArray<string>, ledgers: Readon
 
 const NO_KEY = "00000000-0000-7000-8000-000000000000" as ApiKeyId
 
-/** Returns one element of a list that is not empty. */
+/** Returns the element that the number selects. The list must not be empty. */
 const of = <A>(some: ReadonlyArray<A>, pick: number): A => some[pick % some.length] as A
 
 const add = <K>(sums: Map<K, bigint>, key: K, amount: bigint) => void sums.set(key, (sums.get(key) ?? 0n) + amount)

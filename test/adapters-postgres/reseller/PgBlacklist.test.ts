@@ -14,7 +14,7 @@ const covers = (email: string) => Effect.flatMap(Blacklist, (blacklist) => black
 
 describe("the blacklist in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("covers an email address, or all addresses of a domain but not of its subdomains", () =>
+    it.effect("covers an email address, or all addresses of a domain without its subdomains", () =>
       Effect.gen(function* () {
         yield* add("bad@example.com")
         yield* add("@bad.example")
@@ -57,7 +57,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("covers no address with a removed pattern, which cannot be removed again", () =>
+    it.effect("covers no address with a removed pattern, and refuses a second removal of the pattern", () =>
       Effect.gen(function* () {
         const entry = yield* add("back@example.com")
         expect(yield* remove("back@example.com")).toEqual(entry)
@@ -81,7 +81,7 @@ describe("the blacklist in Postgres", () => {
           { concurrency: "unbounded" }
         )
         const entries = (yield* Programme.audited("flip@example.com")).map(({ action }) => action)
-        // Additions and removals alternate, because only changes are logged.
+        // In the audit log, additions and removals alternate, because only changes are logged.
         expect(entries).toEqual(entries.map((_, i) => (i % 2 === 0 ? "blacklist.add" : "blacklist.remove")))
       })
     )

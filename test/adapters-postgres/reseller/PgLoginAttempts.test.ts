@@ -49,7 +49,7 @@ const keys = Effect.map(
 describe("login attempts in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.scoped(
-      "are allowed exactly five times when many run concurrently for one email from one address on two nodes",
+      "are allowed exactly five times when many attempts run concurrently for one email from one IP address on two nodes",
       () =>
         Effect.gen(function* () {
           const attempt = { address: anAddress(), email: Stores.anEmail() }
@@ -57,14 +57,14 @@ describe("login attempts in Postgres", () => {
         })
     )
 
-    it.scoped("are allowed exactly twenty times for one email from different addresses", () =>
+    it.scoped("are allowed exactly twenty times for one email from different IP addresses", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         expect(yield* race(Array.from({ length: 50 }, () => ({ address: anAddress(), email })))).toBe(20)
       })
     )
 
-    it.scoped("are allowed exactly sixty times for different emails from one address", () =>
+    it.scoped("are allowed exactly sixty times for different emails from one IP address", () =>
       Effect.gen(function* () {
         const address = anAddress()
         expect(yield* race(Array.from({ length: 80 }, () => ({ address, email: Stores.anEmail() })))).toBe(60)
@@ -79,12 +79,12 @@ describe("login attempts in Postgres", () => {
           address: from[i % 3] as ClientAddress,
           email: emails[Math.trunc(i / 3) % 3]
         }))
-        // Each of the nine pairs is allowed five times, which is less than every other limit.
+        // Each of the nine pairs of email and IP address is allowed five times. No other limit is reached before.
         expect(yield* race(attempts)).toBe(45)
       })
     )
 
-    it.effect("are counted by client address, up to five, when the email is not valid", () =>
+    it.effect("are allowed five times per client IP address when the email is not valid", () =>
       Effect.gen(function* () {
         const { count } = yield* LoginAttempts
         const attempt = { address: anAddress(), email: undefined }

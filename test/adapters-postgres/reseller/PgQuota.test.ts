@@ -11,7 +11,7 @@ const UNKNOWN_RESELLER = ResellerId.make("0193a5c2-0000-7000-8000-000000000000")
 
 describe("a quota in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("is adjusted up and down by an operator, against the external account, with audit log entries", () =>
+    it.effect("is increased and decreased by an operator, with transfers and audit log entries", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { id } = yield* aReseller()
@@ -45,30 +45,32 @@ describe("a quota in Postgres", () => {
         expect(yield* Effect.flip(adjust(id, -6n, operation))).toEqual(
           new InsufficientQuota({ balanceUsdMicro: 5n, neededUsdMicro: 6n })
         )
-        // A refused operation id can be used again.
+        // The operation id of a refused adjustment can be used again.
         expect(yield* adjust(id, -5n, operation)).toMatchObject({ balanceUsdMicro: 0n, alreadyApplied: false })
       })
     )
 
-    it.effect("is unchanged by a repeated adjustment, and by a conflicting one with another amount or reseller", () =>
-      Effect.gen(function* () {
-        const [one, other] = [yield* aReseller(), yield* aReseller()]
-        const operationId = anOperation()
-        const first = yield* adjust(one.id, 5n, operationId)
-        expect(yield* adjust(one.id, 5n, operationId)).toEqual({ ...first, alreadyApplied: true })
-        const conflict = new AdjustmentConflict({ operationId })
-        for (const [id, change] of [
-          [one.id, 6n],
-          [one.id, -5n],
-          [other.id, 5n]
-        ] as const) {
-          expect(yield* Effect.flip(adjust(id, change, operationId))).toEqual(conflict)
-        }
-        expect(yield* Effect.flip(adjust(UNKNOWN_RESELLER, 1n))).toEqual(
-          new ResellerNotFound({ reseller: UNKNOWN_RESELLER })
-        )
-        expect([yield* balance(one.id), yield* balance(other.id)]).toEqual([5n, 0n])
-      })
+    it.effect(
+      "does not change for a repeated adjustment, or for a repeated operation id with another amount or reseller",
+      () =>
+        Effect.gen(function* () {
+          const [one, other] = [yield* aReseller(), yield* aReseller()]
+          const operationId = anOperation()
+          const first = yield* adjust(one.id, 5n, operationId)
+          expect(yield* adjust(one.id, 5n, operationId)).toEqual({ ...first, alreadyApplied: true })
+          const conflict = new AdjustmentConflict({ operationId })
+          for (const [id, change] of [
+            [one.id, 6n],
+            [one.id, -5n],
+            [other.id, 5n]
+          ] as const) {
+            expect(yield* Effect.flip(adjust(id, change, operationId))).toEqual(conflict)
+          }
+          expect(yield* Effect.flip(adjust(UNKNOWN_RESELLER, 1n))).toEqual(
+            new ResellerNotFound({ reseller: UNKNOWN_RESELLER })
+          )
+          expect([yield* balance(one.id), yield* balance(other.id)]).toEqual([5n, 0n])
+        })
     )
 
     it.effect("is adjusted once by forty concurrent adjustments with one operation id for two resellers", () =>
@@ -88,18 +90,20 @@ describe("a quota in Postgres", () => {
       })
     )
 
-    it.effect("never becomes negative under thirty concurrent deductions, which each return their own balance", () =>
-      Effect.gen(function* () {
-        const { id } = yield* aReseller(20n)
-        const outcomes = yield* Effect.all(
-          Array.from({ length: 30 }, () => Effect.either(adjust(id, -1n))),
-          { concurrency: "unbounded" }
-        )
-        const taken = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
-        expect(new Set(taken).size).toBe(20)
-        expect(yield* balance(id)).toBe(0n)
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.effect(
+      "never becomes negative during thirty concurrent deductions, and each deduction returns the balance after it",
+      () =>
+        Effect.gen(function* () {
+          const { id } = yield* aReseller(20n)
+          const outcomes = yield* Effect.all(
+            Array.from({ length: 30 }, () => Effect.either(adjust(id, -1n))),
+            { concurrency: "unbounded" }
+          )
+          const taken = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
+          expect(new Set(taken).size).toBe(20)
+          expect(yield* balance(id)).toBe(0n)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
   })
 })

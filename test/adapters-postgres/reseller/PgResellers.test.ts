@@ -60,7 +60,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("are found by id or email, in any case and with surrounding spaces, and by nothing else", () =>
+    it.effect("are found only by id or email, in upper or lower case, even with surrounding spaces", () =>
       Effect.gen(function* () {
         const { named } = yield* Resellers
         const reseller = yield* Programme.anApplicant()
@@ -72,7 +72,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("are listed newest first, all or by status", () =>
+    it.effect("are listed newest first, either all or only those with one status", () =>
       Effect.gen(function* () {
         const { list } = yield* Resellers
         const first = yield* Programme.anApplicant()
@@ -87,7 +87,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("change their status at a review, with its operator and reason in the audit log", () =>
+    it.effect("change their status at a review, and the audit log contains the operator and the reason", () =>
       Effect.gen(function* () {
         const { id, email } = yield* Programme.anApplicant()
         expect(yield* review(id, "approve")).toMatchObject({ status: "active", tokenVersion: 0 })

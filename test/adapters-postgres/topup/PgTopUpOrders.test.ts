@@ -117,7 +117,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("has its own deposit index, which an abandoned draft does not return", () =>
+    it.effect("has its own deposit index, which no other order gets even after the draft is abandoned", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -157,7 +157,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.scoped("is abandoned once by concurrent reapers when its draft is stale", () =>
+    it.scoped("is abandoned once by concurrent background tasks when it stays a draft for too long", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
@@ -230,7 +230,7 @@ describe("a top-up in Postgres", () => {
       Effect.gen(function* () {
         const { id, resellerId, expiresAt } = yield* anOrder((yield* aReseller()).id)
         const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
-        // Text from a provider that Postgres cannot store.
+        // A provider can send characters that Postgres cannot store.
         const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
         const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
         expect(first.alert).toBeUndefined()
@@ -357,7 +357,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.effect(
-      "is found by any of its payments that another payment repeats, becomes due, and stores up to twenty repeated payments",
+      "is found by the id of any of its payments, becomes due, and stores up to twenty payments that repeat its payments",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders
