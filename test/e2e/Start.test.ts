@@ -111,7 +111,7 @@ describe("a server that cannot start prints one line for each reason and exits w
       expect.stringMatching(
         /^tollgate: TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY;/
       ),
-      expect.stringMatching(/^tollgate: PAYMENTS_SIMULATOR: does not run together with a provider;/),
+      expect.stringMatching(/^tollgate: PAYMENTS_SIMULATOR: cannot be used together with a payment provider;/),
       "tollgate: TOPUP_QRIS_MIN: is above TOPUP_QRIS_MAX"
     ])
     expect(unfit).toEqual([

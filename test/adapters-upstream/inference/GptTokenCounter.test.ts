@@ -47,9 +47,9 @@ const anyText = FastCheck.array(
 ).map((parts) => parts.join(""))
 
 describe("the windows of a counted text", () => {
-  law("join to the original text", [anyText], (text) => windowsOf(text).join("") === text)
+  law("give the original text when they are joined", [anyText], (text) => windowsOf(text).join("") === text)
 
-  law("are never larger than allowed", [anyText], (text) =>
+  law("are never larger than WINDOW_BYTES", [anyText], (text) =>
     windowsOf(text).every((window) => window.length > 0 && Buffer.byteLength(window) <= WINDOW_BYTES)
   )
 
@@ -61,8 +61,8 @@ describe("the windows of a counted text", () => {
   )
 
   law("are so few that the work is linear in the length of any text", [anyText], (text) => {
-    // A window shorter than a third of the limit ends at a blank, and the next one then begins with the long run that
-    // forced the cut: two neighbours together are never short.
+    // A window shorter than a third of the limit ends before a blank. The next window then begins with a long text
+    // without blanks that did not fit. Two neighbouring windows together are therefore never short.
     const windows = windowsOf(text)
     return windows.every((window, i) => {
       const next = windows[i + 1]
@@ -70,36 +70,36 @@ describe("the windows of a counted text", () => {
     })
   })
 
-  it("end before a space if they contain one", () => {
+  it("end before a blank if they contain a blank", () => {
     const windows = windowsOf(prose.repeat(40))
     expect(windows.length).toBeGreaterThan(5)
     for (const window of windows.slice(1)) expect(window).toMatch(/^\s/)
   })
 })
 
-describe("the token count", () => {
-  it("is the sum over the windows", async () => {
+describe("the token counter", () => {
+  it("returns the sum of the counts of the windows", async () => {
     const text = "a".repeat(200_000)
     const windows = windowsOf(text)
     expect(windows.length).toBe(Math.ceil(text.length / WINDOW_BYTES))
     expect(await count(text)).toBe(BigInt(windows.reduce((sum, window) => sum + countTokens(window), 0)))
   })
 
-  it("differs from the count of the undivided text by less than 0.1 %", async () => {
+  it("differs by less than 0.1 % from the count of the undivided text", async () => {
     const text = prose.repeat(200)
     const whole = countTokens(text)
     expect(Math.abs(Number(await count(text)) - whole)).toBeLessThanOrEqual(whole / 1_000)
   })
 
-  it("equals the vocabulary's count for a text of one window", async () => {
+  it("returns the library's count for a text of one window", async () => {
     expect(await count(prose)).toBe(BigInt(countTokens(prose)))
   })
 
-  it("is zero for an empty text", async () => {
+  it("returns zero for an empty text", async () => {
     expect(await count("")).toBe(0n)
   })
 
-  it("counts control tokens and broken characters as plain text", async () => {
+  it("counts control tokens and unpaired surrogates as plain text", async () => {
     expect(await count("<|endoftext|>")).toBeGreaterThan(1n)
     expect(await count("\ud800 and \udc00")).toBeGreaterThan(0n)
   })

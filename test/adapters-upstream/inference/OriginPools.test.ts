@@ -1,5 +1,5 @@
 import * as OriginPools from "@tollgate/adapters-upstream/inference/OriginPools"
-import { afterEach, expect, it } from "vitest"
+import { afterEach, describe, expect, it } from "vitest"
 
 let now = 0
 const pools = OriginPools.make(() => now)
@@ -10,28 +10,30 @@ afterEach(async () => {
 
 const origin = (n: number) => `http://127.0.0.1:${1_000 + n}`
 
-it("keeps one pool per origin", () => {
-  expect(pools.poolOf(origin(1))).toBe(pools.poolOf(origin(1)))
-  expect(pools.poolOf(origin(1))).not.toBe(pools.poolOf(origin(2)))
-})
-
-it("closes unused pools when a new origin is requested", () => {
-  const old = pools.poolOf(origin(1))
-  now = 400_000
-  const used = pools.poolOf(origin(2))
-  now = 700_000
-  pools.poolOf(origin(3))
-  expect(old.closed).toBe(true)
-  expect(used.closed).toBe(false)
-  expect(pools.poolOf(origin(1))).not.toBe(old)
-})
-
-it("bounds the number of pools and closes the least recently used first", () => {
-  const all = Array.from({ length: 100 }, (_, i) => {
-    now = i
-    return pools.poolOf(origin(i))
+describe("the connection pools", () => {
+  it("are separate for each origin", () => {
+    expect(pools.poolOf(origin(1))).toBe(pools.poolOf(origin(1)))
+    expect(pools.poolOf(origin(1))).not.toBe(pools.poolOf(origin(2)))
   })
-  expect(all.filter((pool) => !pool.closed).length).toBe(64)
-  expect(all[0]?.closed).toBe(true)
-  expect(all[99]?.closed).toBe(false)
+
+  it("are closed if unused when a new origin is requested", () => {
+    const old = pools.poolOf(origin(1))
+    now = 400_000
+    const used = pools.poolOf(origin(2))
+    now = 700_000
+    pools.poolOf(origin(3))
+    expect(old.closed).toBe(true)
+    expect(used.closed).toBe(false)
+    expect(pools.poolOf(origin(1))).not.toBe(old)
+  })
+
+  it("are limited in number, and the least recently used are closed first", () => {
+    const all = Array.from({ length: 100 }, (_, i) => {
+      now = i
+      return pools.poolOf(origin(i))
+    })
+    expect(all.filter((pool) => !pool.closed).length).toBe(64)
+    expect(all[0]?.closed).toBe(true)
+    expect(all[99]?.closed).toBe(false)
+  })
 })

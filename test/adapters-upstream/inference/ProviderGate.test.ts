@@ -28,13 +28,13 @@ const fail = (candidate: Candidate, times: number) => {
 describe("the slots of a provider", () => {
   const two = aCandidate({ maxConcurrency: 2 })
 
-  it("are refused with a Retry-After when all are taken", () => {
+  it("are refused with a Retry-After time when all are taken", () => {
     enter(two)
     enter(two)
     expect(refusal(two)).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
   })
 
-  it("are released once by repeated calls", () => {
+  it("are released only once by repeated calls of `leave`", () => {
     const slot = enter(two)
     enter(two)
     slot.leave("served")
@@ -51,7 +51,7 @@ describe("the slots of a provider", () => {
     enter(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
   })
 
-  it("survive a new catalog, whose limit applies immediately", () => {
+  it("stay taken when the catalog changes, and the new limit applies immediately", () => {
     enter(two)
     enter(two)
     const three = aCandidate({ maxConcurrency: 3 })
@@ -61,7 +61,7 @@ describe("the slots of a provider", () => {
   })
 
   law(
-    "taken are never more than allowed, and all come back",
+    "are never taken beyond the limit, and can all be taken again after their release",
     [FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(20)), { maxLength: 80 })],
     (moves) => {
       const gate = newGate()
@@ -87,12 +87,12 @@ describe("the slots of a provider", () => {
 describe("the circuit breaker", () => {
   const candidate = aCandidate({ breaker: { failures: 3, windowMillis: 10_000, openMillis: 5_000 } })
 
-  it("opens after too many failures, with a Retry-After of at least one second", () => {
+  it("opens after too many failures, with a Retry-After time of at least one second", () => {
     fail(candidate, 3)
     expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 4_999
     expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 1 })
-    expect(notices).toEqual([{ notice: "breaker opened", provider: "provider" }])
+    expect(notices).toEqual([{ notice: "circuit breaker opened", provider: "provider" }])
   })
 
   it("stays closed while requests end without a verdict", () => {
@@ -108,7 +108,7 @@ describe("the circuit breaker", () => {
     probe.leave("served")
     enter(candidate)
     enter(candidate)
-    expect(notices.map(({ notice }) => notice)).toEqual(["breaker opened", "breaker closed"])
+    expect(notices.map(({ notice }) => notice)).toEqual(["circuit breaker opened", "circuit breaker closed"])
   })
 
   it("closes when the upstream begins to respond to a probe", () => {
@@ -130,7 +130,7 @@ describe("the circuit breaker", () => {
     enter(candidate)
   })
 
-  it("probes again at once when a probe ends without a verdict", () => {
+  it("admits another probe immediately when a probe ends without a verdict", () => {
     fail(candidate, 3)
     now = 5_000
     enter(candidate).leave("undecided")
@@ -151,7 +151,7 @@ describe("the circuit breaker", () => {
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
-  it("keeps its probe while all slots are taken", () => {
+  it("admits no probe while all slots are taken, and one probe when a slot is free", () => {
     const one = aCandidate({ maxConcurrency: 1, breaker: { failures: 1, windowMillis: 1_000, openMillis: 1_000 } })
     const two = aCandidate({ maxConcurrency: 2, breaker: one.provider.breaker })
     const old = enter(two)
@@ -162,14 +162,14 @@ describe("the circuit breaker", () => {
     enter(one)
   })
 
-  it("keeps its failures when the catalog changes", () => {
+  it("keeps its failure count when the catalog changes", () => {
     fail(candidate, 2)
     fail(aCandidate({ breaker: candidate.provider.breaker }), 1)
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 })
 
-describe("a route with a refused account", () => {
+describe("a route on which the provider refuses our account", () => {
   const candidate = aCandidate()
   const other: Candidate = { ...candidate, route: aRoute({ upstreamModel: "other" }) }
 
@@ -189,7 +189,7 @@ describe("a route with a refused account", () => {
   it("is logged once, not at every request", () => {
     const slots = [enter(candidate), enter(candidate)]
     for (const slot of slots) slot.leave("misconfigured")
-    expect(notices).toEqual([{ notice: "route taken off", provider: "provider", upstreamModel: "upstream-model" }])
+    expect(notices).toEqual([{ notice: "route disabled", provider: "provider", upstreamModel: "upstream-model" }])
   })
 
   it("does not open the circuit breaker", () => {
@@ -200,7 +200,7 @@ describe("a route with a refused account", () => {
 })
 
 law(
-  "the gate admits a request again after any history, when time has passed and all slots are free",
+  "the gate admits a request after any sequence of verdicts if enough time has passed and all slots are free",
   [
     FastCheck.array(FastCheck.constantFrom<Verdict>("served", "failed", "misconfigured", "undecided"), {
       maxLength: 40

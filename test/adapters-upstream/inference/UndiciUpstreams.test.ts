@@ -51,8 +51,8 @@ afterEach(async () => {
   await upstream.close()
 })
 
-/** One exchange and all its events. */
-class Told implements UpstreamEvents {
+/** Records all events of one exchange (one HTTP request and its response). */
+class RecordedExchange implements UpstreamEvents {
   readonly heads: Array<UpstreamHead> = []
   readonly chunks: Array<Buffer> = []
   readonly order: Array<string> = []
@@ -90,38 +90,38 @@ class Told implements UpstreamEvents {
   get bytes(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   }
-  /** Resolves when the condition holds. It is checked after each event. */
+  /** Resolves when the condition holds. The condition is checked immediately and after each event. */
   when(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         if (holds()) resolve()
       }
-      this.onNext = look
-      look()
+      this.onNext = check
+      check()
     })
   }
 }
 
 const request = { path: "/chat/completions", headers: { "content-type": "application/json" } }
 const candidateAt = (baseUrl: string, parts: Parameters<typeof aCandidate>[0] = {}) => aCandidate({ baseUrl, ...parts })
-const trySend = (candidate: Candidate, told: Told, body = '{"model":"m"}', headers = request.headers) =>
-  upstreams.send({ candidate, path: request.path, headers, body: Buffer.from(body) }, told)
-const send = (candidate: Candidate, told: Told, body?: string) =>
-  Either.getOrThrowWith(trySend(candidate, told, body), (error) => error)
+const trySend = (candidate: Candidate, recorded: RecordedExchange, body = '{"model":"m"}', headers = request.headers) =>
+  upstreams.send({ candidate, path: request.path, headers, body: Buffer.from(body) }, recorded)
+const send = (candidate: Candidate, recorded: RecordedExchange, body?: string) =>
+  Either.getOrThrowWith(trySend(candidate, recorded, body), (error) => error)
 
 const exchange = async (scripted: Script, verdict: Verdict = "served", candidate = candidateAt(upstream.baseUrl)) => {
   upstream.next(scripted)
-  const told = new Told()
-  const sent = send(candidate, told)
-  await told.finished
+  const recorded = new RecordedExchange()
+  const sent = send(candidate, recorded)
+  await recorded.finished
   sent.close(verdict)
-  return told
+  return recorded
 }
 
 describe("an upstream request", () => {
   it("contains our credential, the content length and the unchanged body", async () => {
     upstream.next(json(completion()))
-    const told = new Told()
+    const recorded = new RecordedExchange()
     const body = '{"model":"m","big":12345678901234567890,"text":"héllo"}'
     const headers = {
       "content-type": "application/json",
@@ -129,10 +129,10 @@ describe("an upstream request", () => {
       Authorization: "Bearer of a client",
       "X-Api-Key": "of a client"
     }
-    const sent = trySend(candidateAt(upstream.baseUrl), told, body, headers)
+    const sent = trySend(candidateAt(upstream.baseUrl), recorded, body, headers)
     expect(Either.isRight(sent)).toBe(true)
     const received = await upstream.received()
-    await told.finished
+    await recorded.finished
     expect(received.method).toBe("POST")
     expect(received.path).toBe("/v1/chat/completions")
     expect(received.body.toString()).toBe(body)
@@ -155,18 +155,21 @@ describe("an upstream request", () => {
     expect(headers.authorization).toBeUndefined()
   })
 
-  it("is not sent without a key", () => {
-    const refused = trySend(candidateAt(upstream.baseUrl, { apiKeyEnv: "OTHER_KEY" }), new Told())
+  it("is not sent if the provider's API key is not set", () => {
+    const refused = trySend(candidateAt(upstream.baseUrl, { apiKeyEnv: "OTHER_KEY" }), new RecordedExchange())
     expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")
     expect(upstream.requests).toEqual([])
   })
 
   it("fails immediately and releases its slot when its path cannot be encoded", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
-    const told = new Told()
-    const refused = upstreams.send({ candidate: one, path: "/bad path\n", headers: {}, body: Buffer.from("{}") }, told)
+    const recorded = new RecordedExchange()
+    const refused = upstreams.send(
+      { candidate: one, path: "/bad path\n", headers: {}, body: Buffer.from("{}") },
+      recorded
+    )
     expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")
-    expect(told.order).toEqual([])
+    expect(recorded.order).toEqual([])
     await exchange(json(completion()), "served", one)
   })
 
@@ -182,39 +185,43 @@ describe("an upstream request", () => {
     const all = signal()
     upstream.always(script({ steps: [event({ n: 1 }), until(all), event({ n: 2 })] }))
     const candidate = candidateAt(upstream.baseUrl, { maxConcurrency: many })
-    const tolds = Array.from({ length: many }, () => new Told())
-    const sents = tolds.map((told) => send(candidate, told))
-    expect(Either.getOrThrow(Either.flip(trySend(candidate, new Told())))._tag).toBe("Overloaded")
+    const recordings = Array.from({ length: many }, () => new RecordedExchange())
+    const sents = recordings.map((recorded) => send(candidate, recorded))
+    expect(Either.getOrThrow(Either.flip(trySend(candidate, new RecordedExchange())))._tag).toBe("Overloaded")
     // No request waited: every stream began before any ended.
-    await Promise.all(tolds.map((told) => told.when(() => told.chunks.length > 0)))
+    await Promise.all(recordings.map((recorded) => recorded.when(() => recorded.chunks.length > 0)))
     expect(upstream.openConnections).toBe(many)
     all.fire()
-    await Promise.all(tolds.map(({ finished }) => finished))
+    await Promise.all(recordings.map(({ finished }) => finished))
     for (const sent of sents) sent.close("served")
-    expect(tolds.every(({ broken }) => broken === undefined)).toBe(true)
+    expect(recordings.every(({ broken }) => broken === undefined)).toBe(true)
   })
 })
 
 describe("an upstream response", () => {
-  it("arrives in order: head, data, end", async () => {
+  it("arrives as head, data and end, in this order", async () => {
     const frames = chatFrames({ content: ["a", "b"], usage: usage(3, 2) })
-    const told = await exchange(stream(frames))
-    expect(told.order).toEqual(["head", "data", "end"])
-    expect(told.heads).toEqual([{ status: 200, contentType: "text/event-stream", retryAfter: undefined }])
-    expect(told.body).toBe(`${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`)
+    const recorded = await exchange(stream(frames))
+    expect(recorded.order).toEqual(["head", "data", "end"])
+    expect(recorded.heads).toEqual([{ status: 200, contentType: "text/event-stream", retryAfter: undefined }])
+    expect(recorded.body).toBe(
+      `${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`
+    )
   })
 
-  it("arrives complete when the upstream sends single bytes", async () => {
+  it("arrives completely when the upstream sends single bytes", async () => {
     const body = `data: {"text":"世界"}\n\n`
-    const told = await exchange(script({ steps: [inPieces(1, body)] }))
-    expect(told.body).toBe(body)
-    expect(told.broken).toBeUndefined()
+    const recorded = await exchange(script({ steps: [inPieces(1, body)] }))
+    expect(recorded.body).toBe(body)
+    expect(recorded.broken).toBeUndefined()
   })
 
-  it("arrives complete when only the end of the connection marks its end", async () => {
-    const told = await exchange(script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] }))
-    expect(told.body).toBe("data: 1\n\ndata: 2\n\n")
-    expect(told.order).toEqual(["head", "data", "end"])
+  it("arrives completely when the end of the connection marks the end of the response", async () => {
+    const recorded = await exchange(
+      script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] })
+    )
+    expect(recorded.body).toBe("data: 1\n\ndata: 2\n\n")
+    expect(recorded.order).toEqual(["head", "data", "end"])
   })
 
   it("is passed on with any status and its Retry-After, and a redirect is not followed", async () => {
@@ -225,150 +232,158 @@ describe("an upstream response", () => {
     expect(upstream.requests.length).toBe(2)
   })
 
-  it("is passed on once after interim responses", async () => {
+  it("is passed on once, without the interim responses before it", async () => {
     const interim = raw("HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-    const told = await exchange(script({ status: "none", steps: [interim] }))
-    expect(told.heads.map(({ status }) => status)).toEqual([200])
-    expect(told.body).toBe("ok")
+    const recorded = await exchange(script({ status: "none", steps: [interim] }))
+    expect(recorded.heads.map(({ status }) => status)).toEqual([200])
+    expect(recorded.body).toBe("ok")
   })
 
-  it("is a failure when its encoding was not requested", async () => {
-    const told = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
-    expect(told.order).toEqual(["broken"])
-    expect(told.broken).toContain("gzip")
+  it("is a failure if the request does not accept its encoding", async () => {
+    const recorded = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
+    expect(recorded.order).toEqual(["broken"])
+    expect(recorded.broken).toContain("gzip")
   })
 })
 
-describe("an upstream failure is reported once", () => {
+describe("an upstream failure", () => {
   const broken: ReadonlyArray<readonly [string, Script, ReadonlyArray<string>]> = [
-    ["closing without a word", closeAtOnce, ["broken"]],
-    ["resetting without a word", resetAtOnce, ["broken"]],
-    ["closing after the head", script({ steps: [cut] }), ["head", "broken"]],
-    ["closing in the middle of the body", script({ steps: [bytes("data: 1\n\n"), cut] }), ["head", "data", "broken"]],
+    ["closes the connection before a response", closeAtOnce, ["broken"]],
+    ["resets the connection before a response", resetAtOnce, ["broken"]],
+    ["closes the connection after the head", script({ steps: [cut] }), ["head", "broken"]],
     [
-      "closing before the announced length",
+      "closes the connection in the middle of the body",
+      script({ steps: [bytes("data: 1\n\n"), cut] }),
+      ["head", "data", "broken"]
+    ],
+    [
+      "closes the connection before the announced length",
       script({ framing: "length", length: 100, steps: [bytes("short"), cut] }),
       ["head", "data", "broken"]
     ],
     [
-      "answering with garbage",
+      "sends bytes that are not HTTP",
       script({ status: "none", steps: [raw("SSH-2.0-OpenSSH_9\r\n\r\n"), stall] }),
       ["broken"]
     ],
     [
-      "breaking the framing",
+      "breaks the chunked framing",
       script({ steps: [bytes("data: 1\n\n"), raw("zzz\r\n"), stall] }),
       ["head", "data", "broken"]
     ],
-    ["sending endless headers", script({ headers: { "x-long": "y".repeat(60_000) }, steps: [stall] }), ["broken"]]
+    [
+      "sends headers that are too large",
+      script({ headers: { "x-long": "y".repeat(60_000) }, steps: [stall] }),
+      ["broken"]
+    ]
   ]
-  it.each(broken)("%s", async (_, scripted, order) => {
-    const told = await exchange(scripted, "failed")
-    expect(told.order).toEqual(order)
-    expect(told.broken).not.toBe("")
+  it.each(broken)("is reported once when the upstream %s", async (_, scripted, order) => {
+    const recorded = await exchange(scripted, "failed")
+    expect(recorded.order).toEqual(order)
+    expect(recorded.broken).not.toBe("")
   })
 
-  it("for a reset inside the body", async () => {
+  it("is reported when the upstream resets the connection inside the body", async () => {
     // A reset may arrive before the data that was sent earlier.
-    const told = await exchange(script({ steps: [bytes("data: 1\n\n"), reset] }), "failed")
-    expect(told.order.at(-1)).toBe("broken")
+    const recorded = await exchange(script({ steps: [bytes("data: 1\n\n"), reset] }), "failed")
+    expect(recorded.order.at(-1)).toBe("broken")
   })
 
-  it("for a refused connection", async () => {
-    const told = new Told()
-    send(candidateAt(await unusedAddress()), told)
-    await told.finished
-    expect(told.order).toEqual(["broken"])
-    expect(told.broken).toContain("ECONNREFUSED")
+  it("is reported when the connection is refused", async () => {
+    const recorded = new RecordedExchange()
+    send(candidateAt(await unusedAddress()), recorded)
+    await recorded.finished
+    expect(recorded.order).toEqual(["broken"])
+    expect(recorded.broken).toContain("ECONNREFUSED")
   })
 
-  it("for an untrusted certificate, before the request is sent", async () => {
+  it("is reported for an untrusted certificate before the request is sent", async () => {
     const impostor = await ScriptedUpstream.start({ tls: selfSigned })
-    const told = new Told()
-    send(candidateAt(impostor.baseUrl), told)
-    await told.finished
-    expect(told.broken).toContain("SELF_SIGNED")
+    const recorded = new RecordedExchange()
+    send(candidateAt(impostor.baseUrl), recorded)
+    await recorded.finished
+    expect(recorded.broken).toContain("SELF_SIGNED")
     expect(impostor.requests).toEqual([])
     await impostor.close()
   })
 
-  it("and opens the circuit breaker after too many", async () => {
+  it("opens the circuit breaker when it is repeated too often", async () => {
     const candidate = candidateAt(upstream.baseUrl, {
       breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
     })
     await exchange(closeAtOnce, "failed", candidate)
     await exchange(closeAtOnce, "failed", candidate)
-    const refused = Either.getOrThrow(Either.flip(trySend(candidate, new Told())))
+    const refused = Either.getOrThrow(Either.flip(trySend(candidate, new RecordedExchange())))
     expect(refused).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 60 })
-    expect(logged).toEqual(['["breaker opened",{"provider":"provider"}]'])
+    expect(logged).toEqual(['["circuit breaker opened",{"provider":"provider"}]'])
   })
 })
 
 describe("closing an exchange", () => {
-  it("aborts the upstream at once, and no event follows", async () => {
+  it("aborts the upstream request immediately, and no event follows", async () => {
     upstream.next(script({ steps: [event({ n: 1 }), stall] }))
-    const told = new Told()
-    const sent = send(candidateAt(upstream.baseUrl), told)
-    await told.when(() => told.chunks.length > 0)
+    const recorded = new RecordedExchange()
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
+    await recorded.when(() => recorded.chunks.length > 0)
     const received = await upstream.received()
     const at = performance.now()
     sent.close("undecided")
     await received.left
     expect(performance.now() - at).toBeLessThan(1_000)
-    expect(told.order).toEqual(["head", "data"])
+    expect(recorded.order).toEqual(["head", "data"])
   })
 
-  it("aborts an upstream that has not responded yet", async () => {
+  it("aborts an upstream request that has no response yet", async () => {
     upstream.next(silence)
-    const told = new Told()
-    const sent = send(candidateAt(upstream.baseUrl), told)
+    const recorded = new RecordedExchange()
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
     const received = await upstream.received()
     sent.close("undecided")
     await received.left
-    expect(told.order).toEqual([])
+    expect(recorded.order).toEqual([])
   })
 
-  it("before the connection is open sends nothing, and releases the slot at the end of the attempt", async () => {
+  it("sends nothing if the connection is not open yet, and releases the slot when the connection attempt ends", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
-    const told = new Told()
-    send(one, told).close("undecided")
-    expect(Either.isLeft(trySend(one, new Told()))).toBe(true)
+    const recorded = new RecordedExchange()
+    send(one, recorded).close("undecided")
+    expect(Either.isLeft(trySend(one, new RecordedExchange()))).toBe(true)
     upstream.next(json(completion()))
-    const again = new Told()
+    const again = new RecordedExchange()
     let sent = trySend(one, again)
     while (Either.isLeft(sent)) {
       await new Promise(setImmediate)
       sent = trySend(one, again)
     }
     await again.finished
-    expect(told.order).toEqual([])
+    expect(recorded.order).toEqual([])
     expect(upstream.requests.length).toBe(1)
   })
 
-  it("works inside an event as outside", async () => {
+  it("is also possible inside an event callback", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     for (const at of ["head", "data"]) {
       upstream.next(script({ steps: [event({ n: 1 }), event({ n: 2 }), stall] }))
-      const told = new Told()
-      const sent = send(one, told)
-      await told.when(() => {
-        if (told.order.at(-1) !== at) return false
+      const recorded = new RecordedExchange()
+      const sent = send(one, recorded)
+      await recorded.when(() => {
+        if (recorded.order.at(-1) !== at) return false
         sent.close("served")
         return true
       })
       await (await upstream.received()).left
-      expect(told.order.at(-1)).toBe(at)
+      expect(recorded.order.at(-1)).toBe(at)
     }
     await exchange(json(completion()), "served", one)
   })
 
-  it("releases the slot once, and not before", async () => {
+  it("releases the slot once, which the end of the response does not", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     upstream.next(json(completion()))
-    const told = new Told()
-    const sent = send(one, told)
-    await told.finished
-    expect(Either.isLeft(trySend(one, new Told()))).toBe(true)
+    const recorded = new RecordedExchange()
+    const sent = send(one, recorded)
+    await recorded.finished
+    expect(Either.isLeft(trySend(one, new RecordedExchange()))).toBe(true)
     sent.close("served")
     sent.close("misconfigured")
     await exchange(json(completion()), "served", one)
@@ -380,34 +395,34 @@ describe("backpressure", () => {
     const piece = "x".repeat(64 * 1024)
     const pieces = 400
     upstream.next(script({ steps: Array.from({ length: pieces }, () => bytes(piece)) }))
-    const told = new Told()
-    told.takes = false
-    const sent = send(candidateAt(upstream.baseUrl), told)
+    const recorded = new RecordedExchange()
+    recorded.takes = false
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
     const received = await upstream.received()
-    await told.when(() => told.chunks.length > 0)
+    await recorded.when(() => recorded.chunks.length > 0)
     let before = -1
     while (received.sentBytes() !== before) {
       before = received.sentBytes()
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    const paused = told.bytes
+    const paused = recorded.bytes
     expect(paused).toBeLessThan(1024 * 1024)
     expect(received.sentBytes()).toBeLessThan(pieces * piece.length)
-    told.takes = true
+    recorded.takes = true
     sent.resume()
-    await told.finished
+    await recorded.finished
     sent.close("served")
-    expect(told.bytes).toBe(pieces * piece.length)
-    expect(told.broken).toBeUndefined()
+    expect(recorded.bytes).toBe(pieces * piece.length)
+    expect(recorded.broken).toBeUndefined()
   })
 
   it("does not prevent the abort of a closed exchange", async () => {
     upstream.next(script({ steps: Array.from({ length: 400 }, () => bytes("x".repeat(64 * 1024))) }))
-    const told = new Told()
-    told.takes = false
-    const sent = send(candidateAt(upstream.baseUrl), told)
+    const recorded = new RecordedExchange()
+    recorded.takes = false
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
     const received = await upstream.received()
-    await told.when(() => told.chunks.length > 0)
+    await recorded.when(() => recorded.chunks.length > 0)
     sent.close("undecided")
     await received.left
     sent.resume()
@@ -417,35 +432,35 @@ describe("backpressure", () => {
 describe("an exception in the relay", () => {
   it("fails only its own exchange", async () => {
     upstream.next(stream(chatFrames()))
-    const told = new Told()
+    const recorded = new RecordedExchange()
     const sent = Either.getOrThrow(
       upstreams.send(
         { candidate: candidateAt(upstream.baseUrl), ...request, body: Buffer.from("{}") },
         {
-          ...told,
+          ...recorded,
           onData: () => {
             throw new Error("a defect of the relay")
           },
           onBroken: (reason) => {
-            told.onBroken(reason)
+            recorded.onBroken(reason)
             throw new Error("and another")
           }
         }
       )
     )
-    await told.finished
+    await recorded.finished
     sent.close("undecided")
-    expect(told.broken).toContain("a defect of the relay")
+    expect(recorded.broken).toContain("a defect of the relay")
     await exchange(json(completion()))
   })
 })
 
-it("ends open exchanges when its scope closes", async () => {
+it("the adapter ends open exchanges when its scope closes", async () => {
   upstream.next(script({ steps: [event({ n: 1 }), stall] }))
-  const told = new Told()
-  send(candidateAt(upstream.baseUrl), told)
-  await told.when(() => told.chunks.length > 0)
+  const recorded = new RecordedExchange()
+  send(candidateAt(upstream.baseUrl), recorded)
+  await recorded.when(() => recorded.chunks.length > 0)
   await Effect.runPromise(Scope.close(scope, Exit.void))
-  await told.finished
-  expect(told.order.at(-1)).toBe("broken")
+  await recorded.finished
+  expect(recorded.order.at(-1)).toBe("broken")
 })

@@ -50,7 +50,7 @@ describe("the providers of a deployment", () => {
     )
   )
 
-  it.scoped("handle the orders they opened earlier, without taking new ones", () =>
+  it.scoped("include the providers of an earlier configuration, which take no new payments", () =>
     Effect.gen(function* () {
       const { forMethod, byLabel, all } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -65,7 +65,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are the current ones if an earlier one has the same label", () =>
+  it.scoped("do not include an earlier provider with the label of a current provider", () =>
     Effect.gen(function* () {
       const { byLabel, all, forMethod } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -76,7 +76,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are wrapped by their simulator if it has a wrapper", () =>
+  it.scoped("are wrapped if their simulator has a wrapper", () =>
     Effect.gen(function* () {
       const all = yield* Effect.all(
         ConfiguredProviders.simulatedProviders(

@@ -27,7 +27,7 @@ const ALL = { ...MIDTRANS, ...TRIPAY, ...NOWPAYMENTS, ...BSC }
 const settingsOf = ({ providers }: PaymentConfig, name: string) =>
   providers.find((provider) => provider.name === name)?.settings
 
-/** The providers of a configuration, as the composition makes them. */
+/** Returns the method, the label and the `simulated` flag of each provider that a server makes from a configuration. */
 const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) => {
   const simulated = { simulation: paymentSimulation, simulatorUrl: "http://127.0.0.1:1", deployment: "test" }
   const current =
@@ -87,17 +87,17 @@ describe("with configured providers", () => {
     expect(await labelsOf(config(TRIPAY))).toEqual(["hosted_qris tripay false"])
   })
 
-  it("the providers get no callback URL without PUBLIC_BASE_URL", () => {
+  it("the providers get no webhook URL if PUBLIC_BASE_URL is not set", () => {
     expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
   })
 
   it("the simulator is refused", () => {
     expect(refusals({ ...MIDTRANS, PAYMENTS_SIMULATOR: "on" })).toEqual([
-      "PAYMENTS_SIMULATOR: does not run together with a provider; unset it, or MIDTRANS_SERVER_KEY"
+      "PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or MIDTRANS_SERVER_KEY"
     ])
   })
 
-  it("the configured time to pay applies, also to the simulator", () => {
+  it("the configured expiry times apply, also to simulated payments", () => {
     const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
     expect(settingsOf(config({ ...ALL, ...minutes }), "midtrans")).toMatchObject({ expiryMinutes: 7 })
     expect(settingsOf(config({ ...ALL, ...minutes }), "bsc")).toMatchObject({ expiryMinutes: 90 })
@@ -106,7 +106,7 @@ describe("with configured providers", () => {
 })
 
 describe("the check of the payment settings", () => {
-  it("names the missing variables of a provider in one line", () => {
+  it("reports the missing variables of a provider in one line", () => {
     expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
       "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY; set what is missing, or unset all",
       "BSC_RPC_URLS: required together with BSC_XPUB; set what is missing, or unset all"
@@ -124,13 +124,13 @@ describe("the check of the payment settings", () => {
     expect(refusals(invalid, "production")).toEqual([
       "MIDTRANS_BASE_URL: sandbox payments are not allowed in production",
       "TRIPAY_BASE_URL: an https URL is required in production",
-      "BSC_RPC_URLS: https URLs are required in production; an attacker on the network path could forge payments",
+      "BSC_RPC_URLS: https URLs are required in production; without https, an attacker on the network path could forge payments",
       "NOWPAYMENTS_API_KEY: is a key of the simulator, which does not run in production"
     ])
     expect(refusals(invalid)).toEqual([])
   })
 
-  it("accepts a sandbox URL without credentials", () => {
+  it("accepts a sandbox URL in production if its credentials are not set", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 
@@ -145,12 +145,12 @@ describe("the check of the payment settings", () => {
       expect.stringMatching(/^BSC_XPUB: an extended private key was given/)
     ])
     expect(refusals({ ...BSC, BSC_XPUB: publicWallet.publicExtendedKey })).toEqual([
-      expect.stringMatching(/^BSC_XPUB: .* wallet whose words are public$/)
+      expect.stringMatching(/^BSC_XPUB: .* wallet whose recovery words are public$/)
     ])
     expect(refusals({ ...BSC, BSC_RPC_QUORUM: "3" })).toEqual([expect.stringMatching(/^BSC_RPC_URLS: a quorum of 3/)])
   })
 
-  it("names the variables with invalid values, and never repeats the values", () => {
+  it("reports the names of variables with invalid values, but never the values", () => {
     const wrong = {
       PAYMENTS_SIM_PORT: "70000",
       PUBLIC_BASE_URL: "gateway.example.com/hunter2",

@@ -1,5 +1,5 @@
 /**
- * Orders and accounts for the tests of payment providers.
+ * Creates orders and accounts for the tests of payment providers.
  */
 import type { AccountSettings } from "@tollgate/adapters-upstream/topup/wire/PaymentAccount"
 import type { AmountDue, PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
@@ -29,7 +29,7 @@ export const aRupiahIntent = (method: "qris" | "hosted_qris", total = 105_000n) 
 export const aDollarIntent = (amount = 25_000_123n) =>
   anIntent("crypto", { _tag: "Dollars", amountUsdMicro: UsdMicro(amount), tokenKind: "usdt" })
 
-/** A timeout so long that a call on a busy machine does not reach it. */
+/** The timeout is so long that a call does not reach it, even on a busy machine. */
 export const PATIENT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
 
 export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: string }): AccountSettings => ({
@@ -40,5 +40,5 @@ export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: 
   ...parts
 })
 
-/** For tests that cause warnings. */
+/** Removes the logger, for tests that cause warnings. */
 export const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))

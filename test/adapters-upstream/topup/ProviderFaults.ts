@@ -1,5 +1,6 @@
 /**
- * The faults that every provider can have, each tested when a payment is opened and when it is refreshed.
+ * Tests the faults that every provider can have. Each fault is tested when a payment is opened and when a payment is
+ * refreshed.
  */
 import { it } from "@effect/vitest"
 import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
@@ -14,20 +15,20 @@ export interface FaultyProvider {
   readonly make: (baseUrl: string, limits: Partial<PaymentLimits>) => Effect.Effect<PaymentProvider, never, Scope.Scope>
   readonly intent: PaymentIntent
   readonly opened: OpenedPayment
-  /** Errors in the body of a response with a good status, and their kind. */
+  /** Error bodies of responses with status 200, and the expected kind of failure. */
   readonly bodyErrors: ReadonlyArray<readonly [what: string, body: unknown, kind: string]>
 }
 
 const HTML = "<!doctype html><html><body>Be right back</body></html>"
 
 const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string, ambiguous: boolean]> = [
-  ["500", json({ error: "oops" }, 500), "server_error", true],
-  ["503", text(HTML, "text/html", 503), "server_error", true],
-  ["429", json({}, 429), "rate_limited", false],
-  ["401", json({}, 401), "unauthorized", false],
-  ["a reset", resetAtOnce, "network", true],
-  ["HTML", text(HTML, "text/html"), "bad_response", true],
-  ["JSON of another shape", json({ hello: "world" }), "bad_response", true],
+  ["status 500", json({ error: "oops" }, 500), "server_error", true],
+  ["status 503", text(HTML, "text/html", 503), "server_error", true],
+  ["status 429", json({}, 429), "rate_limited", false],
+  ["status 401", json({}, 401), "unauthorized", false],
+  ["a reset connection", resetAtOnce, "network", true],
+  ["an HTML body", text(HTML, "text/html"), "bad_response", true],
+  ["a JSON body of another shape", json({ hello: "world" }), "bad_response", true],
   ["a response that is too large", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]
 ]
 

@@ -1,5 +1,5 @@
 /**
- * QRIS codes for tests: valid ones as a provider returns them, and invalid ones.
+ * Creates valid and invalid QRIS texts for tests.
  */
 
 type Fields = { readonly [tag: string]: string | undefined }
@@ -16,7 +16,10 @@ const PROPER: Fields = {
   "62": "0703A01"
 }
 
-/** A code with this amount. Fields that are undefined are left out. The fields are sorted by tag and end with the checksum. */
+/**
+ * Returns a QRIS text with this amount. Fields that are undefined are omitted. The fields are sorted by tag; the last
+ * field is the checksum.
+ */
 export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
   const fields: Fields = { ...PROPER, "54": `${total}`, ...changed }
   const text = Object.entries(fields)
@@ -27,7 +30,10 @@ export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
   return `${text}6304${checksum(`${text}6304`)}`
 }
 
-/** A polynomial division bit by bit, so that it shares no code with the implementation under test. */
+/**
+ * Computes the CRC-16 by polynomial division, bit by bit, so that the tests share no code with the tested
+ * implementation.
+ */
 const checksum = (text: string): string => {
   const bits = [...Buffer.from(text)].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((at) => (byte >> at) & 1))
   const register = Array.from({ length: 16 }, () => 1)

@@ -25,7 +25,7 @@ const read = (environment: Environment, production = false) =>
     readPaymentConfig(values, { production }, REGISTRY)
   )
 
-/** The use cases over a server of the toy provider, which is configured by its variables alone. */
+/** Starts a server of the toy provider, and builds the top-up use cases from the provider's environment variables. */
 const toyGateway = Effect.gen(function* () {
   const server = yield* ToyServer.start(KEY)
   const environment = { TOY_BASE_URL: server.url, TOY_API_KEY: KEY, PUBLIC_BASE_URL: "https://gateway.example.com" }
@@ -42,8 +42,8 @@ const toyGateway = Effect.gen(function* () {
 
 const request = { method: "qris" as const, amount_idr: 100_000 }
 
-describe("a fifth payment provider, added by its descriptor alone", () => {
-  it.scopedLive("takes an order from the request to the credit", () =>
+describe("a payment provider that is added only by its descriptor", () => {
+  it.scopedLive("opens, refreshes and credits an order", () =>
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
       const reseller = yield* Programme.aReseller()
@@ -63,7 +63,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     }).pipe(Effect.provide(Programme.layer))
   )
 
-  it.scopedLive("credits an order on its webhook, and refuses a webhook that is not signed with its key", () =>
+  it.scopedLive("credits an order after its webhook, and refuses an unsigned webhook", () =>
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
       const reseller = yield* Programme.aReseller()
@@ -79,7 +79,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     }).pipe(Effect.provide(Programme.layer))
   )
 
-  it("has its variables among the others, and follows the production rules", () => {
+  it("adds its variables to the schema, and is subject to the production rules", () => {
     expect(Object.keys(paymentVariables(REGISTRY).fields)).toEqual(
       expect.arrayContaining(["PUBLIC_BASE_URL", "TOY_BASE_URL", "TOY_API_KEY", "TOPUP_EXPIRY_QRIS_MIN"])
     )
@@ -91,7 +91,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     )
   })
 
-  it("is named in no source file, and real providers are named only in their folders and the registries", () => {
+  it("occurs in no source file, and real providers occur only in their folders and the registries", () => {
     const sources = ["packages", "apps"].flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" })
         .map((path) => join(root, path))
@@ -100,7 +100,7 @@ describe("a fifth payment provider, added by its descriptor alone", () => {
     const naming = (names: RegExp) =>
       sources.filter((path) => names.test(readFileSync(path, "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "")))
     expect(naming(/\btoy\b|TOY_/i)).toEqual([])
-    // The OpenAPI document gives a provider's name as an example.
+    // The OpenAPI document contains the name of a provider as an example.
     const elsewhere = naming(/midtrans|tripay|nowpayments|BSC_/i).filter(
       (path) => !/\/topup\/(midtrans|tripay|nowpayments|bsc)\/|packages\/adapters-http\//.test(path)
     )

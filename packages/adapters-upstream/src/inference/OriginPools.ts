@@ -1,15 +1,15 @@
 /**
- * Keeps connections to upstreams alive, in one pool per origin.
+ * Keeps connections to upstreams open, in one connection pool per origin (scheme, host and port).
  *
- * A pool has no connection limit, because a full pool queues requests silently. The provider gate limits the
- * concurrent requests instead. A new origin closes the pools that are no longer used.
+ * A pool has no connection limit, because undici would silently queue the requests above a limit. `ProviderGate` limits
+ * the concurrent requests instead. When a pool is created for a new origin, unused pools are closed.
  */
 import { Pool } from "undici"
 
 export interface OriginPools {
   /** Returns the pool of an origin such as `https://api.example.com`. */
   readonly poolOf: (origin: string) => Pool
-  /** Closes every connection, including connections with open exchanges. */
+  /** Closes every connection, even a connection on which a response is still being received. */
   readonly destroy: () => Promise<void>
 }
 
@@ -18,13 +18,13 @@ const UNUSED_MILLIS = 600_000
 
 const CONNECT_TIMEOUT_MILLIS = 10_000
 /**
- * The timeout of a connection attempt to one IP address before the next is tried. Node's 250 ms are too short for
- * distant hosts.
+ * The timeout of a connection attempt to one IP address, after which the next IP address is tried. Node's default of
+ * 250 ms is too short for distant hosts.
  */
 const ADDRESS_TIMEOUT_MILLIS = 2_500
 /**
- * The idle time before a connection is closed; shorter than that of most servers. An announced keep-alive timeout
- * overrides it.
+ * The idle time in milliseconds after which a connection is closed. Most servers keep idle connections longer. If a
+ * server announces a shorter keep-alive timeout, the announced timeout applies.
  */
 const IDLE_CONNECTION_MILLIS = 30_000
 const MAX_HEADER_BYTES = 32_768
@@ -54,7 +54,7 @@ export const make = (nowMillis: () => number): OriginPools => {
     byUse.forEach(([origin, { pool, usedAtMillis }], i) => {
       if (i < MAX_POOLS && usedAtMillis > nowMillis() - UNUSED_MILLIS) return
       pools.delete(origin)
-      // `close` lets open exchanges finish.
+      // `close` waits until the responses on this pool have ended.
       void pool.close()
     })
   }

@@ -1,9 +1,11 @@
 /**
- * Limits the concurrent requests per provider in this process, and keeps one circuit breaker per provider.
+ * Limits the concurrent requests to each provider from this process, and keeps one circuit breaker per provider.
  *
- * The slots and the breaker are stored per provider name and survive a change of the catalog. Each request carries the
- * current settings, so a change applies immediately. A route on which the provider refused our API key or our account
- * is disabled for a minute, or until the catalog is replaced, because a new catalog has new route objects.
+ * The number of occupied slots and the circuit breaker are stored under the provider's name, so they survive a change
+ * of the catalog. Each request brings the current settings of its provider, so changed settings apply immediately.
+ *
+ * If the provider refuses our API key or our account on a route, the route is disabled for a minute. A new catalog
+ * enables the route earlier, because it contains new route objects.
  */
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -14,23 +16,27 @@ import { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/infere
 import { retryAfterSecondsOf } from "@tollgate/domain/validation/RequestErrors"
 import * as Either from "effect/Either"
 
-/** The permission for one request to call the provider. */
+/** The permission to send one request to the provider. */
 export interface Slot {
   /**
-   * Reports that the upstream has begun to respond. A probe closes the breaker now, however long the response takes.
+   * Reports that the upstream has begun to send a successful response. If this request is the probe of a half-open
+   * breaker, the breaker closes immediately and does not wait for the end of the response.
    */
   readonly answered: () => void
-  /** Releases the slot with the verdict. Only the first call counts. */
+  /**
+   * Releases the slot and reports the verdict on the provider to the circuit breaker. Only the first call has an
+   * effect.
+   */
   readonly leave: (verdict: Verdict) => void
 }
 
-/** Events for the log. */
+/** The events that are written to the log. */
 export type GateNotice =
-  | { readonly notice: "breaker opened" | "breaker closed"; readonly provider: ProviderName }
-  | { readonly notice: "route taken off"; readonly provider: ProviderName; readonly upstreamModel: string }
+  | { readonly notice: "circuit breaker opened" | "circuit breaker closed"; readonly provider: ProviderName }
+  | { readonly notice: "route disabled"; readonly provider: ProviderName; readonly upstreamModel: string }
 
 export interface GateOptions {
-  /** A monotonic clock with an arbitrary epoch. */
+  /** Returns the time of a monotonic clock in milliseconds since an arbitrary instant. */
   readonly nowMillis: () => number
   readonly onNotice: (notice: GateNotice) => void
 }
@@ -45,7 +51,7 @@ const RETRY_WHEN_FULL_SECONDS = 1
 interface ProviderState {
   taken: number
   breaker: Breaker.Breaker
-  /** The probe: the one request that a half-open breaker admitted. */
+  /** The probe: the one request that a half-open breaker admits to test the provider. */
   probe: Slot | undefined
 }
 
@@ -60,7 +66,7 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
 
   const takeOff = (route: Route) => {
     if (!isOff(route)) {
-      onNotice({ notice: "route taken off", provider: route.provider, upstreamModel: route.upstreamModel })
+      onNotice({ notice: "route disabled", provider: route.provider, upstreamModel: route.upstreamModel })
     }
     offUntilMillis.set(route, nowMillis() + ROUTE_OFF_MILLIS)
   }
@@ -68,8 +74,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
   const move = (name: ProviderName, state: ProviderState, next: Breaker.Breaker) => {
     const before = state.breaker.state
     state.breaker = next
-    if (next.state === "open" && before === "closed") onNotice({ notice: "breaker opened", provider: name })
-    if (next.state === "closed" && before !== "closed") onNotice({ notice: "breaker closed", provider: name })
+    if (next.state === "open" && before === "closed") onNotice({ notice: "circuit breaker opened", provider: name })
+    if (next.state === "closed" && before !== "closed") onNotice({ notice: "circuit breaker closed", provider: name })
   }
 
   return {
@@ -97,8 +103,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
           left = true
           state.taken -= 1
           if (verdict === "misconfigured") takeOff(route)
-          // While a breaker is open or half-open, only the probe counts: a request that started earlier does not show
-          // the current state of the provider.
+          // While a breaker is open or half-open, only the verdict on the probe changes it. A request that started
+          // earlier does not show the current state of the provider.
           if (state.breaker.state === "closed" || state.probe === slot) {
             move(name, state, judge(state.breaker, verdict, settings, nowMillis()))
           }
@@ -126,7 +132,7 @@ const judge = (
       return Breaker.failed(breaker, settings, nowMillis)
     case "undecided":
       return Breaker.undecided(breaker, nowMillis)
-    // A provider that refuses our account is reachable, so the breaker counts a success.
+    // A provider that refuses our API key or account is reachable, so the breaker counts a success.
     case "served":
     case "misconfigured":
       return Breaker.served(breaker)

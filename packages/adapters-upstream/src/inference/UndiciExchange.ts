@@ -1,8 +1,9 @@
 /**
- * Runs one exchange with an upstream: forwards the callbacks of undici to the relay.
+ * Runs one exchange (one HTTP request and its response) with an upstream. Forwards undici's callbacks to the relay,
+ * which sends the response to the client.
  *
- * The slot is released when the relay has closed the exchange and undici has sent its last callback. A slot represents
- * a connection, and a connection that is still being opened cannot be cancelled.
+ * A slot counts one connection, and undici cannot cancel a connection that it is still opening. The slot is therefore
+ * released only after the relay has closed the exchange and undici has made its last callback.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -15,14 +16,17 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefine
 export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #events: UpstreamEvents
   readonly #slot: Slot
-  /** Set once the request is assigned to a connection. */
+  /** Set when undici assigns the request to a connection. */
   #controller: Dispatcher.DispatchController | undefined
-  /** True once undici has accepted the request. Later failures arrive as events. */
+  /**
+   * True after undici has accepted the request. An earlier failure is returned by `dispatch`; a later failure is
+   * reported with `onBroken`.
+   */
   #accepted = false
   #refusal: Error | undefined
-  /** True once undici sends no more callbacks. */
+  /** True after undici's last callback. */
   #ended = false
-  /** Set once the relay has closed the exchange. */
+  /** Set when the relay closes the exchange. */
   #verdict: Verdict | undefined
 
   constructor(events: UpstreamEvents, slot: Slot) {
@@ -30,7 +34,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     this.#slot = slot
   }
 
-  /** Sends the request. Returns a failure instead of an exchange if undici throws immediately. */
+  /** Sends the request. If undici reports an error immediately, returns a failure instead of an exchange. */
   dispatch(
     dispatcher: Dispatcher,
     request: Dispatcher.DispatchOptions
@@ -100,7 +104,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     try {
       this.#events.onBroken(reasonOf(error))
     } catch {
-      // An exception in the relay must not affect other exchanges. The timeout of the relay ends this exchange.
+      // An exception in the relay must not affect other exchanges. The relay's own timeout ends this exchange.
     }
   }
 }
@@ -112,7 +116,7 @@ const first = (value: string | ReadonlyArray<string> | undefined): string | unde
 
 const MAX_REASON_CHARACTERS = 300
 
-/** Returns the error code, or else the name of the error, and the message for the log. */
+/** Returns the error code, or the error name if there is no code, followed by the message. The text is for the log. */
 const reasonOf = (error: Error): string => {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name
   return `${code}: ${error.message}`.slice(0, MAX_REASON_CHARACTERS)

@@ -1,6 +1,7 @@
 /**
- * Calls upstreams over HTTP/1.1 with undici's `dispatch`: no promise, stream or redirect stands between a socket and
- * the relay. This adapter applies the connect timeout; the relay applies the other timeouts.
+ * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. It passes data from the socket directly to the
+ * relay (which sends the response to the client), without promises or streams, and follows no redirects. This adapter
+ * applies the connect timeout; the relay applies all other timeouts.
  *
  * Only this module reads the API keys of providers and adds them to requests.
  */
@@ -21,12 +22,15 @@ import * as OriginPools from "./OriginPools.ts"
 import * as ProviderGate from "./ProviderGate.ts"
 import { UndiciExchange } from "./UndiciExchange.ts"
 
-/** Returns the API key of a provider from the environment variable with this name. Called for every request. */
+/**
+ * Returns the API key of a provider: the value of the environment variable `apiKeyEnv`. The function is called for
+ * every request.
+ */
 export type ProviderKeys = (apiKeyEnv: string) => Redacted.Redacted<string> | undefined
 
 export interface UndiciUpstreamsOptions {
   readonly keys: ProviderKeys
-  /** A monotonic clock with an arbitrary epoch. Default: `performance.now`. */
+  /** Returns the time of a monotonic clock in milliseconds since an arbitrary instant. Default: `performance.now`. */
   readonly nowMillis?: () => number
 }
 
@@ -73,7 +77,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
 
 export const layer = (options: UndiciUpstreamsOptions): Layer.Layer<Upstreams> => Layer.scoped(Upstreams, make(options))
 
-/** The base URL of a provider, split for undici; undefined if the URL cannot be parsed. */
+/** The base URL of a provider, split into the parts that undici needs; undefined if the URL cannot be parsed. */
 type Target = { readonly origin: string; readonly basePath: string } | undefined
 
 const readTarget = ({ baseUrl }: Provider): Target => {
@@ -82,7 +86,7 @@ const readTarget = ({ baseUrl }: Provider): Target => {
   return { origin, basePath: pathname.replace(/\/+$/, "") }
 }
 
-/** Headers that only this adapter sets. */
+/** The headers that this adapter sets. Headers of the request with these names are ignored. */
 const OWN_HEADERS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
 
 const wireHeaders = (

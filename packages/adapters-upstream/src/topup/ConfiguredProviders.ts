@@ -1,5 +1,5 @@
 /**
- * Provides the payment providers of this deployment as the port of the application.
+ * Implements the application's port `PaymentProviders` with the payment providers that this deployment configures.
  */
 import { type PaymentProvider, PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as Arr from "effect/Array"
@@ -15,11 +15,11 @@ import type { PaymentProviderDescriptor } from "./wire/PaymentProviderDescriptor
 type MadeProviders = ReadonlyArray<Effect.Effect<PaymentProvider, never, Scope.Scope>>
 
 export interface ConfiguredProvidersSettings {
-  /** The providers that take new payments. The first provider of each method is used. */
+  /** The providers that take new payments. If several have the same payment method, the first is used. */
   readonly current: MadeProviders
   /**
-   * Providers that took payments before. They are polled for orders that are still open. An earlier account with the
-   * same label as a current account is ignored, because orders store only the label.
+   * The providers that took payments under an earlier configuration. Their open orders are still refreshed. An earlier
+   * provider with the same label as a current provider is ignored, because an order stores only the label.
    */
   readonly earlier?: MadeProviders | undefined
 }
@@ -42,7 +42,10 @@ export const make = ({
 export const layer = (settings: ConfiguredProvidersSettings): Layer.Layer<PaymentProviders> =>
   Layer.scoped(PaymentProviders, make(settings))
 
-/** Makes every provider in the registry that has a simulator: the real adapters, connected to the simulators. */
+/**
+ * Makes the real adapters of all providers in the registry that have a simulator, and connects the adapters to the
+ * simulators.
+ */
 export const simulatedProviders = (
   expiryMinutes: PaymentConfig["expiryMinutes"],
   { simulation, ...deployment }: Simulated,

@@ -1,5 +1,5 @@
 /**
- * Reads the payment configuration from the environment: the providers that take payments, or the simulator.
+ * Reads the payment configuration from the environment: either real payment providers or the payment simulator.
  */
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"
@@ -9,14 +9,17 @@ import type { PaymentValues } from "./PaymentVariables.ts"
 import type { ConfiguredProvider, PaymentProviderDescriptor, Variables } from "./wire/PaymentProviderDescriptor.ts"
 
 export interface PaymentConfig {
-  /** The port of the simulator that takes all payments; undefined without a simulator. */
+  /** The TCP port of the payment simulator, which then takes all payments; undefined if the simulator is off. */
   readonly simulatorPort: number | undefined
-  /** The providers with credentials, in the order of the registry. If the list is empty, top-ups are not possible. */
+  /**
+   * The providers whose credentials are set, in the order of the registry. If the list is empty and the simulator is
+   * off, top-ups are not possible.
+   */
   readonly providers: ReadonlyArray<ConfiguredProvider>
   readonly expiryMinutes: Readonly<Record<PaymentMethod, number>>
 }
 
-/** Returns the configuration, or one line per contradiction between the values. */
+/** Returns the configuration, or one line per error in the values. */
 export const readPaymentConfig = (
   values: PaymentValues,
   { production }: { readonly production: boolean },
@@ -49,7 +52,7 @@ export const readPaymentConfig = (
     : Either.right({ simulatorPort: simulated ? values.PAYMENTS_SIM_PORT : undefined, providers, expiryMinutes })
 }
 
-/** Returns the webhook URL to which a provider reports payments. */
+/** Returns the URL to which a provider sends its webhooks. */
 export const webhookAddress = (baseUrl: string | undefined, name: string): string | undefined =>
   baseUrl === undefined ? undefined : `${baseUrl}/webhooks/payments/${name}`
 
@@ -71,7 +74,7 @@ const simulatorErrors = (
   if (!simulated) return []
   if (production) return ["PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it"]
   if (credentials.length === 0) return []
-  return [`PAYMENTS_SIMULATOR: does not run together with a provider; unset it, or ${credentials.join(", ")}`]
+  return [`PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or ${credentials.join(", ")}`]
 }
 
 const productionErrors = (

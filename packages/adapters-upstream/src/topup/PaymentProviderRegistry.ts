@@ -1,7 +1,8 @@
 /**
- * The list of payment providers. To add a provider, add a folder with a descriptor and one line here.
+ * Lists the payment providers. To add a provider, create a folder with its descriptor and add the descriptor to this
+ * list.
  *
- * If two providers take the same method, the first provider in the list that has credentials takes new payments.
+ * If several providers have the same payment method, the first one with credentials takes the new payments.
  */
 import { bsc } from "./bsc/BscDescriptor.ts"
 import { midtrans } from "./midtrans/MidtransDescriptor.ts"

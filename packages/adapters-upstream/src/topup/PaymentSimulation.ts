@@ -1,40 +1,46 @@
 /**
- * The interface of the payment simulator. The simulators package implements this interface; programs load that package
- * in development only.
+ * Declares the interface of the payment simulator. The package `simulators` implements it; programs load that package
+ * only in development.
  */
 import type { Environment } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** A deployment that uses simulated payments. */
+/** A deployment of the gateway that uses simulated payments. */
 export interface SimulatedDeployment {
   readonly simulatorUrl: string
   /**
-   * Identifies the database. Servers with the same database share their deposit addresses; servers with different
-   * databases that join the same simulator must not.
+   * Identifies the database. Servers with the same database use the same deposit addresses. Servers with different
+   * databases use different deposit addresses, even if they share a simulator.
    */
   readonly deployment: string
-  /** The gateway URL for webhooks, for example `http://127.0.0.1:8080`. If undefined, payments are only polled. */
+  /**
+   * The base URL of the gateway, for example `http://127.0.0.1:8080`. The simulator sends webhooks there. If undefined,
+   * payments specify no webhook URL.
+   */
   readonly gatewayUrl: string | undefined
 }
 
-/** The simulator of one payment provider. */
+/** The simulator of one payment provider, and how the provider's adapter connects to it. */
 export interface SimulatedCounterpart {
   /** The name of the provider in the registry. */
   readonly name: string
-  /** Environment variables that point the provider's adapter to the simulator, with keys that work nowhere else. */
+  /**
+   * Returns environment variables that connect the provider's adapter to the simulator, with API keys that only the
+   * simulator accepts.
+   */
   readonly environment: (deployment: SimulatedDeployment) => Environment
-  /** Wraps the adapter to pass facts to the simulator that the provider's protocol cannot express. */
+  /** Wraps the adapter so that it also sends the simulator data that the provider's protocol cannot contain. */
   readonly wrap?: (provider: PaymentProvider, simulatorUrl: string) => PaymentProvider
 }
 
 export interface PaymentSimulation {
   readonly counterparts: ReadonlyArray<SimulatedCounterpart>
-  /** Runs the simulator on this port, or joins the simulator that another server runs there. */
+  /** Runs the simulator on this port, or joins the simulator that another server already runs there. */
   readonly startOrJoin: (options: {
     readonly port: number
-    /** The base URL for webhooks of payments that specify none. */
+    /** The base URL for the webhooks of payments that specify no webhook URL. */
     readonly webhookBase?: string
   }) => Effect.Effect<{ readonly baseUrl: string }, never, Scope.Scope>
 }

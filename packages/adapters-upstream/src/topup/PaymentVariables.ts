@@ -1,9 +1,9 @@
 /**
- * The environment variables that configure payments: general variables, variables of each provider in the registry, and
- * variables of each payment method.
+ * Defines the environment variables that configure payments: general variables, variables of each provider in the
+ * registry, and variables of each payment method.
  *
- * The variables are schema fields and not an Effect `Config`, so that a program can add them to its own schema, report
- * all errors together, and compare the descriptions with docs/operations.md.
+ * The variables are schema fields and not an Effect `Config`. A program can therefore add them to its own schema and
+ * report all errors together, and a test can compare their descriptions with docs/operations.md.
  */
 import {
   HttpAddress,
@@ -17,10 +17,10 @@ import * as Schema from "effect/Schema"
 import { PAYMENT_PROVIDERS } from "./PaymentProviderRegistry.ts"
 import type { PaymentProviderDescriptor, Variables } from "./wire/PaymentProviderDescriptor.ts"
 
-const INSTALLATION = {
+const DEPLOYMENT = {
   PAYMENTS_SIMULATOR: optional(
     Switch,
-    "Simulated payment providers on this machine. Default: on, unless NODE_ENV is production or a provider is configured"
+    "Runs simulated payment providers on this machine. Default: on, unless NODE_ENV is production or a payment provider is configured"
   ),
   PAYMENTS_SIM_PORT: withDefault(
     Port,
@@ -47,12 +47,15 @@ const EXPIRY = {
   TOPUP_EXPIRY_CRYPTO_BEP20_MIN: expiry("crypto_bep20", 60, 10, 10_080)
 }
 
-type Fields = typeof INSTALLATION & typeof EXPIRY
+type Fields = typeof DEPLOYMENT & typeof EXPIRY
 
-/** Returns the schema of all variables. Its type has only the common variables; each descriptor validates its own. */
+/**
+ * Returns the schema of all variables. Its TypeScript type contains only the variables that do not belong to a
+ * provider; each descriptor validates the variables of its provider.
+ */
 export const paymentVariables = (providers: ReadonlyArray<PaymentProviderDescriptor>): Schema.Struct<Fields> => {
   const ofProviders: Schema.Struct.Fields = Object.assign({}, ...providers.map(({ fields }) => fields))
-  const fields: Fields = { ...INSTALLATION, ...ofProviders, ...EXPIRY }
+  const fields: Fields = { ...DEPLOYMENT, ...ofProviders, ...EXPIRY }
   return Schema.Struct(fields)
 }
 

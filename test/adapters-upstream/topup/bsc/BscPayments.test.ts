@@ -21,7 +21,7 @@ const KNOWN_XPUB = walletOf(HARDHAT).xpub
 const DUE = 25_000_123n
 const DUE_RAW = DUE * 10n ** 12n
 
-/** No two orders share an address, as in production. */
+/** The deposit index of the last order. Each order has a separate index and address, as in production. */
 let nextIndex = 0
 const anIntent = (parts: Partial<PaymentIntent> = {}, kind: TokenKind = "usdt"): PaymentIntent => {
   const orderId = OrderId.make(randomUUID())
@@ -49,7 +49,7 @@ const providerOf = (rpcUrls: ReadonlyArray<string>, parts: Partial<BscSettings> 
     ...parts
   })
 
-/** The payment as the database stores it with its order. */
+/** Returns the payment as the database stores it with its order. */
 const stored = (opened: OpenedPayment): OpenedPayment => ({
   ...opened,
   state: JSON.parse(JSON.stringify(opened.state))
@@ -115,7 +115,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   )
 
   it.scoped.each(["usdt", "usdc"] as const)(
-    "is paid by exactly the amount in %s, and its transaction is reported",
+    "is paid when exactly the amount due arrives in %s, and reports its transaction",
     (kind) =>
       Effect.gen(function* () {
         yield* onChain
@@ -158,7 +158,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is paid by more than the amount due, and reports the full amount", () =>
+  it.scoped("is paid when more than the amount due arrives, and reports the received amount", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW * 2n + 5n)
@@ -169,7 +169,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("counts after two more blocks", () =>
+  it.scoped("is counted when two more blocks exist", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* pay(address, DUE_RAW)
@@ -191,7 +191,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("does not count in a counterfeit token", () =>
+  it.scoped("is not counted in a counterfeit token", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())
@@ -201,11 +201,11 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is noted but not counted in the other token", () =>
+  it.scoped("is not counted in the other token, but adds a remark", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW, "usdc")
-      const remark = `${DUE_RAW} raw usdc at the address, which are not counted`
+      const remark = `${DUE_RAW} raw units of usdc at the address are not counted`
       expect(yield* refreshed).toEqual({
         _tag: "Pending",
         received: undefined,
@@ -216,7 +216,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("excludes the balance that the address held before", () =>
+  it.scoped("does not include the balance that the address had before the order", () =>
     Effect.gen(function* () {
       const intent = anIntent()
       yield* payFinally(wallet.addressAt(intent.depositIndex ?? -1), DUE_RAW)
@@ -229,7 +229,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("only appears smaller if the operator moves the tokens early; the order keeps the largest amount", () =>
+  it.scoped("is reported with a smaller amount after the operator transferred tokens away", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 10n)
@@ -243,7 +243,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is seen by the second node when the first is down", () =>
+  it.scoped("is read from the second node when the first node is down", () =>
     Effect.gen(function* () {
       yield* onChain
       const dead = yield* Effect.promise(() => unusedAddress())
@@ -255,7 +255,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is seen by the second node when the first does not respond", () =>
+  it.scoped("is read from the second node when the first node does not respond", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -269,7 +269,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("fails to refresh after the timeout of both nodes", () =>
+  it.scoped("fails to refresh when both nodes time out", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const [one, other] = [yield* ScriptedUpstream.scoped(), yield* ScriptedUpstream.scoped()]
@@ -296,7 +296,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not refreshed from a node that is behind", () =>
+  it.scoped("is not refreshed from a node that is behind the chain", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -324,18 +324,20 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped.each(["usdt", "usdc"] as const)("is not opened if %s has other decimals", (kind) =>
-    Effect.gen(function* () {
-      yield* Effect.acquireRelease(
-        Effect.promise(() => chain.giveSixDecimals(kind)),
-        () => Effect.promise(() => chain.restoreTokens())
-      )
-      yield* onChain
-      const provider = yield* providerOf([chain.url])
-      const refused = { kind: "not_configured", detail: `node 1 of 1: ${kind} has 6 decimals there, not 18` }
-      expect(yield* Effect.flip(provider.probe)).toMatchObject(refused)
-      expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
-    })
+  it.scoped.each(["usdt", "usdc"] as const)(
+    "is not opened if the contract of %s has another number of decimals",
+    (kind) =>
+      Effect.gen(function* () {
+        yield* Effect.acquireRelease(
+          Effect.promise(() => chain.giveSixDecimals(kind)),
+          () => Effect.promise(() => chain.restoreTokens())
+        )
+        yield* onChain
+        const provider = yield* providerOf([chain.url])
+        const refused = { kind: "not_configured", detail: `node 1 of 1: ${kind} has 6 decimals there, not 18` }
+        expect(yield* Effect.flip(provider.probe)).toMatchObject(refused)
+        expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
+      })
   )
 
   const aFalseNode = (facts: Partial<WireNodeFacts>) =>
@@ -346,7 +348,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       return node.baseUrl
     })
 
-  it.scoped("does not count if only one node of a quorum reports it", () =>
+  it.scoped("is not counted if only one of two required nodes reports it", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, 7n)
@@ -363,7 +365,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("needs responses from a quorum of nodes, in any combination", () =>
+  it.scoped("requires responses from a quorum of nodes, in any combination", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -376,7 +378,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not opened at an address if the nodes disagree on its balance", () =>
+  it.scoped("is not opened if the nodes disagree on the balance of its address", () =>
     Effect.gen(function* () {
       yield* onChain
       const falseNode = yield* aFalseNode({ balance: 5n })
@@ -385,7 +387,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is refused as a bad response above the possible number of tokens", () =>
+  it.scoped("is a bad response if more tokens than exist are reported", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aFalseNode({ balance: 2n ** 255n })])
@@ -393,7 +395,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is paid without transactions if no node has logs", () =>
+  it.scoped("is paid but reports no transactions if no node serves logs", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aFalseNode({ balance: DUE_RAW })])
@@ -406,7 +408,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is still refreshed without the key for new addresses", () =>
+  it.scoped("is refreshed even if the extended public key is missing", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -416,7 +418,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("has a probe that logs the first address, so that the operator can compare it", () => {
+  it.scoped("has a provider whose probe logs the first address, which the operator can compare", () => {
     const logged: Array<string> = []
     const collect = Logger.replace(
       Logger.defaultLogger,
@@ -441,7 +443,7 @@ interface Refusal {
 describe("the provider", () => {
   const nowhere = ["http://127.0.0.1:1"]
 
-  it.scoped("is labelled as a simulator if it is one", () =>
+  it.scoped("has the label of a simulator if its nodes are a simulator", () =>
     Effect.gen(function* () {
       const real = yield* providerOf(nowhere)
       const simulator = yield* providerOf(nowhere, { simulated: true })
@@ -452,7 +454,7 @@ describe("the provider", () => {
 
   const twice = ["http://bsc.test/key-of-ours", "http://bsc.test:80/key-of-ours#again"]
   it.scoped.each<Refusal>([
-    { given: "no node", urls: [], reason: /no JSON-RPC URL/ },
+    { given: "an empty list of nodes", urls: [], reason: /no JSON-RPC URL/ },
     { given: "a node without a valid URL", urls: ["bsc.test/key-of-ours"], reason: /not an http or https URL/ },
     { given: "a node over another protocol", urls: ["wss://bsc.test/key-of-ours"], reason: /not an http or https URL/ },
     { given: "one node twice for a quorum of two", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
@@ -471,7 +473,7 @@ describe("the provider", () => {
     })
   )
 
-  it.scoped("opens no payment without a deposit index, with a hardened index, or without a price in dollars", () =>
+  it.scoped("opens no payment for a missing or hardened deposit index, an amount in rupiah, or a zero amount", () =>
     Effect.gen(function* () {
       const provider = yield* providerOf(nowhere)
       const open = (parts: Partial<PaymentIntent>) => Effect.flip(provider.open(anIntent(parts)))

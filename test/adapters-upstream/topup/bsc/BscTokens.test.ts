@@ -21,13 +21,13 @@ describe("a call of a token contract", () => {
     expect(BscTokens.transferTopicsTo(HOLDER)).toEqual([BscTokens.TRANSFER_TOPIC, null, `0x${HOLDER_WORD}`])
   })
 
-  it("addresses contracts with valid checksums", () => {
+  it("uses contract addresses with valid checksums", () => {
     for (const contract of Object.values(BscTokens.TOKEN_CONTRACTS)) expect(checksummed(contract)).toBe(contract)
   })
 })
 
-describe("a number on the wire", () => {
-  it("keeps every digit of a word", () => {
+describe("a hexadecimal number of JSON-RPC", () => {
+  it("keeps every digit of a 256-bit word", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.bigUintN(256), (n) => {
         const text = Schema.encodeSync(Word)(n)
@@ -37,7 +37,7 @@ describe("a number on the wire", () => {
     )
   })
 
-  it("is a quantity without leading zeros", () => {
+  it("is written without leading zeros if it is a quantity", () => {
     expect(quantityOf(0)).toBe("0x0")
     expect(quantityOf(56)).toBe("0x38")
     expect(Schema.decodeSync(Quantity)("0x38")).toBe(56)

@@ -9,7 +9,7 @@ const refusal = (key: string) => Either.getOrThrow(Either.flip(read(key)))
 const wallet = walletOf(OURS)
 
 describe("deposit addresses", () => {
-  it.each([0, 1, 2, 777])("equal those that the wallet derives from its mnemonic: %i", (index) => {
+  it.each([0, 1, 2, 777])("equal the wallet's address at the index %i", (index) => {
     const address = Either.getOrThrow(Either.flatMap(read(wallet.xpub), ({ at }) => at(index)))
     expect(address).toBe(wallet.addressAt(index))
   })
@@ -23,22 +23,19 @@ describe("deposit addresses", () => {
     ])
   })
 
-  it("are the same when derived from the account key", () => {
+  it("are the same when derived from the extended public key of the account", () => {
     const { at } = Either.getOrThrow(read(` ${wallet.accountXpub}\n`))
     expect(Either.getOrThrow(at(777))).toBe(wallet.addressAt(777))
   })
 
-  it.each([-1, 0.5, 2 ** 31, Number.NaN])(
-    "do not exist for the index %d: hardened keys need the private key",
-    (index) => {
-      const { at } = Either.getOrThrow(read(wallet.xpub))
-      expect(Either.isLeft(at(index))).toBe(true)
-    }
-  )
+  it.each([-1, 0.5, 2 ** 31, Number.NaN])("do not exist for the index %d", (index) => {
+    const { at } = Either.getOrThrow(read(wallet.xpub))
+    expect(Either.isLeft(at(index))).toBe(true)
+  })
 })
 
 describe("the extended public key of deposit addresses", () => {
-  it("is refused if it is private", () => {
+  it("is refused if it is an extended private key", () => {
     expect(refusal(wallet.xprv)).toMatch(/private key/)
   })
 
@@ -52,16 +49,16 @@ describe("the extended public key of deposit addresses", () => {
     }
   )
 
-  it("must have a depth at which wallets show addresses", () => {
+  it("is refused if its depth is not that of an account or of its addresses", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)
   })
 
   it.each([
-    ["nothing", ""],
+    ["an empty text", ""],
     ["a mnemonic", OURS],
     ["a key with a wrong letter", wallet.xpub.replace(/.$/, (last) => (last === "a" ? "b" : "a"))],
     ["a key of Bitcoin's test network", `tpub${wallet.xpub.slice(4)}`]
-  ])("cannot be read from %s, and the error does not repeat it", (_, key) => {
+  ])("cannot be read from %s, and the error does not repeat the input", (_, key) => {
     expect(refusal(key)).toMatch(/should begin with xpub/)
     if (key !== "") expect(refusal(key)).not.toContain(key)
   })
@@ -82,7 +79,7 @@ describe("an address", () => {
     expect(DepositAddresses.checksummed(`0x${address.slice(2).toUpperCase()}`)).toBe(address)
   })
 
-  it("is derived from a public key, compressed or not", () => {
+  it("is derived from a compressed or uncompressed public key", () => {
     const pair = createECDH("secp256k1")
     pair.setPrivateKey("01".padStart(64, "0"), "hex")
     const ofKeyOne = "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf"

@@ -6,7 +6,7 @@ import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
 import { aNode, rpcFailed } from "./FakeNode.ts"
 
-/** Nodes that record each call. A node with a failure fails; the others respond. */
+/** Creates nodes that record each call. A node with a failure fails; every other node responds. */
 const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
   const called: Array<number> = []
   const nodes = failures.map((failure, i) =>
@@ -22,8 +22,8 @@ const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
 
 const balance = (node: BscNode) => node.balanceOf("", "")
 
-describe("a call to several nodes", () => {
-  it.effect("goes to the first node of the settings as long as it responds", () =>
+describe("a query to several nodes", () => {
+  it.effect("uses the first node in the settings as long as that node responds", () =>
     Effect.gen(function* () {
       const { called, failover } = nodesThat([undefined, undefined])
       expect(yield* failover.ask(1, balance)).toEqual([0n])
@@ -32,7 +32,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("skips a failed node for 30 seconds", () =>
+  it.effect("calls a failed node last for 30 seconds", () =>
     Effect.gen(function* () {
       const { called, failover } = nodesThat([rpcFailed("network"), undefined])
       expect(yield* failover.ask(1, balance)).toEqual([1n])
@@ -44,7 +44,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("keeps using a node that refused a call, because it may accept others", () =>
+  it.effect("keeps using a node that refused a query, because the node may accept other queries", () =>
     Effect.gen(function* () {
       const { called, failover } = nodesThat([rpcFailed("rejected", -32601), undefined])
       yield* failover.ask(1, balance)
@@ -53,7 +53,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("tries all nodes if all of them failed before", () =>
+  it.effect("calls all nodes if all of them failed before", () =>
     Effect.gen(function* () {
       const { called, failover } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
       yield* Effect.flip(failover.ask(1, balance))
@@ -63,7 +63,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("goes to each node at most once, for any number of required responses", () =>
+  it.effect("uses each node at most once for a quorum", () =>
     Effect.gen(function* () {
       const { failover } = nodesThat([undefined, rpcFailed("server_error"), undefined])
       expect(yield* failover.ask(2, balance)).toEqual([0n, 2n])
@@ -71,7 +71,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("goes only to nodes that were identified", () =>
+  it.effect("uses only nodes that passed the check of their chain and tokens", () =>
     Effect.gen(function* () {
       const stranger = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
       const known = aNode({ balanceOf: () => Effect.succeed(7n) })
@@ -79,7 +79,7 @@ describe("a call to several nodes", () => {
     })
   )
 
-  it.effect("fails without nodes", () =>
+  it.effect("fails if there are no nodes", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(Failover.make([]).ask(1, balance))).toMatchObject({ kind: "not_configured" })
     })

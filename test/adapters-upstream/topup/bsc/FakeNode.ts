@@ -1,5 +1,5 @@
 /**
- * Scripted nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query.
+ * Creates scripted nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query.
  */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
@@ -24,11 +24,11 @@ export interface WireNodeFacts {
   readonly chainId: number
   readonly decimals: bigint
   readonly balance: bigint
-  /** The time of the last final block. */
+  /** The timestamp of every block. */
   readonly time: Date
 }
 
-/** Responds to calls from these facts, and to all other calls with an unknown method. */
+/** Responds to calls according to the facts. Responds to calls of any other method with an error. */
 export const wireNode =
   (facts: WireNodeFacts) =>
   (request: ReceivedRequest): Script => {

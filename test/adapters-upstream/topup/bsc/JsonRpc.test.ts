@@ -51,24 +51,24 @@ describe("a call", () => {
     expect(await call()).toBe("0x38")
   })
 
-  it("is retried once when the connection is reset", async () => {
+  it("is retried once when the connection is closed without a response", async () => {
     upstream.next(closeAtOnce, result("0x38"))
     expect(await call()).toBe("0x38")
   })
 
   it.each<[string, Script, string]>([
     ["HTML", text("<html>log in</html>", "text/html"), "bad_response"],
-    ["nothing", text("", "application/json"), "bad_response"],
+    ["an empty body", text("", "application/json"), "bad_response"],
     ["a result of another shape", result({ chainId: 56 }), "bad_response"],
-    ["no result", json({ jsonrpc: "2.0", id: 1 }), "bad_response"],
-    ["more than a MiB", text(`"${"x".repeat(1_100_000)}"`, "application/json"), "bad_response"],
+    ["JSON-RPC without a result", json({ jsonrpc: "2.0", id: 1 }), "bad_response"],
+    ["larger than 1 MiB", text(`"${"x".repeat(1_100_000)}"`, "application/json"), "bad_response"],
     ["a redirect", text("", "text/plain", 302, { location: "http://127.0.0.1:1/" }), "rejected"],
-    ["400 in HTML", text("<html>", "text/html", 400), "rejected"],
-    ["401", text("", "text/plain", 401), "unauthorized"],
-    ["403", text("", "text/plain", 403), "unauthorized"],
-    ["429", text("", "text/plain", 429), "rate_limited"],
-    ["500", text("oops", "text/plain", 500), "server_error"],
-    ["503 with JSON-RPC", refusal(-32000, "busy", 503), "server_error"]
+    ["status 400 with HTML", text("<html>", "text/html", 400), "rejected"],
+    ["status 401", text("", "text/plain", 401), "unauthorized"],
+    ["status 403", text("", "text/plain", 403), "unauthorized"],
+    ["status 429", text("", "text/plain", 429), "rate_limited"],
+    ["status 500", text("oops", "text/plain", 500), "server_error"],
+    ["status 503 with JSON-RPC", refusal(-32000, "busy", 503), "server_error"]
   ])("fails when the response is %s", async (_, script, kind) => {
     upstream.next(script)
     expect(await failure()).toMatchObject({ kind, code: undefined })
@@ -81,12 +81,12 @@ describe("a call", () => {
     expect(detail).toBe("node 1 of 2: eth_chainId was refused: -32005 limit exceeded")
   })
 
-  it("fails when the connection is reset each time", async () => {
+  it("fails when the connection is also reset at the retry", async () => {
     upstream.next(resetAtOnce, resetAtOnce)
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 
-  it("fails when no node listens, without the URL in the error", async () => {
+  it("fails when no node listens, and the error does not contain the URL", async () => {
     const { kind, detail } = await failure(await unusedAddress())
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })

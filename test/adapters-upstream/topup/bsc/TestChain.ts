@@ -1,5 +1,6 @@
 /**
- * A test chain with the token contracts at their real addresses. Tests pay, finalize blocks and cause faults on it.
+ * Runs a test chain with the token contracts at their real addresses. Tests send tokens, finalize blocks and cause
+ * faults on this chain.
  */
 import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -27,7 +28,7 @@ export class TestChain {
     return this.#anvil.url
   }
 
-  /** Sends tokens of this kind to an address, in a block that is not yet final. Returns the transaction. */
+  /** Sends tokens of this kind to an address, in a block that is not yet final. Returns the transaction hash. */
   pay(kind: TokenKind, to: string, amountRaw: bigint): Promise<string> {
     return this.payIn(TOKEN_CONTRACTS[kind], to, amountRaw)
   }
@@ -36,12 +37,12 @@ export class TestChain {
     return this.#send(this.#payer, contract, mintInput(to, amountRaw))
   }
 
-  /** Makes all blocks so far final. */
+  /** Makes all existing blocks final. */
   makeFinal(): Promise<void> {
     return this.#anvil.mine(2)
   }
 
-  /** Moves tokens away from a deposit address, as an operator with its key does. */
+  /** Transfers tokens from a deposit address, as an operator with the private key does. */
   async sweep(kind: TokenKind, from: string, amountRaw: bigint): Promise<void> {
     await this.#anvil.rpc("anvil_setBalance", [from, "0xde0b6b3a7640000"])
     await this.#anvil.rpc("anvil_impersonateAccount", [from])
@@ -55,7 +56,7 @@ export class TestChain {
     return contract
   }
 
-  /** Takes a snapshot. The result reverts all later blocks. */
+  /** Takes a snapshot. Returns a function that reverts all later blocks. */
   async remember(): Promise<() => Promise<void>> {
     const snapshot = await this.#anvil.rpc("evm_snapshot")
     return async () => {
@@ -63,12 +64,12 @@ export class TestChain {
     }
   }
 
-  /** The time of the last final block. */
+  /** Returns the time of the last final block. */
   time(): Promise<Date> {
     return this.#timeOfBlock("finalized")
   }
 
-  /** The time of the block with this transaction. */
+  /** Returns the time of the block that contains this transaction. */
   async timeOf(transaction: string): Promise<Date> {
     const receipt = (await this.#anvil.rpc("eth_getTransactionReceipt", [transaction])) as { blockNumber: string }
     return this.#timeOfBlock(receipt.blockNumber)

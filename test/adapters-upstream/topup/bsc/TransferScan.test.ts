@@ -6,7 +6,7 @@ import { aNode, rpcFailed } from "./FakeNode.ts"
 
 const transfer = (block: number, amountRaw = 1n): Transfer => ({ transaction: `in ${block}`, block, amountRaw })
 
-/** A node with these transfers that accepts ranges up to this number of blocks. */
+/** Creates a node with these transfers, which accepts ranges of at most `widest` blocks. */
 const nodeOf = (transfers: ReadonlyArray<Transfer>, widest: number, code = -32000) => {
   const ranges: Array<readonly [number, number]> = []
   const node: BscNode = aNode({
@@ -29,7 +29,7 @@ const sought = (fromBlock: number, toBlock: number, amountRaw: bigint) => ({
 })
 
 describe("the search for transfers", () => {
-  it("goes backwards and stops when the found transfers add up to the balance", async () => {
+  it("runs backwards and stops when the transfers that were found add up to the balance", async () => {
     const { node, ranges } = nodeOf([transfer(10), transfer(55), transfer(72)], 20)
     const found = await Effect.runPromise(scan(node, sought(1, 100, 2n), 20))
     expect(found).toEqual([transfer(55), transfer(72)])
@@ -56,7 +56,7 @@ describe("the search for transfers", () => {
     expect(ranges).toHaveLength(1)
   })
 
-  it("keeps the transfers found before a failure", async () => {
+  it("returns the transfers that were found before a failure", async () => {
     const { node } = nodeOf([transfer(5), transfer(99)], 10)
     const failing = aNode({
       transfers: (filter) => (filter.toBlock < 50 ? Effect.fail(rpcFailed("network")) : node.transfers(filter))
@@ -64,7 +64,7 @@ describe("the search for transfers", () => {
     expect(await Effect.runPromise(scan(failing, sought(1, 100, 2n), 10))).toEqual([transfer(99)])
   })
 
-  it("finds every transfer of a short order for any range, in at most twelve queries", () => {
+  it("finds every transfer in 60 blocks for any range, in at most twelve queries", () => {
     const blocks = FastCheck.uniqueArray(FastCheck.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
     FastCheck.assert(
       FastCheck.property(
@@ -84,7 +84,7 @@ describe("the search for transfers", () => {
 })
 
 describe("the block that completed a deposit", () => {
-  it("is the first one by which the amount had arrived", () => {
+  it("is the first block in which the expected amount is complete", () => {
     const transfers = [transfer(3, 4n), transfer(5, 6n), transfer(8, 1n)]
     expect(completedIn(transfers, 10n, 11n)).toBe(5)
     expect(completedIn(transfers, 11n, 11n)).toBe(8)

@@ -1,5 +1,5 @@
 /**
- * A wallet with its private keys, which the server never has.
+ * Creates wallets with their private keys, which the server never has.
  */
 import { createECDH, pbkdf2Sync } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -10,7 +10,7 @@ export const GANACHE = "myth like bonus scare over problem client lizard pioneer
 export const TRUFFLE = "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat"
 export const BIP39_VECTOR = `${"abandon ".repeat(11)}about`
 
-/** Words of a wallet without an owner. */
+/** The recovery words of a wallet that exists only in tests. */
 export const OURS = "words that only this test knows and that no manual has ever printed anywhere"
 
 const ADDRESSES = "m/44'/60'/0'/0"
@@ -22,7 +22,7 @@ export const walletOf = (words: string) => {
     accountXpub: root.derive("m/44'/60'/0'").publicExtendedKey,
     rootXpub: root.publicExtendedKey,
     xprv: root.derive(ADDRESSES).privateExtendedKey,
-    /** Derived through the private key, as a wallet does it. */
+    /** Returns the address that is derived from the private key, as in a wallet. */
     addressAt: (index: number): string => {
       const pair = createECDH("secp256k1")
       pair.setPrivateKey(root.derive(`${ADDRESSES}/${index}`).privateKey ?? new Uint8Array())

@@ -57,7 +57,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("shows the framed picture if it exists, and no picture with an invalid URL", () =>
+  it.scopedLive("shows the framed image if it exists, and no image with an invalid URL", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const pictureFor = (actions: unknown) => {
@@ -84,16 +84,16 @@ describe("a payment", () => {
   )
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
-    ["without a code", { qr_string: undefined }],
-    ["with a code that cannot be scanned", { qr_string: `${aQrisCode(105_000n).slice(0, -4)}0000` }],
-    ["with a code over another amount", { qr_string: aQrisCode(100_000n) }],
-    ["over another amount", { gross_amount: "100000.00" }],
+    ["without a QRIS code", { qr_string: undefined }],
+    ["with a QRIS code that cannot be scanned", { qr_string: `${aQrisCode(105_000n).slice(0, -4)}0000` }],
+    ["with a QRIS code for another amount", { qr_string: aQrisCode(100_000n) }],
+    ["of another amount", { gross_amount: "100000.00" }],
     ["of another order", { order_id: OTHER_NUMBER }],
     ["in another currency", { currency: "USD" }],
-    ["that is denied already", { transaction_status: "deny" }]
+    ["with the status `deny`", { transaction_status: "deny" }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to the payer, but may exist`, () =>
+    it.scopedLive(`${what} is not shown to the payer, and the failure is ambiguous`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withMidtrans()
         upstream.next(json(aCharge(parts)))
@@ -104,7 +104,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("may exist after a conflict: an earlier attempt without a response may have created it", () =>
+  it.scopedLive("may exist after a conflict, because an earlier attempt without a response may have created it", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(resetAtOnce, json(anError("406", "The request could not be completed due to a conflict"), 200))
@@ -117,7 +117,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
+  it.scopedLive("fails with AmountRejected for a refused amount, and with ProviderUnavailable for other refusals", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       const invalid = (message: string) =>
@@ -130,7 +130,7 @@ describe("a payment", () => {
   )
 })
 
-describe("a status", () => {
+describe("the status of a payment", () => {
   it.scopedLive("is requested by order number and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
@@ -153,7 +153,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("leaves the payment pending if it is unknown", () =>
+  it.scopedLive("leaves the payment pending if the status is unknown", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aTransaction({ transaction_status: "brand_new" })))
@@ -163,7 +163,7 @@ describe("a status", () => {
 })
 
 describe("a cancellation", () => {
-  it.scopedLive("succeeds when the payment is gone, never existed, or can no longer be cancelled", () =>
+  it.scopedLive("succeeds if the payment is cancelled, does not exist, or cannot be cancelled", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(
@@ -180,7 +180,7 @@ describe("a cancellation", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("succeeds with a valid key, and fails with an unknown one", () =>
+  it.scopedLive("succeeds with a valid key, and fails with an unknown key", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(anError("404", "Transaction doesn't exist.")))
@@ -209,14 +209,14 @@ describeFaults({
   opened,
   bodyErrors: [
     ["an unknown order", anError("404", "Transaction doesn't exist."), "rejected"],
-    ["an unknown key", anError("401", "Unknown Merchant server_key/id"), "unauthorized"],
-    ["a channel that is off", anError("402", "Payment channel is not activated."), "rejected"],
+    ["an unknown server key", anError("401", "Unknown Merchant server_key/id"), "unauthorized"],
+    ["a payment channel that is not activated", anError("402", "Payment channel is not activated."), "rejected"],
     ["too many requests", anError("429", "API rate limit exceeded"), "rate_limited"],
     [
       "an internal error of Midtrans",
       anError("500", "Sorry. Our system is recovering from unexpected issues."),
       "server_error"
     ],
-    ["a request that is still in progress", anError("202", "The request is being processed"), "bad_response"]
+    ["a request that is not finished", anError("202", "The request is being processed"), "bad_response"]
   ]
 })

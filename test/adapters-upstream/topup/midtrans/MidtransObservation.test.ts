@@ -7,7 +7,7 @@ import { aTransaction } from "./MidtransWires.ts"
 
 const seen = (parts: Partial<Transaction>) => toObservation(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
 
-describe("a status of Midtrans", () => {
+describe("the Midtrans status", () => {
   const meanings = {
     pending: "Pending",
     authorize: "Pending",
@@ -29,14 +29,14 @@ describe("a status of Midtrans", () => {
     })
   }
 
-  it("leaves the payment pending if it is unknown", () => {
+  it("leaves the payment pending if the status is unknown", () => {
     for (const status of ["", "SETTLEMENT", "paid", "settled"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen({ transaction_status: status })._tag).toBe("Pending")
     }
   })
 
-  it("counts as paid only when the fraud status is accept", () => {
+  it("capture means Paid only if the fraud status is `accept`", () => {
     expect(seen({ transaction_status: "capture", fraud_status: "challenge" })._tag).toBe("Pending")
     expect(seen({ transaction_status: "capture", fraud_status: undefined })._tag).toBe("Pending")
   })
@@ -56,7 +56,7 @@ describe("a payment that does not match the order", () => {
   })
 })
 
-describe("a time of Midtrans", () => {
+describe("a timestamp of Midtrans", () => {
   it("is read as Jakarta time, which is UTC+7", () => {
     expect(timeOf("2026-11-20 06:59:59")).toEqual(new Date("2026-11-19T23:59:59.000Z"))
   })

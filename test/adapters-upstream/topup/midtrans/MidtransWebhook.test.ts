@@ -25,12 +25,12 @@ describe("the signature", () => {
   })
 })
 
-describe("a notification", () => {
-  it("is accepted with its signature and names its order", () => {
+describe("a webhook", () => {
+  it("is accepted with a valid signature, and contains the order number", () => {
     expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("is verified over the text of its amount, also when the amount is a JSON number", () => {
+  it("is verified with the amount exactly as written, even if the amount is a JSON number", () => {
     const text = JSON.stringify(signed()).replace('"105000.00"', "105000.00")
     expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
@@ -54,7 +54,7 @@ describe("a notification", () => {
     for (const text of ["", "null", "[]", "<html>", "{"]) expect(verify(text)).toEqual(refused)
   })
 
-  it("is accepted for a foreign order: the Midtrans dashboard sends one as a test", () => {
+  it("is accepted for an unknown order, because the Midtrans dashboard sends such test webhooks", () => {
     const order_id = "payment_notif_test_G123_abc"
     expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
     expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)

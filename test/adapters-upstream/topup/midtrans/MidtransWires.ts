@@ -1,5 +1,5 @@
 /**
- * Responses of Midtrans as its documentation shows them, for the order of the tests.
+ * Creates Midtrans responses as in the documentation of Midtrans, for the order of the tests.
  */
 
 import { ORDER_NUMBER } from "../Payments.ts"
@@ -38,7 +38,7 @@ export const aCharge = (parts: object = {}) =>
     ...parts
   })
 
-/** An error, which Midtrans sends with HTTP 200. */
+/** Creates an error body. Midtrans sends most errors with HTTP status 200. */
 export const anError = (code: string, message: string, more: object = {}) => ({
   status_code: code,
   status_message: message,

@@ -31,14 +31,14 @@ const withNowPayments = (parts: Partial<NowPayments.NowPaymentsSettings> = {}) =
 
 const coinOf = (request: ReceivedRequest): string => (request.json() as { pay_currency: string }).pay_currency
 
-/** Creates a payment in every coin, but for those that are said otherwise. */
+/** Responds to requests that create a payment: with the given script for its coin, or with a created payment. */
 const creating =
   (others: { readonly [code: string]: Script } = {}) =>
   (request: ReceivedRequest): Script =>
     others[coinOf(request)] ?? json(aCreated(coinOf(request)), 201)
 
-/** The status responses of all payments: waiting, with the given changes. */
-const telling =
+/** Responds to status requests. Every payment is waiting, apart from the given changes. */
+const statusResponses =
   (others: { readonly [code: string]: object } = {}) =>
   (request: ReceivedRequest): Script => {
     const code = COINS.find((code) => request.path === `/v1/payment/${idOf(code)}`) ?? ""
@@ -93,7 +93,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is offered in the coins that NOWPayments accepted", () =>
+  it.scopedLive("is offered only in the coins for which NOWPayments created a payment", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(
@@ -109,7 +109,7 @@ describe("a payment", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
+  it.scopedLive("fails with AmountRejected only if no coin fails because the provider is unavailable", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       const tooLittle = json(anError(400, "AMOUNT_MINIMAL_ERROR", "Crypto amount 1 is less than minimal"), 400)
@@ -124,8 +124,8 @@ describe("a payment", () => {
   )
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
-    ["not one for one", { pay_amount: 25.1 }],
-    ["different by less than one millionth", { pay_amount: 25.0001230001 }],
+    ["with an amount that is not one token per dollar", { pay_amount: 25.1 }],
+    ["with an amount that differs by less than one millionth", { pay_amount: 25.0001230001 }],
     ["in another coin", { pay_currency: "usdterc20" }],
     ["priced in another currency", { price_currency: "eur" }],
     ["of another order", { order_id: null }],
@@ -151,7 +151,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("cannot be created without a coin", () =>
+  it.scopedLive("cannot be created if no supported coin is configured", () =>
     Effect.gen(function* () {
       const { provider } = yield* withNowPayments({ currencies: ["btc"] })
       expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "not_configured" })
@@ -159,11 +159,11 @@ describe("a payment", () => {
   )
 })
 
-describe("a status", () => {
+describe("the status of an order", () => {
   const seen = (others: { readonly [code: string]: object }) =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
-      upstream.always(telling(others))
+      upstream.always(statusResponses(others))
       return yield* provider.refresh(intent, opened)
     })
 
@@ -189,7 +189,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("is final only when it is final in every coin", () =>
+  it.scopedLive("is final only if the status of every coin is final", () =>
     Effect.gen(function* () {
       const expired = { payment_status: "expired" }
       const failed = { payment_status: "failed" }
@@ -199,30 +199,32 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("fails while the status of one coin is unknown, unless another coin decides", () =>
-    Effect.gen(function* () {
-      const { upstream, provider } = yield* withNowPayments()
-      const silentIn = (code: string, others: { readonly [code: string]: object }) => {
-        const told = telling(others)
-        upstream.always((request) => (request.path.endsWith(idOf(code)) ? json({}, 503) : told(request)))
-        return provider.refresh(intent, opened)
-      }
-      const expired = { payment_status: "expired" }
-      const paid = { payment_status: "finished", actually_paid: AMOUNT }
-      expect(yield* Effect.flip(silentIn("usdcbase", { usdttrc20: expired, usdtbsc: expired }))).toMatchObject({
-        kind: "server_error"
+  it.scopedLive(
+    "cannot be read while the status of one coin is unavailable, unless another coin is paid or suspicious",
+    () =>
+      Effect.gen(function* () {
+        const { upstream, provider } = yield* withNowPayments()
+        const unavailableIn = (code: string, others: { readonly [code: string]: object }) => {
+          const respond = statusResponses(others)
+          upstream.always((request) => (request.path.endsWith(idOf(code)) ? json({}, 503) : respond(request)))
+          return provider.refresh(intent, opened)
+        }
+        const expired = { payment_status: "expired" }
+        const paid = { payment_status: "finished", actually_paid: AMOUNT }
+        expect(yield* Effect.flip(unavailableIn("usdcbase", { usdttrc20: expired, usdtbsc: expired }))).toMatchObject({
+          kind: "server_error"
+        })
+        expect((yield* unavailableIn("usdcbase", { usdttrc20: paid }))._tag).toBe("Paid")
+        expect((yield* unavailableIn("usdcbase", { usdttrc20: { ...paid, actually_paid: 1 } }))._tag).toBe("Suspicious")
       })
-      expect((yield* silentIn("usdcbase", { usdttrc20: paid }))._tag).toBe("Paid")
-      expect((yield* silentIn("usdcbase", { usdttrc20: { ...paid, actually_paid: 1 } }))._tag).toBe("Suspicious")
-    })
   )
 
-  it.scopedLive("includes repeated payments from webhooks and from the status of the original", () =>
+  it.scopedLive("includes repeated payments that webhooks or the original payment report", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       const repeat = (payment_id: number, parts: object) =>
         json(aStatus("usdttrc20", { payment_id, order_id: null, payment_status: "finished", ...parts }))
-      const told = telling({
+      const respond = statusResponses({
         usdttrc20: { payment_status: "partially_paid", actually_paid: 10, payment_extra_ids: [8_001] }
       })
       const also: Record<string, Script> = {
@@ -230,7 +232,7 @@ describe("a status", () => {
         "/v1/payment/8002": repeat(8_002, { actually_paid: 10.000123, parent_payment_id: Number(idOf("usdttrc20")) }),
         "/v1/payment/8003": json(anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), 404)
       }
-      upstream.always((request) => also[request.path] ?? told(request))
+      upstream.always((request) => also[request.path] ?? respond(request))
       const check = (...repeatedPayments: ReadonlyArray<string>) =>
         provider.refresh(intent, { ...opened, repeatedPayments })
       expect(yield* check("8003")).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 15_000_000n } })
@@ -244,7 +246,7 @@ describe("a status", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is a bad response for another payment or without stored state", () =>
+  it.scopedLive("is a bad response if it is for another payment or the stored state is invalid", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(json(aStatus("usdttrc20", { payment_id: 1, payment_status: "finished", actually_paid: AMOUNT })))
@@ -259,7 +261,7 @@ describe("a status", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("drops the coins that the account does not accept", () =>
+  it.scopedLive("removes the coins that the account does not accept", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.next(json({ selectedCurrencies: ["BTC", "USDTBSC"] }))
@@ -285,7 +287,7 @@ describeFaults({
   intent,
   opened: { ...opened, state: { payments: [{ paymentId: idOf("usdttrc20"), currency: "usdttrc20" }] } },
   bodyErrors: [
-    ["an unknown key", anError(403, "INVALID_API_KEY", "Invalid api key"), "unauthorized"],
+    ["an unknown API key", anError(403, "INVALID_API_KEY", "Invalid api key"), "unauthorized"],
     ["an unknown payment", anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), "rejected"],
     ["too many requests", anError(429, "TOO_MANY_REQUESTS", "Slow down"), "rate_limited"],
     ["an internal error of NOWPayments", anError(500, "INTERNAL_ERROR", "Internal error"), "server_error"]

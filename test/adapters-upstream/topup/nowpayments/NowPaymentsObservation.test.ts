@@ -21,7 +21,7 @@ const seen = (payment_status: string, parts: object = {}) =>
     asked
   )
 
-describe("a status of NOWPayments", () => {
+describe("the NOWPayments status", () => {
   const meanings = {
     waiting: "Pending",
     confirming: "Pending",
@@ -40,7 +40,7 @@ describe("a status of NOWPayments", () => {
     })
   }
 
-  it("leaves the payment pending if it is unknown", () => {
+  it("leaves the payment pending if the status is unknown", () => {
     for (const status of ["", "FINISHED", "wrong_asset_confirmed"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen(status)._tag).toBe("Pending")
@@ -49,20 +49,20 @@ describe("a status of NOWPayments", () => {
 })
 
 describe("a finished payment", () => {
-  it("is paid when more than the amount due arrived, and has the amount received", () => {
+  it("is paid if more than the amount due arrived, and reports the received amount", () => {
     expect(seen("finished", { actually_paid: "30.0000009" })).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 30_000_000n }
     })
   })
 
-  it("is suspicious when less than the amount due arrived, even by one millionth", () => {
+  it("is suspicious if less than the amount due arrived, even if only one millionth is missing", () => {
     for (const actually_paid of ["25.000122", "25.0001229999999", "0", "", undefined, null, "a lot", "-26"]) {
       expect(seen("finished", { actually_paid })._tag).toBe("Suspicious")
     }
   })
 
-  it("has a payment time if its time can be parsed", () => {
+  it("has a payment time if `updated_at` can be parsed", () => {
     expect(seen("finished", { updated_at: "2026-11-20T04:41:12.000Z" })).toMatchObject({
       paidAt: new Date("2026-11-20T04:41:12.000Z")
     })
@@ -89,8 +89,8 @@ describe("a payment that does not match the order", () => {
   })
 })
 
-describe("the amount received in a suspicious payment", () => {
-  it("is reported if the payment belongs to the order and is in its coin", () => {
+describe("the received amount of a suspicious payment", () => {
+  it("is reported if the payment belongs to the order and is in the requested coin", () => {
     for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
       expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: { receivedUsdMicro: 25_000_122n } })
     }

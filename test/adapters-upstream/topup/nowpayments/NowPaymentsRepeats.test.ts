@@ -39,7 +39,7 @@ const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
 
 describe("a repeated deposit", () => {
   it.each(["finished", "partially_paid"])(
-    "counts as received and is noted in status %s, but does not complete the order",
+    "with the status %s counts as received and adds a remark, but does not complete the order",
     (status) => {
       expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
         _tag: "Pending",
@@ -49,7 +49,7 @@ describe("a repeated deposit", () => {
     }
   )
 
-  it("is added to the amount that a paid order has received", () => {
+  it("is added to the received amount of a paid order", () => {
     expect(seen(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 50_000_000n }
@@ -64,13 +64,13 @@ describe("a repeated deposit", () => {
   it.each([
     ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was requested"],
     ["of another order", { order_id: OTHER_NUMBER }, `not counted: it belongs to the order ${OTHER_NUMBER}`]
-  ])("%s is noted but not counted", (_, parts, remark) => {
+  ])("%s adds a remark but is not counted", (_, parts, remark) => {
     const { _tag, received, evidence } = seen(own("partially_paid", "10"), repeat("finished", "1500", parts))
     expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })
     expect(evidence?.remarks).toEqual([expect.stringContaining(remark)])
   })
 
-  it("is noted but not counted when it was refunded", () => {
+  it("adds a remark but is not counted if it was refunded", () => {
     const { _tag, received, evidence } = seen(own("expired", "0"), repeat("refunded", "25"))
     expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
     expect(evidence?.remarks).toEqual(["payment 2 repeats 1: 25 usdttrc20, refunded"])
@@ -88,7 +88,7 @@ describe("a repeated deposit", () => {
     }
   })
 
-  it("is recognized by its address or by the payment that names it, if its status does not name the original", () => {
+  it("is recognized by its address or by its id in the original payment, if it does not contain the original id", () => {
     for (const [of, parts] of [
       [own("finished", "25"), { parent_payment_id: null }],
       [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]
@@ -98,8 +98,8 @@ describe("a repeated deposit", () => {
   })
 })
 
-describe("the additional payments to request", () => {
-  it("are those from webhooks and those named by payments, each once, without the order's own, at most twenty", () => {
+describe("the repeated payments to request", () => {
+  it("are at most twenty payments from webhooks and `payment_extra_ids`, without duplicates and the order's own payments", () => {
     const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
     expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
     for (const nothing of [null, undefined, "", {}]) {

@@ -16,14 +16,17 @@ const sign = (text: string, secret = SECRET) => createHmac("sha512", secret).upd
 const FEE = { currency: "btc", depositFee: 0.09853637216235617, withdrawalFee: 0, serviceFee: 0 }
 const notification = { ...aStatus(), payment_status: "finished", parent_payment_id: null, fee: FEE }
 
-/** The members sorted manually, as the newer signature algorithm of NOWPayments sorts them. */
+/**
+ * A notification, and the text that the newer signature algorithm of NOWPayments signs. The members were sorted
+ * manually.
+ */
 const SMALL = `{"order_id":"${ORDER_NUMBER}","fee":{"withdrawalFee":0.5,"currency":"btc","depositFee":1e-7},"a":[{"z":1,"b":2}]}`
 const SMALL_IN_ORDER = `{"a":[{"b":2,"z":1}],"fee":{"currency":"btc","depositFee":1e-7,"withdrawalFee":0.5},"order_id":"${ORDER_NUMBER}"}`
-/** The form of the older algorithm, which drops members whose names occur only in nested objects. */
+/** The text that the older algorithm signs. It omits members whose names occur only in nested objects. */
 const SMALL_ONCE = `{"a":[{}],"fee":{},"order_id":"${ORDER_NUMBER}"}`
 
-describe("a notification", () => {
-  it("is verified over its members, sorted by name in every object", () => {
+describe("a webhook", () => {
+  it("is verified with its members sorted by name in every object", () => {
     expect(NowPaymentsWebhook.canonical(JSON.parse(SMALL))).toBe(SMALL_IN_ORDER)
     expect(verify(SMALL, sign(SMALL_IN_ORDER))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
@@ -33,7 +36,7 @@ describe("a notification", () => {
     expect(verify(SMALL, sign(SMALL_ONCE))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("names its order, with any white space between its members", () => {
+  it("contains the order number, with any white space between its members", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
@@ -65,7 +68,7 @@ describe("a notification", () => {
     for (const text of ["", "<html>", "{"]) expect(verify(text, sign(text)), text).toEqual(refused)
   })
 
-  it("is accepted if it is signed and names a foreign order or no order", () => {
+  it("is accepted if it is signed, even if it contains an unknown order number or none", () => {
     const others: ReadonlyArray<readonly [string, object]> = [
       ['{"order_id":"1"}', { orderNumber: "1" }],
       ['{"order_id":null,"payment_id":5}', {}],
@@ -80,7 +83,7 @@ describe("a notification", () => {
     }
   })
 
-  it("names both payments if one repeats the other, also without an order", () => {
+  it("contains the ids of both payments if one repeats the other, even without an order number", () => {
     const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
     expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
       Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })

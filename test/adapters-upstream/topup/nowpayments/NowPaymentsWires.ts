@@ -1,5 +1,5 @@
 /**
- * Responses of NOWPayments as its documentation shows them, for an order of 25.000123 dollars.
+ * Creates NOWPayments responses as in the documentation of NOWPayments, for an order of 25.000123 dollars.
  */
 import { ORDER_NUMBER } from "../Payments.ts"
 
@@ -13,7 +13,7 @@ const COINS: { readonly [code: string]: readonly [id: string, network: string, a
 
 export const idOf = (code: string): string => COINS[code]?.[0] ?? "0"
 
-/** The payment in the response to its creation: its id is a string. */
+/** Creates a payment as the response to its creation contains it: the id is a string. */
 export const aCreated = (code = "usdttrc20", parts: object = {}) => ({
   payment_id: COINS[code]?.[0],
   payment_status: "waiting",
@@ -39,7 +39,7 @@ export const aCreated = (code = "usdttrc20", parts: object = {}) => ({
   ...parts
 })
 
-/** The payment in a status response: its id is a number. */
+/** Creates a payment as a status response contains it: the id is a number. */
 export const aStatus = (code = "usdttrc20", parts: object = {}) => ({
   payment_id: Number(COINS[code]?.[0]),
   invoice_id: null,

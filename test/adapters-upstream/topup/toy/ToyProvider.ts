@@ -1,6 +1,6 @@
 /**
- * A fifth payment provider that exists only in tests: its adapter and its descriptor. It is written as the folder of a
- * real provider would be, over the shared wire modules.
+ * Implements a payment provider that exists only in tests: its adapter and its descriptor. Like the folder of a real
+ * provider, it uses the shared modules in topup/wire.
  */
 import { createHmac } from "node:crypto"
 import * as ExactJson from "@tollgate/adapters-upstream/topup/wire/ExactJson"
@@ -45,7 +45,7 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
       <A, I>(schema: Schema.Schema<A, I>) =>
       ({ body }: { readonly body: unknown }) =>
         Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () =>
-          failures.unavailable("bad_response", "no invoice")
+          failures.unavailable("bad_response", "the response contains no invoice")
         )
 
     const open: PaymentProvider["open"] = ({ createdAt, due, orderNumber }) => {
@@ -68,7 +68,7 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
         ({ ref, state, total }) => {
           const isOurs = ref === orderNumber && due._tag === "Rupiah" && idrOf(total) === due.totalIdr
           const received = undefined
-          if (!isOurs) return { _tag: "Suspicious", reason: `it is ${ref} over ${total}`, received }
+          if (!isOurs) return { _tag: "Suspicious", reason: `its order is ${ref} and its amount is ${total}`, received }
           return state === "settled" ? { _tag: "Paid", paidAt: undefined, received } : { _tag: "Pending", received }
         }
       )
@@ -103,8 +103,8 @@ export const toy = describeProvider({
   name: NAME,
   method: "qris",
   environment: Schema.Struct({
-    TOY_BASE_URL: withDefault(HttpAddress, "https://toy.example", "Address of the toy provider, for `qris`"),
-    TOY_API_KEY: optional(Credential, "Its API key; switches `qris` on")
+    TOY_BASE_URL: withDefault(HttpAddress, "https://toy.example", "Base URL of the toy provider, for `qris`"),
+    TOY_API_KEY: optional(Credential, "API key of the toy provider; enables `qris`")
   }),
   credentials: ["TOY_API_KEY"],
   productionErrors: (values) => productionAddressErrors("TOY_BASE_URL", values.TOY_BASE_URL),

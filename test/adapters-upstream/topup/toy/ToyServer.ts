@@ -1,5 +1,6 @@
 /**
- * The HTTP API of the toy provider: invoices in memory, and a webhook that it signs but leaves to the test to deliver.
+ * Serves the HTTP API of the toy provider. It stores invoices in memory and builds signed webhooks, which the test
+ * delivers.
  *
  *     POST /invoices        { ref, total, callback }
  *     GET  /invoices/{id}

@@ -69,25 +69,25 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is not shown if the payer would pay a fee, and the log names the setting to change", () =>
+  it.scopedLive("is not shown if the payer would pay a fee, and the failure describes the wrong setting", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ amount: 51_100, fee_customer: 1_100, fee_merchant: 0 }))))
       const failure = yield* Effect.flip(provider.open(intent))
       expect(failure).toMatchObject({ kind: "bad_response", ambiguous: true })
-      expect(failure.detail).toContain("fee is set to be paid by the customer")
+      expect(failure.detail).toContain("the payer pays the fee of the Tripay channel")
     })
   )
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
-    ["without a code", { qr_string: null }],
-    ["with a code that cannot be scanned", { qr_string: "SANDBOX MODE" }],
-    ["with a code over another amount", { qr_string: aQrisCode(51_100n) }],
-    ["over another amount", { amount: 51_100 }],
+    ["without a QRIS code", { qr_string: null }],
+    ["with a QRIS code that cannot be scanned", { qr_string: "SANDBOX MODE" }],
+    ["with a QRIS code for another amount", { qr_string: aQrisCode(51_100n) }],
+    ["of another amount", { amount: 51_100 }],
     ["of another order", { merchant_ref: OTHER_NUMBER }],
     ["that has already expired", { status: "EXPIRED" }],
-    ["with a page at an invalid address", { checkout_url: "http://tripay.example/checkout" }],
-    ["without an end", { expired_time: null }]
+    ["with an invalid URL of its page", { checkout_url: "http://tripay.example/checkout" }],
+    ["without an expiry time", { expired_time: null }]
   ]
   for (const [what, parts] of unusable) {
     it.scopedLive(`${what} is not shown to the payer, and the failure is ambiguous`, () =>
@@ -109,7 +109,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("fails differently for a refused amount and for an unavailable provider", () =>
+  it.scopedLive("fails with AmountRejected for a refused amount, and with ProviderUnavailable for other refusals", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       for (const message of ["Minimum amount for this channel is Rp 1.000", "Jumlah maksimal adalah Rp 5.000.000"]) {
@@ -122,7 +122,7 @@ describe("a payment", () => {
   )
 })
 
-describe("a status", () => {
+describe("the status of a payment", () => {
   it.scopedLive("is requested by Tripay's reference and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
@@ -139,7 +139,7 @@ describe("a status", () => {
     })
   )
 
-  it.scopedLive("is logged for the operator if it is unknown or a refund", () =>
+  it.scopedLive("leaves the payment pending if the status is unknown, and fails the payment after a refund", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
@@ -151,7 +151,7 @@ describe("a status", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("checks that the channel exists, is active, and charges its fee to the merchant", () =>
+  it.scopedLive("checks that the channel exists, is active, and charges the merchant its fee", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success([aChannel({ code: "QRIS" }), aChannel()])))
@@ -174,10 +174,10 @@ describeFaults({
   intent,
   opened,
   bodyErrors: [
-    ["an unknown key", refusal("Invalid API Key"), "unauthorized"],
+    ["an unknown API key", refusal("Invalid API Key"), "unauthorized"],
     ["an invalid signature", refusal("Invalid signature"), "unauthorized"],
-    ["an address that is not whitelisted", refusal("Unauthorized IP, please whitelist your IP"), "unauthorized"],
+    ["an IP address that is not whitelisted", refusal("Unauthorized IP, please whitelist your IP"), "unauthorized"],
     ["an unknown payment", refusal("Transaction not found"), "rejected"],
-    ["success without data", success(null), "bad_response"]
+    ["a success without data", success(null), "bad_response"]
   ]
 })

@@ -8,7 +8,7 @@ const asked = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_0
 const seen = (status: string, parts: object = {}) =>
   toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
 
-describe("a status of Tripay", () => {
+describe("the Tripay status", () => {
   const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Failed" }
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
@@ -17,7 +17,7 @@ describe("a status of Tripay", () => {
     })
   }
 
-  it("leaves the payment pending if it is unknown", () => {
+  it("leaves the payment pending if the status is unknown", () => {
     for (const status of ["", "paid", "SETTLED"]) {
       expect(isKnown(status)).toBe(false)
       expect(seen(status)._tag).toBe("Pending")

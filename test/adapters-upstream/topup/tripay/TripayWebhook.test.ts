@@ -12,7 +12,7 @@ const verify = (body: Uint8Array, signature: string | undefined) =>
   Effect.runSync(Effect.either(webhook.verify({ "x-callback-signature": signature }, body)))
 const refused = Either.left(new BadSignature({ provider: "tripay" }))
 
-const aCallback = (parts: object = {}) => ({
+const aNotification = (parts: object = {}) => ({
   reference: REFERENCE,
   merchant_ref: ORDER_NUMBER,
   payment_method: "QRIS",
@@ -28,7 +28,7 @@ const aCallback = (parts: object = {}) => ({
   note: null,
   ...parts
 })
-const bytesOf = (callback: unknown) => Buffer.from(JSON.stringify(callback))
+const bytesOf = (notification: unknown) => Buffer.from(JSON.stringify(notification))
 const signatureOf = (body: Uint8Array, key = KEY) => TripayWebhook.callbackSignature(body, key).toString("hex")
 
 describe("the signature of a payment", () => {
@@ -40,22 +40,22 @@ describe("the signature of a payment", () => {
   })
 })
 
-describe("a callback", () => {
-  it("is accepted with its signature and names its order", () => {
-    const body = bytesOf(aCallback())
+describe("a webhook", () => {
+  it("is accepted with a valid signature, and contains the order number", () => {
+    const body = bytesOf(aNotification())
     expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(webhook.acknowledgement).toEqual({ success: true })
   })
 
-  it("is verified over its exact bytes", () => {
-    const body = bytesOf(aCallback())
-    const spaced = Buffer.from(JSON.stringify(aCallback(), null, 2))
+  it("is verified with the exact bytes of its body", () => {
+    const body = bytesOf(aNotification())
+    const spaced = Buffer.from(JSON.stringify(aNotification(), null, 2))
     expect(verify(spaced, signatureOf(spaced))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(spaced, signatureOf(body))).toEqual(refused)
   })
 
   it("is refused without a signature or with a wrong one", () => {
-    const body = bytesOf(aCallback())
+    const body = bytesOf(aNotification())
     const signature = signatureOf(body)
     const others = [undefined, "", signature.slice(2), `${signature}00`, `zz${signature.slice(2)}`, "0".repeat(64)]
     for (const other of others) expect(verify(body, other)).toEqual(refused)
@@ -63,15 +63,15 @@ describe("a callback", () => {
     expect(verify(body, signature.toUpperCase())).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("is accepted if it is signed and names a foreign order or no order", () => {
+  it("is accepted if it is signed, even if it contains an unknown order number or none", () => {
     const others: ReadonlyArray<readonly [unknown, string | undefined]> = [
-      [aCallback({ merchant_ref: "INV1" }), "INV1"],
-      [aCallback({ merchant_ref: null }), undefined],
+      [aNotification({ merchant_ref: "INV1" }), "INV1"],
+      [aNotification({ merchant_ref: null }), undefined],
       [null, undefined],
       [[], undefined]
     ]
-    for (const [callback, orderNumber] of others) {
-      const body = bytesOf(callback)
+    for (const [notification, orderNumber] of others) {
+      const body = bytesOf(notification)
       expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber }))
       expect(verify(body, "0".repeat(64))).toEqual(refused)
     }

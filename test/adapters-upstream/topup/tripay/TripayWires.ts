@@ -1,5 +1,5 @@
 /**
- * Responses of Tripay as its documentation shows them, for the order of the tests.
+ * Creates Tripay responses as in the documentation of Tripay, for the order of the tests.
  */
 import { ORDER_NUMBER } from "../Payments.ts"
 import { aQrisCode } from "../QrisCode.ts"

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 
 const read = (text: string) => Either.getOrThrow(ExactJson.parse(text))
 
-describe("reading", () => {
+describe("the JSON reader", () => {
   it("keeps every digit of a number", () => {
     expect(read('{"a":9007199254740993,"b":25.000123,"c":-1.5E-7,"d":0.10,"e":[1,{"f":2}]}')).toEqual({
       a: "9007199254740993",
@@ -15,7 +15,7 @@ describe("reading", () => {
     })
   })
 
-  it("does not change digits in strings and names", () => {
+  it("does not change digits in strings and member names", () => {
     expect(read(String.raw`{"12":"34","a\"5":"\\","b\\":6,"c":"7\\\" 8","d":true,"e":null}`)).toEqual({
       "12": "34",
       'a"5': "\\",
@@ -47,8 +47,8 @@ describe("reading", () => {
   })
 })
 
-describe("writing", () => {
-  it("writes amounts as exact numbers, and leaves out undefined members", () => {
+describe("the JSON writer", () => {
+  it("writes amounts as exact numbers, and omits undefined members", () => {
     const written = ExactJson.write({
       amount: 9_007_199_254_740_993n,
       price: new ExactJson.Digits("25.000123"),

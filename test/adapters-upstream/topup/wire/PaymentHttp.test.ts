@@ -28,23 +28,23 @@ const aClient = (baseUrl: string, limits: Partial<PaymentHttp.PaymentLimits> = {
     limits: { ...PATIENT, ...limits }
   })
 
-const body = (answer: PaymentHttp.PaymentResponse) => Either.right(answer.body)
+const body = (response: PaymentHttp.PaymentResponse) => Either.right(response.body)
 const lookUp = { method: "GET", path: "/thing", repeatable: true, read: body } as const
 const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
 const orderOnce = { ...order, repeatable: true } as const
 
 describe("a call", () => {
-  it.scopedLive("requests a path below the base URL with the credential, and returns every digit", () =>
+  it.scopedLive("requests a path after the base URL with the credential, and keeps every digit of a number", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
       upstream.next(text('{"amount":9007199254740993}', "application/json"))
       const client = yield* aClient(upstream.baseUrl)
-      const answer = yield* client.call({
+      const response = yield* client.call({
         ...order,
         headers: { "idempotency-key": "k" },
         body: { amount: 9_007_199_254_740_993n }
       })
-      expect(answer).toEqual({ amount: "9007199254740993" })
+      expect(response).toEqual({ amount: "9007199254740993" })
       const [request] = upstream.requests
       expect([request?.method, request?.path]).toEqual(["POST", "/api-sandbox/thing"])
       expect(request?.body.toString()).toBe('{"amount":9007199254740993}')
@@ -58,12 +58,12 @@ describe("a call", () => {
     })
   )
 
-  it.scopedLive("passes every JSON response to the caller, also with an error status", () =>
+  it.scopedLive("passes every JSON response to the caller, even with an error status", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ code: "X" }, 400))
       const client = yield* aClient(upstream.baseUrl)
-      const status = yield* client.call({ ...order, read: (answer) => Either.right(answer.status) })
+      const status = yield* client.call({ ...order, read: (response) => Either.right(response.status) })
       expect(status).toBe(400)
     })
   )
@@ -73,9 +73,9 @@ describe("a retry", () => {
   const outages: ReadonlyArray<readonly [string, Script]> = [
     ["a broken connection", resetAtOnce],
     ["a closed connection", closeAtOnce],
-    ["500", json({}, 500)],
-    ["503", text("<html>", "text/html", 503)],
-    ["429", json({}, 429)]
+    ["status 500", json({}, 500)],
+    ["status 503", text("<html>", "text/html", 503)],
+    ["status 429", json({}, 429)]
   ]
   for (const [name, outage] of outages) {
     it.scopedLive(`follows ${name}`, () =>
@@ -147,37 +147,39 @@ describe("a failure", () => {
     ["a reset", resetAtOnce, "network", true],
     ["a connection closed without a response", closeAtOnce, "network", true],
     ["a truncated response", halfway, "network", true],
-    ["500", json({}, 500), "server_error", true],
-    ["503 in HTML", text("<html>", "text/html", 503), "server_error", true],
-    ["429", json({}, 429), "rate_limited", false],
-    ["401", json({}, 401), "unauthorized", false],
-    ["403", text("<html>", "text/html", 403), "unauthorized", false],
+    ["status 500", json({}, 500), "server_error", true],
+    ["status 503 with HTML", text("<html>", "text/html", 503), "server_error", true],
+    ["status 429", json({}, 429), "rate_limited", false],
+    ["status 401", json({}, 401), "unauthorized", false],
+    ["status 403", text("<html>", "text/html", 403), "unauthorized", false],
     ["a redirect", json({}, 302, { location: "http://127.0.0.1:1/" }), "bad_response", true],
-    ["HTML with a good status", text("<html>", "text/html"), "bad_response", true],
-    ["HTML for an unknown path", text("<html>", "text/html", 404), "bad_response", false],
+    ["HTML with status 200", text("<html>", "text/html"), "bad_response", true],
+    ["HTML with status 404", text("<html>", "text/html", 404), "bad_response", false],
     ["an empty body", text("", "application/json"), "bad_response", true],
     ["a response above the size limit", endless, "bad_response", true]
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
-    it.scopedLive(`by ${name} has its kind, and is ambiguous only if the provider may have acted`, () =>
-      Effect.gen(function* () {
-        const upstream = yield* ScriptedUpstream.scoped()
-        upstream.always(fault)
-        const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
-        expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
-        expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind, ambiguous: false })
-      })
+    it.scopedLive(
+      `after ${name} has the kind ${kind}, and is ambiguous only if the provider may have processed the request`,
+      () =>
+        Effect.gen(function* () {
+          const upstream = yield* ScriptedUpstream.scoped()
+          upstream.always(fault)
+          const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
+          expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
+          expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind, ambiguous: false })
+        })
     )
   }
 
-  it.scopedLive("to connect is not ambiguous", () =>
+  it.scopedLive("of a connection attempt is not ambiguous", () =>
     Effect.gen(function* () {
       const client = yield* aClient(yield* Effect.promise(unusedAddress))
       expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind: "network", ambiguous: false })
     })
   )
 
-  it.scopedLive("without a response ends at the timeout and closes the connection", () =>
+  it.scopedLive("occurs at the timeout if there is no response, and closes the connection", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(silence)
@@ -188,7 +190,7 @@ describe("a failure", () => {
     })
   )
 
-  it.scopedLive("by a response that never ends occurs at the timeout", () =>
+  it.scopedLive("occurs at the timeout if the response does not end", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(script({ steps: [(wire) => wire.send('{"a":'), until(signal())] }))
@@ -208,8 +210,8 @@ describe("a failure", () => {
   )
 })
 
-describe("a provider that keeps failing", () => {
-  it.scopedLive("is paused, then probed once, and used again after a successful probe", () =>
+describe("a payment provider", () => {
+  it.scopedLive("is paused after repeated failures, then probed once, and used again after a successful probe", () =>
     Effect.gen(function* () {
       let now = 0
       const upstream = yield* ScriptedUpstream.scoped()
@@ -220,7 +222,7 @@ describe("a provider that keeps failing", () => {
       expect(upstream.requests.length).toBe(5)
 
       expect(yield* failing).toMatchObject({ kind: "server_error", ambiguous: false })
-      expect((yield* failing).detail).toBe("paused for 30000 ms after this failure: status 500")
+      expect((yield* failing).detail).toBe("calls are paused for 30000 ms after this failure: status 500")
       expect(upstream.requests.length).toBe(5)
 
       now += 30_000
@@ -236,7 +238,7 @@ describe("a provider that keeps failing", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is not paused for refusing the key or an order", () =>
+  it.scopedLive("is not paused if it refuses the API key", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 401))
@@ -246,7 +248,7 @@ describe("a provider that keeps failing", () => {
     })
   )
 
-  it.scopedLive("is probed again after a probe was interrupted", () =>
+  it.scopedLive("is probed again after an interrupted probe", () =>
     Effect.gen(function* () {
       let now = 0
       const upstream = yield* ScriptedUpstream.scoped()
@@ -265,17 +267,17 @@ describe("a provider that keeps failing", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("stays paused when an earlier call succeeds late", () =>
+  it.scopedLive("stays paused when a call succeeds that started before the pause", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
-      const answer = signal()
-      upstream.next(script({ ...json({ late: true }), steps: [until(answer), ...json({ late: true }).steps] }))
+      const mayRespond = signal()
+      upstream.next(script({ ...json({ late: true }), steps: [until(mayRespond), ...json({ late: true }).steps] }))
       upstream.always(json({}, 500))
       const late = yield* Effect.fork(client.call(lookUp))
       yield* Effect.promise(() => upstream.received())
       for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
-      answer.fire()
+      mayRespond.fire()
       expect(yield* Fiber.join(late)).toEqual({ late: true })
       expect((yield* Effect.flip(client.call(order))).detail).toContain("paused")
     }).pipe(quiet)
@@ -284,13 +286,13 @@ describe("a provider that keeps failing", () => {
   it.scopedLive("gets no more concurrent calls than its limit", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
-      const answer = signal()
-      upstream.always(script({ ...json({}), steps: [until(answer), ...json({}).steps] }))
+      const mayRespond = signal()
+      upstream.always(script({ ...json({}), steps: [until(mayRespond), ...json({}).steps] }))
       const client = yield* aClient(upstream.baseUrl, { maxConcurrentCalls: 2 })
       const calls = yield* Effect.fork(Effect.all([client.call(lookUp), client.call(lookUp)], { concurrency: 2 }))
       for (let i = 0; i < 2; i++) yield* Effect.promise(() => upstream.received())
       expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind: "rate_limited" })
-      answer.fire()
+      mayRespond.fire()
       yield* Fiber.join(calls)
       expect(yield* client.call(lookUp)).toEqual({})
     })

@@ -19,30 +19,30 @@ describe("the checksum of a QRIS code", () => {
 })
 
 describe("a QRIS code", () => {
-  it("is accepted as providers return it", () => {
+  it("is accepted in the forms that providers return", () => {
     expect(Qris.faultOf(DOCUMENTED, Idr(789_000n))).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL), TOTAL)).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.00" }), TOTAL)).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "01" }), TOTAL)).toBeUndefined()
   })
 
-  it("is refused with another amount or a fee", () => {
+  it("is refused if it has another amount or adds a fee", () => {
     expect(Qris.faultOf(DOCUMENTED, TOTAL)).toBe("its amount differs from the order")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": undefined }), TOTAL)).toBe("its amount differs from the order")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.50" }), TOTAL)).toBe("its amount differs from the order")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "55": "02", "56": "500" }), TOTAL)).toBe("it adds a fee")
   })
 
-  it("is refused without a field that scanners need", () => {
+  it("is refused without a field that scanners require", () => {
     for (const tag of ["00", "01", "52", "53", "58", "59", "60"]) {
       expect(Qris.faultOf(aQrisCode(TOTAL, { [tag]: undefined }), TOTAL), tag).toBeDefined()
     }
-    expect(Qris.faultOf(aQrisCode(TOTAL, { "26": undefined }), TOTAL)).toBe("it names no merchant account")
+    expect(Qris.faultOf(aQrisCode(TOTAL, { "26": undefined }), TOTAL)).toBe("it contains no merchant account")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "53": "840" }), TOTAL)).toBe("field 53 is missing or wrong")
     expect(Qris.faultOf(aQrisCode(TOTAL, { "58": "SG" }), TOTAL)).toBe("field 58 is missing or wrong")
   })
 
-  it("is refused if it is another text or incomplete", () => {
+  it("is refused if it is incomplete or not a QRIS text", () => {
     const code = aQrisCode(TOTAL)
     for (const text of [
       "",

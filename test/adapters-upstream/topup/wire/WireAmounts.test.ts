@@ -4,7 +4,7 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 
 describe("an amount in rupiah", () => {
-  it("is whole, with or without zeros after the decimal point", () => {
+  it("is read from a whole number with or without zeros after the decimal point", () => {
     expect(["105000", "105000.00", "105000.0", "0"].map(idrOf)).toEqual([105_000n, 105_000n, 105_000n, 0n])
   })
 
@@ -15,7 +15,7 @@ describe("an amount in rupiah", () => {
 })
 
 describe("an amount in dollars", () => {
-  it("is read back exactly as it was written", () => {
+  it("is read exactly as it was written", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.bigInt(0n, 10n ** 18n), (micro) => {
         expect(usdMicroOf(usdDigits(UsdMicro(micro)))).toBe(micro)

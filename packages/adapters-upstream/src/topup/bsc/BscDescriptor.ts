@@ -1,5 +1,6 @@
 /**
- * Describes BNB Smart Chain as a payment provider: environment variables, and the settings that are made from them.
+ * Describes BNB Smart Chain as a payment provider: its environment variables, and the adapter settings that are made
+ * from these variables.
  */
 import {
   Credential,
@@ -33,7 +34,7 @@ const environment = Schema.Struct({
   BSC_RPC_QUORUM: withDefault(
     wholeNumber("a whole number of nodes", 1, 8),
     1,
-    "Number of nodes that must report the same before a payment counts"
+    "Number of nodes that must agree on a payment before it counts"
   )
 })
 
@@ -45,7 +46,9 @@ export const bsc = describeProvider({
   productionErrors: ({ BSC_RPC_URLS: urls = [] }) =>
     urls.every((url) => Redacted.value(url).startsWith("https://"))
       ? []
-      : ["BSC_RPC_URLS: https URLs are required in production; an attacker on the network path could forge payments"],
+      : [
+          "BSC_RPC_URLS: https URLs are required in production; without https, an attacker on the network path could forge payments"
+        ],
   settings: (values, { expiryMinutes, simulated }): BscSettings | undefined => {
     const { BSC_RPC_URLS: rpcUrls, BSC_XPUB: xpub } = values
     if (rpcUrls === undefined || xpub === undefined) return undefined

@@ -1,8 +1,10 @@
 /**
- * Reads from one node of the chain. A node is used only after a check that it serves the right chain and tokens, and
- * only while it keeps up with the chain: a node that is behind would never report a new payment.
+ * Reads balances, blocks and transfers from one node of BNB Smart Chain. A node is used only after `identify` has
+ * checked that it serves the right chain and tokens. A node that is behind the chain is not used, because it would
+ * report new payments late or never.
  *
- * Balances are read at the `finalized` block, which no reorganisation can revert; confirmations are not counted.
+ * Balances are read at the `finalized` block. No chain reorganisation can revert this block, so confirmations are not
+ * counted.
  */
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Clock from "effect/Clock"
@@ -23,7 +25,7 @@ export interface Block {
   readonly minedAt: Date
 }
 
-/** A transfer of tokens to an address. */
+/** A transfer of tokens to an address, in the smallest unit of the token. */
 export interface Transfer {
   readonly transaction: string
   readonly block: number
@@ -39,22 +41,29 @@ export interface TransferFilter {
 
 export interface BscNode {
   readonly name: string
-  /** Fails unless the node serves this chain and these tokens. The result is cached. */
+  /** Fails if the node serves another chain, or tokens with an unexpected number of decimals. A success is cached. */
   readonly identify: Effect.Effect<void, RpcFailed>
-  /** Returns the last final block. Fails if this block is too old. */
+  /**
+   * Returns the last final block. Fails if the block is older than a minute, because the node is then behind the chain.
+   */
   readonly finalizedBlock: Effect.Effect<Block, RpcFailed>
   readonly block: (number: number) => Effect.Effect<Block, RpcFailed>
-  /** Returns the token balance of a holder at the last final block. */
+  /** Returns the token balance of an address at the last final block, in the smallest unit of the token. */
   readonly balanceOf: (contract: string, holder: string) => Effect.Effect<bigint, RpcFailed>
-  /** Returns the matching transfers in the order of the chain. */
+  /** Returns the matching transfers, oldest first. */
   readonly transfers: (filter: TransferFilter) => Effect.Effect<ReadonlyArray<Transfer>, RpcFailed>
 }
 
-/** The maximum age of the last final block. Shorter than the time in which an expired order can still be found paid. Blocks
- * normally become final within a few seconds. */
+/**
+ * The maximum age of the last final block. Blocks normally become final within a few seconds. The limit is shorter than
+ * the time for which an expired order is still refreshed, so a payment shortly before the expiry is found.
+ */
 const MAX_LAG_MILLIS = 60_000
 
-/** The maximum plausible balance: a trillion tokens, which is more than exist and less than the ledger can hold. */
+/**
+ * The maximum plausible balance in the smallest unit: a trillion tokens, which is more than exist and less than the
+ * ledger can store.
+ */
 const MAX_BALANCE = 10n ** 30n
 
 /** The upper bound of a block timestamp in seconds. A larger number is not a valid date. */
@@ -106,7 +115,10 @@ export const make = (rpc: JsonRpc): BscNode => {
       const behind = (yield* Clock.currentTimeMillis) - last.minedAt.getTime()
       if (behind <= MAX_LAG_MILLIS) return last
       const seconds = Math.round(behind / 1_000)
-      return yield* failed("bad_response", `its last final block is ${seconds} s old, or the clock here is fast`)
+      return yield* failed(
+        "bad_response",
+        `its last final block is ${seconds} s old, or the clock of this server is fast`
+      )
     }),
     block: (number) => block(quantityOf(number)),
     balanceOf: (contract, holder) =>
@@ -125,7 +137,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       }
       return Effect.map(rpc.call("eth_getLogs", [filter], Logs), (logs) =>
         logs.flatMap((log): ReadonlyArray<Transfer> => {
-          // Check the addresses again, because a node may ignore the filter.
+          // Check the addresses again, because a node may ignore the filter of the request.
           const isOurs = same(log.address, contract) && same(log.topics[0], topics[0]) && same(log.topics[2], topics[2])
           if (!isOurs) return []
           return [{ transaction: log.transactionHash, block: log.blockNumber, amountRaw: log.data }]

@@ -1,9 +1,11 @@
 /**
  * Takes payments in USDT and USDC on BNB Smart Chain without an intermediary. Each order has a separate address. The
- * received amount is the token balance at the last final block, minus the balance before the order was created.
+ * received amount is the token balance of the address at the last final block, minus its balance when the order was
+ * created.
  *
- * This method adds up partial payments, is safe from reorganisations, and ignores false tokens. It cannot see
- * withdrawals: if an address is emptied before its order is credited, the received amount appears too low.
+ * Because it reads balances, this method adds up partial payments, is safe from chain reorganisations and ignores fake
+ * tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the received amount
+ * is too low.
  */
 import {
   AmountRejected,
@@ -33,8 +35,8 @@ const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
 
 /**
- * Makes the provider. With unusable settings, `probe` and every call that needs the settings fail. If only the extended
- * public key is wrong, deposits that were opened before are still refreshed.
+ * Makes the provider. If a setting cannot be used, `probe` fails and so does every call that needs the setting. If only
+ * the extended public key is wrong, open orders are still refreshed, because their addresses are stored.
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -57,7 +59,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         notConfigured
       )
 
-    /** Applies the timeout and maps RPC failures to failures of the port. */
+    /** Applies the timeout and maps RPC failures to the failures of the port `PaymentProvider`. */
     const withinLimit = <A, E>(
       calls: Effect.Effect<A, E | JsonRpc.RpcFailed>
     ): Effect.Effect<A, E | ProviderUnavailable> =>
@@ -80,19 +82,25 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         { concurrency: "unbounded" }
       )
       const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-      // A node that serves another chain is an error in the settings, even if the other nodes work.
+      // A node that serves another chain is an error in the settings, even if the other nodes are correct.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures
       if (failure !== undefined && all.length - failures.length < settings.rpcQuorum) return yield* failure
-      yield* Effect.logInfo("the first deposit address; the wallet must show the same", { provider: label, first })
+      yield* Effect.logInfo("first deposit address; check that the wallet shows the same address", {
+        provider: label,
+        first
+      })
     })
 
-    /** Returns the balance before the payment. Fails if the nodes of the quorum disagree. */
+    /**
+     * Returns the balance of an address before its payment, and the first block that can contain the payment. Fails if
+     * the nodes disagree on the balance.
+     */
     const baselineOf = (contract: string, address: string) =>
       Effect.gen(function* () {
         const seen = yield* failover.ask(settings.rpcQuorum, (node) =>
-          // Read the block before the balance, so that the block is not later than the balance.
+          // Read the block before the balance, so that the balance already includes every transfer up to this block.
           Effect.all({ block: node.finalizedBlock, balance: node.balanceOf(contract, address) })
         )
         const [{ balance }] = seen
@@ -101,7 +109,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         }
         if (balance > 0n) {
           yield* Effect.logWarning(
-            "a new deposit address is in use: does another deployment use the same extended public key?",
+            "a new deposit address already has a balance; check that no other deployment uses the same extended public key",
             {
               provider: label,
               address
@@ -114,10 +122,10 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
     const open = ({ due, depositIndex, createdAt }: PaymentIntent) =>
       Effect.gen(function* () {
         yield* usableNodes
-        if (due._tag !== "Dollars") return yield* unavailable("rejected", "an order that is not in dollars")
-        if (depositIndex === undefined) return yield* unavailable("rejected", "an order without a deposit index")
+        if (due._tag !== "Dollars") return yield* unavailable("rejected", "the order is not in dollars")
+        if (depositIndex === undefined) return yield* unavailable("rejected", "the order has no deposit index")
         const expectedRaw = tokenRawOf(due.amountUsdMicro)
-        if (expectedRaw === 0n) return yield* new AmountRejected({ provider: label, detail: "nothing to pay" })
+        if (expectedRaw === 0n) return yield* new AmountRejected({ provider: label, detail: "the amount is zero" })
         const { tokenKind } = due
         const contractAddress = TOKEN_CONTRACTS[tokenKind]
         const depositAddress = yield* addressAt(depositIndex)
@@ -143,7 +151,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       Effect.gen(function* () {
         yield* usableNodes
         const deposit = ofOpened(opened)
-        if (Option.isNone(deposit)) return yield* unavailable("rejected", "a payment that was not opened here")
+        if (Option.isNone(deposit)) return yield* unavailable("rejected", "this provider did not open the payment")
         return yield* watch.observe(deposit.value)
       })
 

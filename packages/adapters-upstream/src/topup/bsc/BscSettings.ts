@@ -1,5 +1,5 @@
 /**
- * The settings for payments on BNB Smart Chain.
+ * Defines the settings of payments on BNB Smart Chain, and validates the node URLs.
  */
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
@@ -8,26 +8,28 @@ export interface BscSettings {
   /** URLs of JSON-RPC nodes, the preferred node first. They are secret, because many contain an access key. */
   readonly rpcUrls: ReadonlyArray<Redacted.Redacted<string>>
   /**
-   * Extended public key of `m/44'/60'/0'/0`. No other deployment may use the same key: the two would share addresses.
+   * The extended public key of `m/44'/60'/0'/0`. No other deployment may use the same key, because both would use the
+   * same addresses.
    */
   readonly xpub: Redacted.Redacted<string>
   /**
-   * The number of nodes that must report the same before a payment counts. With two, no single node can forge a
-   * payment.
+   * The number of nodes that must agree on a payment before it counts. If two nodes must agree, a single node cannot
+   * forge a payment.
    */
   readonly rpcQuorum: number
   /** The maximum number of blocks in one search for transfers. */
   readonly logRange: number
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
-  /** True if the nodes are a simulator, without real money. */
+  /** True if the nodes are a simulator. Its payments are not real money. */
   readonly simulated: boolean
 }
 
 const MAX_NODES = 8
 
 /**
- * Returns the node URLs without duplicates, or the reason why the settings cannot be used. The reason contains no URL.
+ * Returns the node URLs without duplicates, or the reason why the settings cannot be used. The reason contains no URL,
+ * because URLs can contain access keys.
  */
 export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either.Either<ReadonlyArray<URL>, string> => {
   const texts = rpcUrls.map((url) => Redacted.value(url).trim())
@@ -44,7 +46,7 @@ export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either
   return Either.right(urls)
 }
 
-/** Returns the part of a URL that identifies a node. It is the same for different spellings of one URL. */
+/** Returns the part of a URL that identifies a node. Different spellings of one URL have the same part. */
 const nodeOf = ({ origin, pathname, search }: URL): string => origin + pathname + search
 
 const isHttp = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "http:"

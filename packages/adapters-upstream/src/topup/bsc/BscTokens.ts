@@ -1,13 +1,15 @@
 /**
- * Constants of BNB Smart Chain and its two dollar tokens, and calls to their ERC-20 contracts.
+ * Defines the constants of BNB Smart Chain and of its tokens USDT and USDC, and encodes calls to the ERC-20 contracts
+ * of the tokens.
  *
- * A node that serves another chain, or tokens with another number of decimals, is not used (see BscNode). A call
- * consists of the first four bytes of the hash of the function signature, and the arguments as words of 32 bytes.
+ * A node that serves another chain, or tokens with another number of decimals, is not used (see BscNode). An encoded
+ * call consists of the first four bytes of the hash of the function signature, followed by the arguments as words of 32
+ * bytes.
  */
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 
 export const CHAIN_ID = 56
-/** The decimals of both tokens on this chain. On many other chains they have 6 decimals. */
+/** The number of decimals of both tokens on this chain. On many other chains both tokens have 6 decimals. */
 export const TOKEN_DECIMALS = 18n
 
 export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
@@ -17,10 +19,10 @@ export const TOKEN_CONTRACTS: Readonly<Record<TokenKind, string>> = {
 
 export const otherToken = (kind: TokenKind): TokenKind => (kind === "usdt" ? "usdc" : "usdt")
 
-/** The encoded call of `decimals()`. */
+/** The encoded call of the function `decimals()`. */
 export const DECIMALS_CALL = "0x313ce567"
 
-/** Encodes a call of `balanceOf(address)`. */
+/** Encodes a call of the function `balanceOf(address)`. */
 export const balanceOfCall = (holder: string): string => `0x70a08231${word(holder)}`
 
 /** The topic of the event `Transfer(address,address,uint256)`. */

@@ -1,6 +1,6 @@
 /**
- * The deposit of one order at its creation: address, expected amount, and balance before the payment. The deposit is
- * stored with the order, so that the order can be refreshed after the settings have changed.
+ * Describes the deposit of one order: its address, expected amount, and balance before the payment. The deposit is
+ * stored when the order is created, so that the order can be refreshed after the settings have changed.
  */
 import type { OpenedPayment } from "@tollgate/application/topup/PaymentProviders"
 import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -8,13 +8,16 @@ import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** The JSON in {@link OpenedPayment.state}. */
+/** The JSON that is stored in {@link OpenedPayment.state}. */
 export const DepositState = Schema.Struct({
-  /** The index of the address in the wallet, for the operator. */
+  /** The index of the address in the wallet, which an operator needs to find the address. */
   depositIndex: Schema.NonNegativeInt,
-  /** The balance of the address when the order was created, normally zero. This balance is not part of the payment. */
+  /**
+   * The balance of the address when the order was created, in the smallest unit of the token. The balance is normally
+   * zero and is not part of the payment.
+   */
   baselineRaw: Schema.NonNegativeBigInt,
-  /** Transfers before this block do not belong to this order. */
+  /** The first block that can contain the payment. Earlier transfers do not belong to the order. */
   fromBlock: Schema.NonNegativeInt
 })
 export type DepositState = typeof DepositState.Type
@@ -28,7 +31,7 @@ export interface Deposit {
   readonly fromBlock: number
 }
 
-/** Reads the deposit from the stored payment; none for a payment that another provider opened. */
+/** Reads the deposit from the stored payment; returns none if another provider opened the payment. */
 export const ofOpened = ({ instructions, state }: OpenedPayment): Option.Option<Deposit> => {
   if (instructions._tag !== "Bep20") return Option.none()
   return Option.map(Schema.decodeUnknownOption(DepositState)(state), ({ baselineRaw, fromBlock }) => ({

@@ -1,9 +1,10 @@
 /**
- * Derives one address per order from an extended public key (BIP-32): the server can derive addresses but cannot spend
- * from them.
+ * Derives one address per order from an extended public key (BIP-32). The server can derive addresses from this key but
+ * cannot spend the money that arrives there.
  *
- * The key is that of `m/44'/60'/0'/0`, or of the account above it; both give the addresses that a wallet shows. The key
- * is secret nevertheless: together with the private key of one address it reveals the private keys of all addresses.
+ * The key belongs to the path `m/44'/60'/0'/0`, or to its parent, the account `m/44'/60'/0'`. Both keys give the
+ * addresses that a wallet shows. The key must be kept secret although it is a public key: together with the private key
+ * of one address it reveals the private keys of all addresses.
  */
 
 import { secp256k1 } from "@noble/curves/secp256k1.js"
@@ -13,14 +14,17 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 export interface DepositAddresses {
-  /** Returns the address for the deposit index of an order, or the reason why there is none. */
+  /** Returns the address for the deposit index of an order, or the reason why there is no such address. */
   readonly at: (index: number) => Either.Either<string, string>
 }
 
 const ACCOUNT_DEPTH = 3
 const ADDRESSES_DEPTH = 4
 
-/** Address 0 of mnemonics that are published in manuals: every reader can spend money that is sent there. */
+/**
+ * The first addresses of wallets whose recovery words are published in manuals. Every reader of a manual can spend
+ * money that arrives there.
+ */
 const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   // "test test test test test test test test test test test junk": hardhat, anvil
   "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -32,7 +36,7 @@ const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
   "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 ])
 
-/** Reads an extended public key, or returns the reason why it is rejected. The reason never contains the key. */
+/** Reads an extended public key, or returns the reason why the key is rejected. The reason never contains the key. */
 export const read = (
   xpub: Redacted.Redacted<string>,
   { simulated }: { readonly simulated: boolean }
@@ -41,16 +45,16 @@ export const read = (
   if (Either.isLeft(parsed)) return Either.left("the extended public key cannot be read: it should begin with xpub")
   const key = parsed.right
   if (key.privateKey !== null) {
-    return Either.left("an extended private key was given: the server must hold the public one only (xpub)")
+    return Either.left("an extended private key was given; set the extended public key (xpub) instead")
   }
   const chain = chainOf(key)
   if (chain === undefined) {
-    return Either.left(`the extended public key is of depth ${key.depth}; it should be that of m/44'/60'/0'/0`)
+    return Either.left(`the extended public key has the depth ${key.depth}; it should be the key of m/44'/60'/0'/0`)
   }
   const addresses: DepositAddresses = { at: (index) => addressAt(chain, index) }
   const first = Either.getOrElse(addresses.at(0), () => "")
   if (PUBLIC_WALLETS.has(first) && !simulated)
-    return Either.left("the extended public key is of a wallet whose words are public")
+    return Either.left("the extended public key belongs to a wallet whose recovery words are public")
   return Either.right(addresses)
 }
 
@@ -69,7 +73,10 @@ const addressAt = (chain: HDKey, index: number): Either.Either<string, string> =
 
 const ADDRESS_BYTES = 20
 
-/** Returns the address with the checksum in the case of its letters (EIP-55). Wallets verify it before they send. */
+/**
+ * Returns the address with the checksum of EIP-55, which is encoded in upper-case and lower-case letters. Wallets
+ * verify the checksum before they send money.
+ */
 export const checksummed = (address: string): string => {
   const digits = address.slice("0x".length).toLowerCase()
   const hash = hex(keccak_256(Buffer.from(digits, "ascii")))
@@ -77,7 +84,7 @@ export const checksummed = (address: string): string => {
   return `0x${cased.join("")}`
 }
 
-/** Returns the address of a public key, compressed or not. */
+/** Returns the address of a compressed or uncompressed public key. */
 export const addressOfPublicKey = (publicKey: Uint8Array): string => {
   const point = secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)
   return checksummed(`0x${hex(keccak_256(point).subarray(-ADDRESS_BYTES))}`)

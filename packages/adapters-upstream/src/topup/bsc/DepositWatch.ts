@@ -1,6 +1,6 @@
 /**
- * Determines the amount that arrived at the address of an order from balances at final blocks. The transfers are
- * searched afterwards, as evidence; no decision depends on them.
+ * Computes how many tokens arrived at the address of an order from token balances at final blocks. Then searches for
+ * the transfers as evidence. No decision depends on the transfers.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -17,19 +17,22 @@ import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
   /**
-   * Observes the amount that arrived since the order was created. The amount can decrease later; the caller keeps the
+   * Observes how many tokens arrived since the order was created. The amount can decrease later; the caller stores the
    * maximum.
    */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
-/** The timeouts of the decision and of the evidence. Together they are shorter than the timeout of a provider. */
+/**
+ * The timeouts of the decision and of the search for evidence. Their sum is less than the timeout of the whole call in
+ * BscPayments.
+ */
 const DECISION_TIMEOUT = Duration.seconds(5.5)
 const EVIDENCE_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_STRAYS = 1_000
 
-/** The result of one node, or the lowest of several results. */
+/** The amount that one node reports, or the lowest amount that several nodes report. */
 interface Seen {
   readonly block: Block
   readonly receivedRaw: TokenRaw
@@ -41,20 +44,20 @@ export const make = (
 ): DepositWatch => {
   const decide = (deposit: Deposit): Effect.Effect<Seen, RpcFailed> => {
     const { contract, address, baselineRaw, expectedRaw } = deposit
-    const look = (node: BscNode) =>
+    const query = (node: BscNode) =>
       Effect.gen(function* () {
         const balance = yield* node.balanceOf(contract, address)
-        // Read the block after the balance, so that the transfers up to this block explain the whole balance.
+        // Read the block after the balance, so that the balance consists only of transfers up to this block.
         const block = yield* node.finalizedBlock
         const seen: Seen = { block, receivedRaw: TokenRaw(balance > baselineRaw ? balance - baselineRaw : 0n) }
         return seen
       })
     return Effect.gen(function* () {
-      const [first] = yield* nodes.ask(1, look)
+      const [first] = yield* nodes.ask(1, query)
       if (rpcQuorum === 1 || first.receivedRaw < expectedRaw) return first
-      const all = yield* nodes.ask(rpcQuorum, look)
+      const all = yield* nodes.ask(rpcQuorum, query)
       const least = all.reduce((a, b) => (b.receivedRaw < a.receivedRaw ? b : a))
-      // The order is neither paid nor unpaid: one node is behind or wrong.
+      // The nodes disagree on whether the order is paid: one of them is behind the chain or wrong.
       return least.receivedRaw < expectedRaw ? yield* disputed : least
     })
   }
@@ -93,7 +96,7 @@ export const make = (
       }))
     )
 
-  /** Addresses whose tokens of the wrong kind are already logged. */
+  /** The addresses for which a deposit of the wrong token was already logged. */
   const strays = new Set<string>()
 
   const strayEvidence = ({ tokenKind, address }: Deposit): Effect.Effect<PaymentEvidence | undefined> =>
@@ -104,12 +107,12 @@ export const make = (
       if (!strays.has(address)) {
         if (strays.size >= MAX_LOGGED_STRAYS) strays.clear()
         strays.add(address)
-        yield* Effect.logWarning(`${kind} arrived at the address of an order in ${tokenKind}`, {
+        yield* Effect.logWarning(`${kind} arrived at a deposit address that expects ${tokenKind}; it is not counted`, {
           address,
           raw: `${balance}`
         })
       }
-      return { transactions: [], remarks: [`${balance} raw ${kind} at the address, which are not counted`] }
+      return { transactions: [], remarks: [`${balance} raw units of ${kind} at the address are not counted`] }
     }).pipe(
       Effect.timeoutOption(EVIDENCE_TIMEOUT),
       Effect.map(Option.getOrUndefined),

@@ -1,6 +1,6 @@
 /**
- * Queries several nodes in the order of the settings, with recently failed nodes last. Each result of one query comes
- * from a different node, so that a quorum needs that many nodes.
+ * Sends a query to several nodes in the order of the settings, with recently failed nodes last. Each result of a query
+ * comes from a different node, so that one node alone cannot satisfy a quorum.
  */
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -16,7 +16,7 @@ export interface Failover {
   readonly ask: <A>(wanted: number, query: Query<A>) => Effect.Effect<Arr.NonEmptyReadonlyArray<A>, RpcFailed>
 }
 
-/** The time for which a failed node is called last. */
+/** The time in milliseconds for which a failed node is called after all other nodes. */
 const DEFERRAL_MILLIS = 30_000
 
 export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
@@ -27,12 +27,14 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
 
   const noteFailure = (node: BscNode, failure: RpcFailed) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // A node that refuses one call may still serve other calls.
+      // A node that refuses one call may still serve other calls, so it is not called last.
       if (failure.kind === "rejected") return Effect.void
       const isNews = (lastUntilMillis.get(node) ?? 0) <= now
       lastUntilMillis.set(node, now + DEFERRAL_MILLIS)
       return isNews
-        ? Effect.logWarning("a BSC node failed; it is called last for 30 s", { detail: failure.detail })
+        ? Effect.logWarning("a BSC node failed; for 30 s it is called after the other nodes", {
+            detail: failure.detail
+          })
         : Effect.void
     })
 
@@ -70,5 +72,5 @@ const together = (failures: ReadonlyArray<RpcFailed>): RpcFailed =>
   new RpcFailed({
     kind: failures[0]?.kind ?? "not_configured",
     code: failures[0]?.code,
-    detail: failures.length === 0 ? "too few nodes" : failures.map(({ detail }) => detail).join("; ")
+    detail: failures.length === 0 ? "too few nodes are configured" : failures.map(({ detail }) => detail).join("; ")
   })

@@ -1,9 +1,9 @@
 /**
  * Calls one node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size. Decodes
- * the hexadecimal numbers that nodes write.
+ * the hexadecimal numbers in responses.
  *
- * All calls only read, so a call whose connection fails is retried once: the node may have closed a kept-alive
- * connection.
+ * A call whose connection fails is retried once, because the node may have closed a kept-alive connection. The retry is
+ * safe, because all calls only read.
  */
 import { unescape } from "node:querystring"
 import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
@@ -13,12 +13,12 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
 
-/** The error of a call without a usable response. */
+/** The error of a call that got no usable response. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
   readonly kind: ProviderUnavailable["kind"]
-  /** The JSON-RPC error code of the node, if the node sent one. */
+  /** The JSON-RPC error code in the response; undefined if there is none. */
   readonly code: number | undefined
-  /** Text for the log. It names the node by its position in the settings, never by its URL. */
+  /** The text for the log. It contains the position of the node in the settings, never its URL. */
   readonly detail: string
 }> {}
 
@@ -37,7 +37,7 @@ const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
-/** Creates the HTTP connections for all nodes. */
+/** Creates the HTTP client that all nodes share. */
 export const openAgent: Effect.Effect<Agent> = Effect.sync(
   () =>
     new Agent({
@@ -93,11 +93,11 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         const envelope = Schema.decodeEither(Envelope)(text)
         if (Either.isLeft(envelope)) {
           const kind = status === 200 ? "bad_response" : "rejected"
-          return failed(kind, `${method} returned status ${status} and no JSON-RPC`)
+          return failed(kind, `${method} returned status ${status} and a body that is not JSON-RPC`)
         }
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
-          // Remove secrets before the text is cut, because a cut key would not be recognized.
+          // Remove secrets before the text is cut, because a part of a key would not be recognized.
           const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
@@ -116,7 +116,7 @@ const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
 
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
-/** Maps a connection error. Uses only the error code, because the message contains the host name. */
+/** Maps a connection error to a failure. Uses only the error code, because the message contains the host name. */
 const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the response to ${method} is too long`]
@@ -131,13 +131,18 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
 
 const MIN_SECRET_CHARACTERS = 8
 
-/** Removes access keys that nodes repeat in error messages. Treats every long part of the URL as a key. */
+/**
+ * Removes access keys from an error message, because some nodes repeat the URL in it. Treats every long part of the URL
+ * as a key.
+ */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
     .filter((piece) => piece.length >= MIN_SECRET_CHARACTERS)
     .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)
 
-/** Decodes a hexadecimal number that is exact as a JavaScript number, such as a block number or a timestamp. */
+/**
+ * Decodes a hexadecimal number that a JavaScript number can represent exactly, such as a block number or a timestamp.
+ */
 export const Quantity = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{1,13}$/i)),
   Schema.NonNegativeInt,

@@ -1,8 +1,9 @@
 /**
- * Searches the transfers that explain a balance, from the newest block backwards. The transfers are only evidence.
+ * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are only
+ * evidence; no decision depends on them.
  *
- * Many nodes search only a few blocks or none, and each node reports this limit differently. Therefore the scan halves
- * every refused range, a few times at most: no decision depends on the result.
+ * Many nodes search only a few blocks per call or refuse every search, and each node reports its limit differently. The
+ * scan therefore halves the range after every refusal, a few times at most.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -14,7 +15,7 @@ export interface Sought {
   readonly to: string
   readonly fromBlock: number
   readonly toBlock: number
-  /** The balance to explain, in the smallest unit of the token. */
+  /** The balance that the transfers should add up to, in the smallest unit of the token. */
   readonly amountRaw: bigint
 }
 
@@ -22,7 +23,7 @@ const MAX_CALLS = 12
 const MAX_HALVINGS = 4
 const METHOD_NOT_FOUND = -32601
 
-/** Returns transfers in the order of the chain, possibly not all. */
+/** Returns the transfers that were found, oldest first. Some may be missing. */
 export const scan = (
   node: BscNode,
   { contract, to, fromBlock, toBlock, amountRaw }: Sought,
@@ -49,7 +50,10 @@ export const scan = (
     return found
   })
 
-/** Returns the block in which enough had arrived; `undefined` if the transfers do not explain the amount. */
+/**
+ * Returns the block of the transfer that completed the amount `enoughRaw`; `undefined` if the transfers do not add up
+ * to the received amount `allRaw`.
+ */
 export const completedIn = (
   transfers: ReadonlyArray<Transfer>,
   enoughRaw: bigint,

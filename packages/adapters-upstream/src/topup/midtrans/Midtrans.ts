@@ -1,6 +1,6 @@
 /**
- * Takes QRIS payments through the Midtrans Core API. One charge per order returns the text of the QRIS code and a
- * picture.
+ * Takes QRIS payments through the Midtrans Core API. Each order is one charge. The response contains the text of the
+ * QRIS code and the URL of its image.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -18,12 +18,15 @@ import * as MidtransWebhook from "./MidtransWebhook.ts"
 export const NAME = "midtrans"
 const MINUTE_MILLIS = 60_000
 
-/** An order number that no order has: the response to its status request shows whether the server key is valid. */
+/**
+ * An order number that no order has. The response to a status request for this number shows whether the server key is
+ * valid.
+ */
 const NO_ORDER = "RTO-probe"
 
 export interface MidtransSettings extends AccountSettings {
   readonly serverKey: Redacted.Redacted<string>
-  /** The acquirer of the QRIS codes. */
+  /** The acquirer of the QRIS codes: the company that processes the payments for the merchant. */
   readonly acquirer: "gopay" | "airpay shopee"
 }
 
@@ -44,7 +47,8 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           method: "POST",
           path: "/v2/charge",
           headers: {
-            // Within five minutes a retry gets the response of the first request instead of a conflict.
+            // For five minutes, Midtrans returns the first response again to a retry, instead of refusing the repeated
+            // order number.
             "idempotency-key": intent.orderNumber,
             ...(callbackUrl === undefined ? {} : { "x-override-notification": callbackUrl })
           },
@@ -112,7 +116,8 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
 
 const CREATED = /^20[01]$/
 /**
- * Matches status codes after a cancellation, including those of an order that was cancelled before or never created.
+ * Matches the status codes after which a payment needs no further cancellation. They include the codes for a payment
+ * that is already closed or was never created.
  */
 const CANCELLED = /^(200|404|407|412)$/
 const PROBED = /^(2\d\d|404|407)$/

@@ -1,5 +1,6 @@
 /**
- * Describes Midtrans as a payment provider: environment variables, and the settings that are made from them.
+ * Describes Midtrans as a payment provider: its environment variables, and the adapter settings that are made from
+ * these variables.
  */
 import {
   Credential,

@@ -1,5 +1,5 @@
 /**
- * Maps a payment status of Midtrans to a payment observation.
+ * Maps the payment status that Midtrans reports to a payment observation.
  */
 import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"

@@ -1,5 +1,5 @@
 /**
- * Reads responses of Midtrans: an opened payment, a requested payment, or the failure that the response reports.
+ * Reads Midtrans' responses. A response contains an opened payment, a requested payment, or a failure.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
@@ -11,7 +11,7 @@ import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
 
-/** Returns the reply if the status code in the body is expected; otherwise the failure that the reply reports. */
+/** Returns the response if the status code in its body is expected; otherwise the failure that the response reports. */
 export const readReply = (
   failures: PaymentFailure,
   body: unknown,
@@ -35,7 +35,7 @@ const refusalOf = (
   const reported = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
   if (code === "400" && /amount/i.test(reported)) return amountRejected(reported)
   if (code === "401" || code === "403") return unavailable("unauthorized", `status ${code}`)
-  // The order number is in use, by an earlier attempt that got no response.
+  // The order number is already in use. Probably an earlier attempt created the payment and its response was lost.
   if (code === "406") return unavailable("rejected", reported, true)
   if (code === "429") return unavailable("rate_limited", reported)
   if (/^5/.test(code)) return unavailable("server_error", reported, true)
@@ -46,7 +46,7 @@ const refusalOf = (
 export interface Asked {
   readonly orderNumber: string
   readonly total: Idr
-  /** The expiry time if the response contains none. */
+  /** The expiry time that is used if the response contains none. */
   readonly expiresAt: Date
 }
 
@@ -58,16 +58,17 @@ export const readCharge = (
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
   const unusable = (detail: string) => Either.left(unavailable("bad_response", `charged, but ${detail}`, true))
   const decoded = Schema.decodeUnknownEither(Charge)(body)
-  if (Either.isLeft(decoded)) return unusable("not as documented")
+  if (Either.isLeft(decoded)) return unusable("the response does not match the API documentation")
   const charge = decoded.right
   const mismatch = mismatchOf(charge, orderNumber, total)
   if (mismatch !== undefined) return unusable(mismatch)
   if (charge.transaction_status !== "pending") return unusable(`its status is ${charge.transaction_status}`)
   const { qr_string: qrContent, transaction_id: transactionId } = charge
-  if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
+  if (qrContent === undefined || qrContent === null || qrContent === "")
+    return unusable("the response has no qr_string")
   const fault = Qris.faultOf(qrContent, total)
-  // QRIS codes of the test system are not valid.
-  if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS cannot be used: ${fault}`)
+  // QRIS codes from the test system are never valid.
+  if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS code cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: transactionId,
     instructions: { _tag: "Qris", qrContent, qrImageUrl: pictureOf(charge, settings) },
@@ -82,7 +83,7 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
   return url !== undefined && isPayable(url, settings) ? url : undefined
 }
 
-/** Reads a transaction. A response without one is a failure, even with a successful status. */
+/** Reads a transaction. A response without a transaction is a failure, even if its status reports success. */
 export const readTransaction = (
   failures: PaymentFailure,
   body: unknown

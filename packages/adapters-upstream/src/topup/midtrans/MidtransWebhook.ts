@@ -1,6 +1,6 @@
 /**
- * Verifies notifications from Midtrans. The signature is a member of the body and covers the order number, the status
- * code, the amount as written, and our server key.
+ * Verifies webhooks from Midtrans. The signature is a member of the body. It covers the order number, the status code,
+ * the amount (exactly as written) and the merchant's server key.
  */
 import { createHash } from "node:crypto"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
@@ -12,7 +12,7 @@ import * as ExactJson from "../wire/ExactJson.ts"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification } from "./MidtransWire.ts"
 
-/** The signed members, exactly as written in the notification. */
+/** The members of the notification that the signature covers, exactly as written. */
 export interface Signed {
   readonly order_id: string
   readonly status_code: string

@@ -1,9 +1,9 @@
 /**
- * Schemas of the Midtrans Core API and its notifications. Bodies are read as {@link ExactJson}: every number is a
- * string.
+ * Defines the schemas of the Midtrans Core API and of its webhooks. Bodies are parsed with {@link ExactJson}, so every
+ * number is a string.
  *
- *     POST /v2/charge                 201, or an error that may come with HTTP 200
- *     GET  /v2/{order_id}/status      404 in the body for an order it does not know, 407 for one that has expired
+ *     POST /v2/charge                 `status_code` 201, or an error, often with HTTP status 200
+ *     GET  /v2/{order_id}/status      `status_code` 404 for an unknown order, 407 for an expired order
  *     POST /v2/{order_id}/cancel
  */
 import * as Schema from "effect/Schema"
@@ -16,7 +16,7 @@ export const Reply = Schema.Struct({
 })
 export type Reply = typeof Reply.Type
 
-/** A payment, as in the response to a charge, in a status response and in notifications. */
+/** A payment, as Midtrans describes it in the response to a charge, in a status response and in a webhook. */
 export const Transaction = Schema.Struct({
   transaction_id: Schema.NonEmptyString,
   order_id: Schema.String,
@@ -29,7 +29,8 @@ export const Transaction = Schema.Struct({
 export type Transaction = typeof Transaction.Type
 
 /**
- * Names of actions with the URL of a picture of the code. The second picture has the frame that the regulator requires.
+ * The names of the actions whose URL is an image of the QRIS code. The second image has the frame that the Indonesian
+ * regulator requires.
  */
 export const PICTURE_ACTION = "generate-qr-code"
 export const FRAMED_PICTURE_ACTION = "generate-qr-code-v2"

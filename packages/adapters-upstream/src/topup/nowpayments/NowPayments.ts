@@ -1,6 +1,6 @@
 /**
- * Takes USDT and USDC through NOWPayments. An order has one payment per coin, so that the payer chooses a network by
- * paying. One token counts as one dollar.
+ * Takes USDT and USDC through NOWPayments. For each order the adapter opens one payment per coin (a token on one
+ * network). The payer chooses a coin by paying to the address of that coin. One token counts as one dollar.
  */
 import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -25,10 +25,10 @@ import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } fro
 export const NAME = "nowpayments"
 const MINUTE_MILLIS = 60_000
 
-/** Results that one payment decides. Any other result needs the statuses of all payments. */
+/** An observation with one of these tags is valid even if other payments of the order could not be read. */
 const DECISIVE: ReadonlySet<PaymentObservation["_tag"]> = new Set(["Paid", "Suspicious"])
 
-/** The payments of an order, as stored with the order. */
+/** The payments of an order, as they are stored with the order. */
 const OpenedState = Schema.Struct({
   payments: Schema.NonEmptyArray(Schema.Struct({ paymentId: Schema.NonEmptyString, currency: Schema.NonEmptyString }))
 })
@@ -36,7 +36,7 @@ const OpenedState = Schema.Struct({
 export interface NowPaymentsSettings extends AccountSettings {
   readonly apiKey: Redacted.Redacted<string>
   readonly ipnSecret: Redacted.Redacted<string>
-  /** NOWPayments codes of USDT and USDC on the accepted networks, for example `usdttrc20`. */
+  /** The NOWPayments codes of the accepted coins: USDT and USDC on certain networks, for example `usdttrc20`. */
   readonly currencies: ReadonlyArray<string>
 }
 
@@ -61,7 +61,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         body: {
           price_amount: digits,
           price_currency: "usd",
-          // Without `pay_amount`, NOWPayments converts at a rate of its choice.
+          // Without `pay_amount`, NOWPayments converts the price at a rate that it chooses.
           pay_amount: digits,
           pay_currency: currency,
           order_id: orderNumber,
@@ -70,7 +70,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // An unused address does no harm, because no payer sees it.
+        // A repeated request may create a second payment. That payment is harmless, because its address is never shown
+        // to a payer.
         repeatable: true,
         read: ({ body }) =>
           Either.flatMap(readAs(failures, body, Created), (created) =>
@@ -97,7 +98,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
           instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
-          // NOWPayments keeps the address open for a week and reports money that arrives in that time.
+          // The order expires before the address: NOWPayments keeps the address open for a week and reports money that
+          // arrives in that time.
           expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
           state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
         } satisfies OpenedPayment
@@ -114,13 +116,13 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         const { payment_status: status, payment_id } = payment
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
         if (payment_id !== paymentId) {
-          return yield* failures.unavailable("bad_response", "response for another payment")
+          return yield* failures.unavailable("bad_response", "the response is for another payment")
         }
         return payment
       })
 
     /**
-     * Fetches a repeated payment. None if NOWPayments does not know the payment: the reference comes from a webhook.
+     * Fetches a repeated payment. Returns none if NOWPayments rejects the payment id, which may come from a webhook.
      */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
@@ -128,7 +130,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           ({ kind }) => kind === "rejected",
           ({ detail }) =>
             Effect.as(
-              Effect.logWarning("no such repeated payment", { provider: label, paymentId, detail }),
+              Effect.logWarning("repeated payment not found", { provider: label, paymentId, detail }),
               Option.none<Payment>()
             )
         )
@@ -187,9 +189,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     }
   })
 
-/** Selects the failure to report. AmountRejected is reported only if no coin failed for a temporary reason. */
+/** Selects the failure to report: an unavailable provider first, then a rejected amount, then any other refusal. */
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]
-  return failure === undefined ? Effect.dieMessage("no coin succeeded and none failed") : Effect.fail(failure)
+  return failure === undefined
+    ? Effect.dieMessage("opening the payments returned neither a payment nor a failure")
+    : Effect.fail(failure)
 }

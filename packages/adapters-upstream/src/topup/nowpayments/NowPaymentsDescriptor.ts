@@ -1,5 +1,6 @@
 /**
- * Describes NOWPayments as a payment provider: environment variables, and the settings that are made from them.
+ * Describes NOWPayments as a payment provider: its environment variables, and the adapter settings that are made from
+ * these variables.
  */
 import {
   Credential,
@@ -14,7 +15,7 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
 import { coinsOf } from "./NowPaymentsWire.ts"
 
-/** The code of a supported coin. Every supported coin is worth one dollar. */
+/** The code of a supported coin. Every supported coin is a token that is worth one dollar. */
 const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))
 
 const environment = Schema.Struct({

@@ -1,12 +1,12 @@
 /**
- * Combines the NOWPayments payments of an order, one per coin, into one observation.
+ * Combines the NOWPayments payments of an order, one per coin, into one payment observation.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentEvidence, PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { floorUsdMicroOf, usdMicroOf } from "../wire/WireAmounts.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
-/** The requested payment in one coin. */
+/** The payment that the gateway requested in one coin. */
 export interface Asked {
   readonly orderNumber: string
   readonly currency: string
@@ -25,7 +25,10 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
   }
 }
 
-/** Returns whether a payment is for the order and in the requested coin: other coins are not worth a dollar. */
+/**
+ * Returns whether a payment is for the order and in the requested coin. Other coins are not counted, because they may
+ * not be worth a dollar.
+ */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
 
@@ -38,13 +41,13 @@ export const mismatchOf = (
   if (pay_currency.toLowerCase() !== currency) return `its currency is ${pay_currency}`
   if (price_currency.toLowerCase() !== "usd") return `its price is in ${price_currency}`
   if (usdMicroOf(pay_amount) !== amount) return `its amount is ${pay_amount}`
-  if (parent_payment_id) return "it is a repeated or mistaken deposit"
+  if (parent_payment_id) return "it is a repeated deposit or a deposit of another coin"
   return undefined
 }
 
 /**
- * Combines observations. One payment in full pays the order. Otherwise a suspicious payment has priority. The order has
- * ended only when every payment has ended.
+ * Combines the observations of an order's payments. The order is paid if one payment is paid in full; otherwise it is
+ * suspicious if one payment is suspicious. The order is failed or expired only if every payment is failed or expired.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
   const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
@@ -110,7 +113,10 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
   return { receivedRaw: undefined, receivedUsdMicro: UsdMicro(sum) }
 }
 
-/** Returns the amount that has reached the merchant. Money that has not reached the merchant can still be lost. */
+/**
+ * Returns the amount that has reached the merchant. Money on its way to the merchant is not counted, because it can
+ * still be lost.
+ */
 export const arrivedIn = (payment: Payment): UsdMicro =>
   UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
 

@@ -1,11 +1,11 @@
 /**
- * Handles repeated deposits to an address of an order. NOWPayments makes each repeated deposit a separate payment,
- * which refers to the original payment and often to no order.
+ * Handles repeats: further deposits to an address of an order after its first payment. NOWPayments makes each repeat a
+ * separate payment. A repeat refers to the original payment, and often to no order.
  *
- * The amount of a repeat counts as received for the order once it has arrived, and is always noted. A repeat does not
- * complete an order: the gateway would have to add up several payments, and NOWPayments does not document that the
- * amount of the first payment stays the same after the second. An operator decides. A deposit in another coin does not
- * count, because it is not worth a dollar.
+ * A repeat with a final status is described in a remark on the order. Its amount counts as received when it has reached
+ * the merchant. A repeat does not complete an order; an operator decides. To decide itself, the gateway would have to
+ * add up several payments, and NOWPayments does not document that the amount of the first payment stays the same after
+ * the second. A deposit of another coin does not count, because that coin may not be worth a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -18,10 +18,10 @@ export interface Own {
   readonly asked: Asked
 }
 
-/** The maximum number of repeats per order. */
+/** The maximum number of repeats that are fetched per order. */
 const MAX_REPEATS = 20
 
-/** Returns the references of repeats to refresh: those in webhooks, and those that the order's payments refer to. */
+/** Returns the ids of the repeats to fetch: the ids from webhooks and the ids that the order's payments contain. */
 export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
@@ -31,7 +31,7 @@ export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<strin
 const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> =>
   Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string" && /^\d{1,20}$/.test(id)) : []
 
-/** Adds repeats to the observation of the order's payments. */
+/** Adds the repeats to the observation of the order's payments. */
 export const withRepeats = (
   observation: PaymentObservation,
   own: ReadonlyArray<Own>,
@@ -58,7 +58,7 @@ interface Repeat {
   readonly remark: string
 }
 
-/** Returns the repeat; `undefined` if the payment repeats none of these payments, or its money has not arrived. */
+/** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its status is not final. */
 const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
@@ -73,7 +73,10 @@ const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined
   }
 }
 
-/** Finds the original payment: the repeat names it, it names the repeat, or both have the same address. */
+/**
+ * Finds the original payment of a repeat: the repeat contains the id of the original, the original contains the id of
+ * the repeat, or both have the same address.
+ */
 const originalOf = (
   { payment_id, parent_payment_id, pay_address }: Payment,
   own: ReadonlyArray<Own>

@@ -1,5 +1,5 @@
 /**
- * Reads responses of NOWPayments: a payment opened in one coin, the requested data, or a failure.
+ * Reads NOWPayments' responses. A response contains a payment in one coin, the requested data, or a failure.
  */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
@@ -12,7 +12,10 @@ import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.t
 
 export type Failure = AmountRejected | ProviderUnavailable
 
-/** Decodes a response with a schema, or returns the refusal in it. Does not use the HTTP status. */
+/**
+ * Decodes a response with a schema. If the body does not match the schema, returns the failure that the body reports;
+ * the HTTP status is not used.
+ */
 export const readAs = <A, I>(
   failures: PaymentFailure,
   body: unknown,
@@ -20,7 +23,8 @@ export const readAs = <A, I>(
 ): Either.Either<A, Failure> =>
   Either.mapLeft(Schema.decodeUnknownEither(schema)(body), () => {
     const { code, statusCode, message } = Either.getOrElse(Schema.decodeUnknownEither(Refusal)(body), () => NOTHING)
-    if (!code && !statusCode) return failures.unavailable("bad_response", "response not as documented", true)
+    if (!code && !statusCode)
+      return failures.unavailable("bad_response", "the response does not match the API documentation", true)
     return refusalOf(failures, code ?? "", statusCode ?? "", message ?? "")
   })
 

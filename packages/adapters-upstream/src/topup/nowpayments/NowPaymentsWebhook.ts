@@ -1,9 +1,10 @@
 /**
- * Verifies notifications from NOWPayments. The signature in a header covers the body, serialized again with sorted
- * members. An older form of the signature sorts the same names but omits members that only nested objects have.
+ * Verifies webhooks from NOWPayments. A header contains the signature of the body, written again as JSON with the
+ * members of every object sorted by name. An older form of the signature also sorts the members, but omits members
+ * whose names occur only in nested objects.
  *
- * The signed text contains numbers as JavaScript writes them. Therefore only this file reads numbers as JavaScript
- * numbers.
+ * The signed text contains numbers as JavaScript writes them. This file therefore parses numbers as JavaScript numbers;
+ * the other files of the adapter do not.
  */
 import { createHmac } from "node:crypto"
 import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/topup/PaymentProviders"
@@ -14,10 +15,10 @@ import * as Schema from "effect/Schema"
 import { isDigest } from "../wire/WebhookDigest.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
-/** Returns the signed text of a body. */
+/** Returns the text that the signature of a body covers. */
 export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
 
-/** Returns the signed text in the older form. */
+/** Returns the text that the older form of the signature covers. */
 export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
 
 export const signatureOf = (text: string, ipnSecret: string): Buffer =>
@@ -27,7 +28,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   verify: (headers, bytes) =>
     Either.try(() => {
       const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
-      // Invalid JSON throws, and so does nesting that is too deep.
+      // Invalid JSON throws an exception, and so does JSON that is nested too deeply.
       return { body, text: canonical(body) }
     }).pipe(
       Either.filterOrLeft(
@@ -44,7 +45,10 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   acknowledgement: {}
 })
 
-/** Returns the order that a notification reports. Notifications of payouts and other events name none. */
+/**
+ * Returns the order and the repeated payment that a notification reports. Notifications of payouts and other events
+ * contain neither.
+ */
 const reportedIn = (body: unknown): Reported =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),

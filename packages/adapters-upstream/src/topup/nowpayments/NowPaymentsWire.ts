@@ -1,5 +1,6 @@
 /**
- * Schemas of the NOWPayments API. Bodies are read as {@link ExactJson}: every number and every reference is a string.
+ * Defines the schemas of the NOWPayments API. Bodies are parsed with {@link ExactJson}, so every number and every
+ * payment id is a string.
  *
  *     POST /v1/payment
  *     GET  /v1/payment/{payment_id}
@@ -11,7 +12,7 @@ import * as Schema from "effect/Schema"
 
 const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
 
-/** A payment, as in the response to its creation and to every refresh. */
+/** A payment, as NOWPayments describes it when the payment is created and in every later status response. */
 export const Payment = Schema.Struct({
   payment_id: Schema.NonEmptyString,
   payment_status: Schema.String,
@@ -22,12 +23,13 @@ export const Payment = Schema.Struct({
   order_id: Schema.NullOr(Schema.String),
   actually_paid: OptionalText,
   /**
-   * Set for a repeated deposit or a deposit in another coin. Notifications have this member; status responses may not.
+   * The id of the original payment; set for a repeated deposit or a deposit of another coin. Notifications have this
+   * member; status responses may not.
    */
   parent_payment_id: OptionalText,
-  /** The repeated deposits to the address of this payment. */
+  /** The ids of the repeated deposits to the address of this payment. */
   payment_extra_ids: Schema.optional(Schema.Unknown),
-  /** The hash of the paying transaction, once it exists. */
+  /** The hash of the blockchain transaction that paid; absent until there is such a transaction. */
   payin_hash: OptionalText,
   updated_at: OptionalText
 })
@@ -45,14 +47,17 @@ export const Refusal = Schema.Struct({ code: OptionalText, statusCode: OptionalT
 
 export const Coins = Schema.Struct({ selectedCurrencies: Schema.Array(Schema.String) })
 
-/** The reference of a payment: digits only, because it becomes part of a URL path. */
+/** The id of a payment. Only digits are accepted, because the id becomes part of a URL path. */
 const Reference = Schema.Union(
   Schema.String.pipe(Schema.pattern(/^\d{1,20}$/)),
   Schema.Number.pipe(Schema.int(), Schema.positive())
 )
 const OptionalReference = Schema.optional(Schema.NullOr(Reference))
 
-/** A notification, read without {@link ExactJson} because of its signature. A repeated payment may have no order. */
+/**
+ * The content of a webhook. It is parsed without {@link ExactJson}, because the signature covers numbers as JavaScript
+ * writes them. A repeated payment may have no order.
+ */
 export const Notification = Schema.Struct({
   payment_id: OptionalReference,
   parent_payment_id: OptionalReference,
@@ -64,14 +69,17 @@ export const SIGNATURE_HEADER = "x-nowpayments-sig"
 export interface NowPaymentsCoin {
   readonly code: string
   readonly tokenKind: TokenKind
-  /** The network, if the response of the provider contains none. */
+  /** The network that is used if the provider's response contains none. */
   readonly network: string
 }
 
 /** The maximum number of coins per order. More addresses would confuse a payer. */
 export const MAX_COINS = 8
 
-/** Returns the known coins without duplicates, in the given order. Omits other coins, which are not worth a dollar. */
+/**
+ * Returns the supported coins without duplicates, in the given order. Omits other coins, because they may not be worth
+ * a dollar.
+ */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))
   return [...unique].flatMap((code) => coinOf(code) ?? []).slice(0, MAX_COINS)

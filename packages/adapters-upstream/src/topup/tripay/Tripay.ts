@@ -1,6 +1,6 @@
 /**
- * Takes QRIS payments on a page hosted by Tripay: one closed payment over one channel per order. The response contains
- * the URL of the page and the QRIS code.
+ * Takes QRIS payments through Tripay, on a payment page that Tripay hosts. Each order is one payment of a fixed amount
+ * over one Tripay channel. The response contains the URL of the page and the text of the QRIS code.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,10 @@ export interface TripaySettings extends AccountSettings {
   readonly apiKey: Redacted.Redacted<string>
   readonly privateKey: Redacted.Redacted<string>
   readonly merchantCode: string
-  /** The QRIS channel of the account, for example `QRIS2`. The merchant must bear the fee of the channel. */
+  /**
+   * The QRIS channel of the account, for example `QRIS2`. The account must be set so that the merchant, not the payer,
+   * pays the channel's fee.
+   */
   readonly channel: string
   /** The URL that the hosted page links to after the payment. */
   readonly returnUrl: string | undefined
@@ -57,7 +60,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
             expired_time: BigInt(Math.floor(expiresMillis / 1_000)),
             signature: TripayWebhook.paymentSignature(merchantCode, orderNumber, total, privateKey)
           },
-          // A repeated request creates a second payment.
+          // Tripay creates a second payment if the request is repeated.
           repeatable: false,
           read: ({ body }) =>
             Either.flatMap(readEnvelope(failures, body), (data) =>
@@ -107,7 +110,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       probe,
       open,
       refresh,
-      // Tripay cannot cancel a payment. A payment that no payer has seen expires.
+      // Tripay cannot cancel a payment. A payment that was never shown to a payer expires.
       cancel: undefined,
       webhook: TripayWebhook.make(label, privateKey)
     }

@@ -1,5 +1,5 @@
 /**
- * Maps a payment status of Tripay to a payment observation.
+ * Maps the payment status that Tripay reports to a payment observation.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"

@@ -1,5 +1,5 @@
 /**
- * Reads responses of Tripay: an opened payment, the requested data, or the failure that the response reports.
+ * Reads Tripay's responses. A response contains an opened payment, the requested data, or a failure.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
@@ -11,19 +11,21 @@ import { idrOf } from "../wire/WireAmounts.ts"
 import { type Asked, mismatchOf } from "./TripayObservation.ts"
 import { Created, Envelope } from "./TripayWire.ts"
 
-export const FEE_ON_CUSTOMER = "the channel's fee is set to be paid by the customer, it must be set to the merchant"
+export const FEE_ON_CUSTOMER =
+  "the payer pays the fee of the Tripay channel; set the channel so that the merchant pays the fee"
 
 export const readEnvelope = (
   failures: PaymentFailure,
   body: unknown
 ): Either.Either<unknown, AmountRejected | ProviderUnavailable> => {
   const decoded = Schema.decodeUnknownEither(Envelope)(body)
-  if (Either.isLeft(decoded)) return Either.left(failures.unavailable("bad_response", "response without success", true))
+  if (Either.isLeft(decoded))
+    return Either.left(failures.unavailable("bad_response", "the response has no member `success`", true))
   const { success, message, data } = decoded.right
   return success ? Either.right(data) : Either.left(refusalOf(failures, message ?? ""))
 }
 
-/** Maps a failure by its message: Tripay has no error codes, only messages in English or Indonesian. */
+/** Maps a refusal to a failure by its message. Tripay has no error codes, only messages in English or Indonesian. */
 const refusalOf = (
   { unavailable, amountRejected }: PaymentFailure,
   message: string
@@ -34,7 +36,7 @@ const refusalOf = (
   return unavailable("rejected", `refused: ${message}`)
 }
 
-/** Reads the response to a request that sends no amount, so that AmountRejected is not possible. */
+/** Reads the response to a request without an amount. Such a request cannot fail with AmountRejected. */
 export const readAsked = <A, I>(
   failures: PaymentFailure,
   body: unknown,
@@ -44,7 +46,7 @@ export const readAsked = <A, I>(
     Either.mapLeft(failures.withoutAmount),
     Either.flatMap((data) =>
       Either.mapLeft(Schema.decodeUnknownEither(schema)(data), () =>
-        failures.unavailable("bad_response", "response not as documented")
+        failures.unavailable("bad_response", "the response does not match the API documentation")
       )
     )
   )
@@ -57,19 +59,20 @@ export const readCreated = (
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
   const unusable = (detail: string) => Either.left(unavailable("bad_response", `created, but ${detail}`, true))
   const decoded = Schema.decodeUnknownEither(Created)(data)
-  if (Either.isLeft(decoded)) return unusable("not as documented")
+  if (Either.isLeft(decoded)) return unusable("the response does not match the API documentation")
   const created = decoded.right
   const { reference, checkout_url: paymentUrl, qr_string: qrContent, expired_time } = created
-  // Check the fee first, because a fee borne by the customer also changes the amount.
+  // Check the fee first, because a fee that the payer pays also changes the amount.
   if (idrOf(created.fee_customer) !== 0n) return unusable(FEE_ON_CUSTOMER)
   const mismatch = mismatchOf(created, { ...asked, reference })
   if (mismatch !== undefined) return unusable(mismatch)
   if (created.status !== "UNPAID") return unusable(`its status is ${created.status}`)
-  if (!isPayable(paymentUrl, settings)) return unusable("the URL of its page is not allowed")
-  if (qrContent === undefined || qrContent === null || qrContent === "") return unusable("without a qr_string")
-  // The test system returns SANDBOX MODE instead of a code.
+  if (!isPayable(paymentUrl, settings)) return unusable("the URL of its payment page is not allowed")
+  if (qrContent === undefined || qrContent === null || qrContent === "")
+    return unusable("the response has no qr_string")
+  // Tripay's test system returns the text SANDBOX MODE instead of the text of a QRIS code.
   const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, asked.total)
-  if (fault !== undefined) return unusable(`its QRIS cannot be used: ${fault}`)
+  if (fault !== undefined) return unusable(`its QRIS code cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: reference,
     instructions: { _tag: "HostedQris", qrContent, paymentUrl },

@@ -1,6 +1,6 @@
 /**
- * Computes and verifies Tripay signatures, which use the private key of the merchant: ours on a new payment, Tripay's
- * on a callback. The signature of a callback is in a header and covers the bytes of the body.
+ * Computes and verifies signatures that use the merchant's private key. The gateway signs each request for a new
+ * payment, and Tripay signs each webhook. The signature of a webhook is in a header and covers the bytes of the body.
  */
 
 import { createHmac } from "node:crypto"
@@ -22,7 +22,10 @@ export const make = (provider: string, privateKey: Redacted.Redacted<string>): P
   acknowledgement: ACKNOWLEDGEMENT
 })
 
-/** Returns the order number in a callback. A callback of Tripay's "open payment" product has none. */
+/**
+ * Returns the order number in the body of a webhook; `undefined` if there is none, as for Tripay's product "open
+ * payment".
+ */
 const orderNumberIn = (body: Uint8Array): string | undefined =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
     Either.flatMap(Schema.decodeUnknownEither(Callback)),
@@ -37,7 +40,7 @@ export const paymentSignature = (
   privateKey: Redacted.Redacted<string>
 ): string => hmac(privateKey, `${merchantCode}${merchantRef}${amount}`).toString("hex")
 
-/** Computes the signature of the raw body. */
+/** Computes the signature of the raw body of a webhook. */
 export const callbackSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
   hmac(privateKey, body)
 

@@ -1,6 +1,6 @@
 /**
- * Schemas of the Tripay API for closed payments, and of callbacks. Bodies are read as {@link ExactJson}: every number
- * is a string.
+ * Defines the schemas of Tripay's API for payments of a fixed amount, and of its webhooks. Bodies are parsed with
+ * {@link ExactJson}, so every number is a string.
  *
  *     POST /transaction/create
  *     GET  /transaction/detail?reference=
@@ -8,17 +8,17 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The envelope of every response. `success` reports the result; the HTTP status is not reliable. */
+/** The members of every response. `success` reports the result; the HTTP status is not reliable. */
 export const Envelope = Schema.Struct({
   success: Schema.Boolean,
   message: Schema.optional(Schema.NullOr(Schema.String)),
   data: Schema.optional(Schema.Unknown)
 })
 
-/** Unix time in seconds, as a number or in quotes. */
+/** A Unix time in seconds. Tripay writes it as a JSON number or as a JSON string. */
 const UnixSeconds = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 99_999_999_999))
 
-/** A payment, as in the response to its creation and to every refresh. */
+/** A payment, as Tripay describes it when the payment is created and in every later status response. */
 export const Transaction = Schema.Struct({
   reference: Schema.NonEmptyString,
   merchant_ref: Schema.NullOr(Schema.String),
@@ -49,5 +49,5 @@ export const Callback = Schema.Struct({ merchant_ref: Schema.String })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 
-/** The response to a callback. Tripay repeats the callback until it receives this response. */
+/** The response to a webhook. Tripay repeats a webhook until it receives this response. */
 export const ACKNOWLEDGEMENT = { success: true }

@@ -1,8 +1,8 @@
 /**
- * Reads and writes JSON with exact numbers: an amount never becomes a floating-point number.
+ * Reads and writes JSON with exact numbers: an amount is never converted to a floating-point number.
  *
- * The reader turns every number into a string, because payment providers write an amount as a JSON number or as a string. The
- * writer writes a `bigint` or {@link Digits} as a JSON number.
+ * The reader converts every number to a string, because payment providers write amounts as JSON numbers or as strings.
+ * The writer writes a `bigint` or {@link Digits} as a JSON number.
  */
 import * as Either from "effect/Either"
 
@@ -23,13 +23,13 @@ export type Written =
   | ReadonlyArray<Written>
   | { readonly [member: string]: Written | undefined }
 
-/** Matches strings before numbers, so that digits inside a string are not changed. */
+/** Matches a string or a number. A whole string is one match, so digits inside a string are not changed. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 export const parse = (text: string): Either.Either<unknown, "no JSON"> =>
   Either.try({
     try: () => {
-      // JSON.parse rejects invalid JSON first: the replacement is correct for valid JSON only.
+      // Reject invalid JSON first: the replacement below is correct only for valid JSON.
       JSON.parse(text)
       return JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)))
     },

@@ -1,5 +1,5 @@
 /**
- * Creates the failures of one payment provider, with its label.
+ * Creates the failures of calls to one payment provider. Each failure contains the provider's label.
  */
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 
@@ -8,10 +8,10 @@ export type FailureKind = ProviderUnavailable["kind"]
 export interface PaymentFailure {
   /** The provider name that orders store. */
   readonly label: string
-  /** Creates a failure. `ambiguous`: the provider may have processed the request anyway. */
+  /** Creates a failure. `ambiguous` is true if the provider may have processed the request although the call failed. */
   readonly unavailable: (kind: FailureKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
   readonly amountRejected: (detail: string) => AmountRejected
-  /** Converts the failure of a call that sends no amount: such a call cannot fail with AmountRejected. */
+  /** Converts an AmountRejected to a ProviderUnavailable, for calls that send no amount. */
   readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
 }
 
@@ -27,8 +27,8 @@ export const failuresOf = (label: string): PaymentFailure => {
 }
 
 /**
- * Returns whether the provider is down or overloaded. Such a call is retried, and the circuit breaker counts the
- * failure.
+ * Returns whether the failure shows that the provider is down or overloaded. The circuit breaker counts such failures,
+ * and a repeatable call is retried after one.
  */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 

@@ -1,5 +1,5 @@
 /**
- * Limits the concurrent calls to one payment provider, and stops calls with a circuit breaker after repeated failures.
+ * Limits the concurrent calls to one payment provider. A circuit breaker pauses all calls after repeated failures.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -12,7 +12,7 @@ import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
   readonly maxConcurrentCalls: number
-  /** A monotonic clock, in milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly nowMillis: () => number
 }
 
@@ -29,16 +29,23 @@ export const make = (
   let running = 0
   let lastOutage: ProviderUnavailable | undefined
 
-  /** Admits a call. Returns whether the call is the probe of a half-open breaker. */
+  /**
+   * Admits a call. Returns true if the call is the probe: the one call that a half-open breaker admits to test the
+   * provider.
+   */
   const enter = Effect.suspend(() => {
     const passage = Breaker.pass(breaker, settings, nowMillis())
     if (!passage.admitted) {
       const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no response" }
       return Effect.fail(
-        unavailable(kind, `paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`)
+        unavailable(
+          kind,
+          `calls are paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`
+        )
       )
     }
-    if (running >= maxConcurrentCalls) return Effect.fail(unavailable("rate_limited", `${running} calls are under way`))
+    if (running >= maxConcurrentCalls)
+      return Effect.fail(unavailable("rate_limited", `${running} calls are already running`))
     running += 1
     breaker = passage.breaker
     return Effect.succeed(passage.breaker.state === "half_open")
@@ -49,8 +56,8 @@ export const make = (
       running -= 1
       const outage = outageIn(exit)
       lastOutage = outage ?? lastOutage
-      // While the breaker is open or half-open, only the probe counts: calls that started earlier do not show the
-      // current state.
+      // While the breaker is open or half-open, only the probe changes it. Calls that started earlier do not show the
+      // current state of the provider.
       if (breaker.state !== "closed" && !probes) return Effect.void
       const before = breaker.state
       const next = judge(breaker, exit, outage)

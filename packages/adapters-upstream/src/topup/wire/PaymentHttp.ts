@@ -1,8 +1,9 @@
 /**
- * HTTP client for one payment provider: JSON requests and responses, limited in time and size, without redirects.
+ * Sends JSON requests to one payment provider over HTTP. The duration of a call and the size of a response are limited,
+ * and redirects are not followed.
  *
- * A repeatable call is retried once when the provider is down. Every error becomes a failure that has a kind and tells
- * whether the provider may have processed the request anyway.
+ * A repeatable call is retried once if the provider is down or overloaded. Every failure states its kind, and whether
+ * the provider may have processed the request although the call failed.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"
@@ -23,12 +24,13 @@ export interface PaymentLimits {
   readonly maxResponseBytes: number
   readonly maxConcurrentCalls: number
   readonly breaker: BreakerSettings
-  /** A monotonic clock, in milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly nowMillis: () => number
 }
 
 export const defaultLimits: PaymentLimits = {
-  // Shorter than the timeout of a refresh, so that the breaker counts a slow provider as a failure.
+  // This timeout is shorter than that of a refresh (the read of an order's payment), so that the breaker counts a slow
+  // provider as a failure.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
   maxResponseBytes: 262_144,
@@ -39,7 +41,7 @@ export const defaultLimits: PaymentLimits = {
 
 export interface PaymentHttpOptions {
   readonly baseUrl: string
-  /** The header that authenticates every call. */
+  /** The header that authenticates every call to the provider. */
   readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
   readonly failures: PaymentFailure
   readonly limits?: Partial<PaymentLimits> | undefined
@@ -48,19 +50,22 @@ export interface PaymentHttpOptions {
 export interface PaymentResponse {
   /** The HTTP status: 2xx or 4xx. */
   readonly status: number
-  /** The response body, read as {@link ExactJson}. */
+  /** The response body, parsed with {@link ExactJson}: every number is a string. */
   readonly body: unknown
 }
 
 export interface PaymentCall<A, E> {
   readonly method: "GET" | "POST"
-  /** The path below the base URL, including the query. */
+  /** The path after the base URL, with the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: ExactJson.Written
-  /** True if sending the request twice does no harm. */
+  /** True if sending the request twice has no harmful effect. */
   readonly repeatable: boolean
-  /** Decodes the response. Providers often report failures with a successful HTTP status. */
+  /**
+   * Decodes the response. It may return a failure even for a successful HTTP status, because many providers report
+   * failures that way.
+   */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }
 
@@ -127,7 +132,7 @@ export const make = ({
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
         const asks = call.method === "GET"
-        // A refused retry does not undo an effect of the first attempt.
+        // The first attempt may have had an effect even if the retry is refused.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
           Effect.tapError((error) =>
@@ -144,7 +149,7 @@ export const make = ({
           }),
           Effect.timeoutFail({
             duration: limits.timeoutMillis,
-            onTimeout: () => failures.unavailable("timeout", `no response in ${limits.timeoutMillis} ms`, true)
+            onTimeout: () => failures.unavailable("timeout", `no response within ${limits.timeoutMillis} ms`, true)
           }),
           Effect.mapError((error) => {
             if (!(error instanceof ProviderUnavailable)) return error
@@ -156,7 +161,9 @@ export const make = ({
     return { call }
   })
 
-/** Handles the failures that are the same for all providers. The provider's adapter reads any JSON response. */
+/**
+ * Maps the responses that mean a failure at every provider. Any other JSON response is read by the provider's adapter.
+ */
 const understand = (
   { unavailable }: PaymentFailure,
   status: number,
@@ -168,10 +175,10 @@ const understand = (
   if (status >= 300 && status < 400) return Either.left(unavailable("bad_response", `status ${status}`, true))
   const accepted = status < 300
   if (text === undefined) {
-    return Either.left(unavailable("bad_response", `status ${status} with too large a body`, accepted))
+    return Either.left(unavailable("bad_response", `status ${status} with a body that is too large`, accepted))
   }
   return Either.mapBoth(ExactJson.parse(text), {
-    onLeft: () => unavailable("bad_response", `status ${status} without JSON`, accepted),
+    onLeft: () => unavailable("bad_response", `status ${status} with a body that is not JSON`, accepted),
     onRight: (body) => ({ status, body })
   })
 }

@@ -1,6 +1,7 @@
 /**
- * The descriptor of a payment provider: name, payment method, environment variables, and how to make the adapter from
- * them. Each provider folder exports one descriptor; the registry lists the descriptors.
+ * Declares the descriptor of a payment provider: its name, payment method and environment variables, and the function
+ * that makes the adapter from the variables. Each provider folder exports one descriptor; `PaymentProviderRegistry`
+ * lists the descriptors.
  */
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
@@ -11,22 +12,22 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { PaymentTerms } from "./PaymentAccount.ts"
 
-/** Decoded environment variables by name, including the variables of the provider. */
+/** The decoded environment variables by name, including the variables of all providers. */
 export type Variables = Readonly<Record<string, unknown>>
 
 export interface PaymentProviderDescriptor {
-  /** The name in the webhook path and in the label, for example `midtrans`. */
+  /** The name of the provider in the webhook path and in the label that orders store, for example `midtrans`. */
   readonly name: string
   readonly method: PaymentMethod
-  /** The environment variables of the provider, each with a description and, if possible, a default. */
+  /** The environment variables of the provider. Each has a description, and a default if one is possible. */
   readonly fields: Schema.Struct.Fields
-  /** Names of the variables that must be set together. A provider takes payments only if they are set. */
+  /** The names of the variables that must be set together. The provider takes payments only if all are set. */
   readonly credentials: ReadonlyArray<string>
   /** Decodes the variables of the provider, or returns one line per error. */
   readonly read: (environment: Environment) => Either.Either<Variables, ReadonlyArray<string>>
   /** Returns one line per reason why the values are not allowed in production. */
   readonly productionErrors: (values: Variables) => ReadonlyArray<string>
-  /** Returns the configured provider; `undefined` without the credentials. */
+  /** Returns the configured provider; `undefined` if a credential is missing. */
   readonly configure: (values: Variables, terms: PaymentTerms) => ConfiguredProvider | undefined
 }
 
@@ -51,7 +52,10 @@ export interface PaymentProviderDefinition<A extends Variables, I, S extends obj
   readonly make: (settings: S) => Effect.Effect<PaymentProvider, never, Scope.Scope>
 }
 
-/** Makes a descriptor. Hides the types of variables and settings, so that all descriptors fit into one list. */
+/**
+ * Makes a descriptor. The result hides the types of variables and settings, so that the descriptors of all providers
+ * fit into one list.
+ */
 export const describeProvider = <A extends Variables, I, S extends object>({
   name,
   method,

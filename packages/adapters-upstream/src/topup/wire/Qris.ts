@@ -1,16 +1,16 @@
 /**
- * Validates the text inside a QRIS code. Each field has a two-digit tag, a two-digit length and a value; a checksum
- * ends it.
+ * Validates the text of a QRIS code (an Indonesian payment QR code). The text is a sequence of fields. Each field
+ * consists of a two-digit tag, a two-digit length and a value. The last field contains a checksum.
  *
  *     00 02 01 | 01 02 12 | 26 ... merchant account ... | 54 06 105000 | ... | 63 04 ABCD
  *
- * The gateway validates the text from a provider before a payer sees the code: a code that cannot be scanned, or that
- * has a wrong amount, must not be shown.
+ * The gateway validates every text that a provider returns. A code that cannot be scanned or that has a wrong amount
+ * must not be shown to a payer.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
 
-/** Returns the error in a QRIS text for this amount; `undefined` if the text is valid. */
+/** Returns what is wrong with the QRIS text of a payment of `total`; `undefined` if the text is valid. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
   if (fields === undefined) return "its field lengths are invalid"
@@ -24,17 +24,17 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
     const value = values.get(tag)
     if (value === undefined || !form.test(value)) return `field ${tag} is missing or wrong`
   }
-  if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it names no merchant account"
+  if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it contains no merchant account"
   const amount = values.get("54")
   if (amount === undefined || idrOf(amount) !== total) return "its amount differs from the order"
-  // 01 lets the payer add a tip; the other values add a fee to the amount.
+  // The value 01 of field 55 lets the payer add a tip; the other values add a fee to the amount.
   if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
   return undefined
 }
 
 /**
- * Returns the CRC-16/CCITT-FALSE as four uppercase hexadecimal digits. The text ends with the tag and length of the
- * checksum.
+ * Returns the checksum (CRC-16/CCITT-FALSE) of a text as four uppercase hexadecimal digits. The text includes the tag
+ * and the length of the checksum field.
  */
 export const checksumOf = (text: string): string => {
   let sum = 0xffff
@@ -49,7 +49,8 @@ const CHECKSUM_TAG = "63"
 const CHECKSUM_DIGITS = 4
 
 /**
- * Required fields: version, static or dynamic, merchant category, currency (rupiah), country, merchant name and city.
+ * The required fields: version, static or dynamic code, merchant category, currency (rupiah), country, merchant name
+ * and city.
  */
 const FORMS: ReadonlyArray<readonly [tag: string, form: RegExp]> = [
   ["00", /^01$/],

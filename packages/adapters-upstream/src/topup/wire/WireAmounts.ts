@@ -1,6 +1,6 @@
 /**
- * Converts amounts of money exactly: the amount due in the unit of the payment method, and the decimal digits that
- * providers write.
+ * Converts amounts of money between the types of the domain and the decimal numbers that providers write, without
+ * floating-point numbers.
  */
 
 import type { PaymentIntent } from "@tollgate/application/topup/PaymentProviders"
@@ -47,11 +47,16 @@ const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: bool
   return { micro: UsdMicro(digits / divisor), finer: digits % divisor !== 0n }
 }
 
-/** Returns the amount due in rupiah. Dies for a payment due in dollars, which never reaches a rupiah provider. */
+/**
+ * Returns the amount due in rupiah. Dies if the payment is due in dollars, because such a payment is never sent to a
+ * rupiah provider.
+ */
 export const rupiahOf = ({ due, method }: PaymentIntent): Effect.Effect<Idr> =>
-  due._tag === "Rupiah" ? Effect.succeed(due.totalIdr) : Effect.dieMessage(`a payment by ${method} is due in rupiah`)
+  due._tag === "Rupiah"
+    ? Effect.succeed(due.totalIdr)
+    : Effect.dieMessage(`a payment by ${method} must be due in rupiah`)
 
 export const dollarsOf = ({ due, method }: PaymentIntent): Effect.Effect<UsdMicro> =>
   due._tag === "Dollars"
     ? Effect.succeed(due.amountUsdMicro)
-    : Effect.dieMessage(`a payment by ${method} is due in dollars`)
+    : Effect.dieMessage(`a payment by ${method} must be due in dollars`)
