@@ -48,19 +48,19 @@ describe("a simulated image", () => {
     expect(await alphas("transparent")).toBeGreaterThan(100)
   })
 
-  it.each(["png", "jpeg", "webp"] as const)("can be %s", async (output_format: PictureFormat) => {
+  it.each(["png", "jpeg", "webp"] as const)("has the requested format %s", async (output_format: PictureFormat) => {
     const image = await client.images.generate({ model: "any", prompt, output_format })
     expect(fileOf(image).toString("hex", 0, 4)).toBe(magic[output_format])
     expect(fileOf(image).length).toBeLessThan(64 * 1024)
   })
 
-  it("depends on the prompt only", () => {
+  it("depends on the prompt", () => {
     const of = (words: string) => pictureOf({ format: "png", widthPx: 8, heightPx: 8, transparent: false, words })
     expect(of("a")).toBe(of("a"))
     expect(of("a")).not.toBe(of("b"))
   })
 
-  it("can be an edit, which requires and counts its source", async () => {
+  it("can be an edit, which requires a source image and counts its tokens", async () => {
     const source = Buffer.from(
       pictureOf({ format: "jpeg", widthPx: 48, heightPx: 32, transparent: false, words: "" }),
       "base64"

@@ -1,24 +1,24 @@
 import { exampleOf } from "@tollgate/simulators/inference/JsonExample"
 import { describe, expect, it } from "vitest"
 
-describe("an example of a schema", () => {
+describe("the example of a JSON schema", () => {
   const cases: ReadonlyArray<readonly [string, unknown, unknown]> = [
-    ["is the constant", { const: 7 }, 7],
-    ["is the first of the choices", { enum: ["b", "a"] }, "b"],
-    ["is the first branch", { anyOf: [{ type: "integer" }, { type: "string" }] }, 1],
-    ["is not null where it need not be", { type: ["null", "boolean"] }, true],
+    ["is the value of `const`", { const: 7 }, 7],
+    ["is the first value of `enum`", { enum: ["b", "a"] }, "b"],
+    ["matches the first branch of `anyOf`", { anyOf: [{ type: "integer" }, { type: "string" }] }, 1],
+    ["is not null if another type is allowed", { type: ["null", "boolean"] }, true],
     [
-      "has the required members only",
+      "has only the required members",
       { properties: { a: { type: "null" }, b: {} }, required: ["a", "c"] },
       { a: null, c: "simulated" }
     ],
-    ["has enough items", { type: "array", minItems: 2, items: { type: "integer", minimum: 4 } }, [4, 4]],
-    ["is of the right length", { type: "string", minLength: 12, maxLength: 12 }, "simulated..."],
-    ["has the right format", { type: "string", format: "date" }, "2026-01-01"],
-    ["is in range", { type: "number", maximum: -3 }, -3],
+    ["has the minimum number of items", { type: "array", minItems: 2, items: { type: "integer", minimum: 4 } }, [4, 4]],
+    ["has the required length", { type: "string", minLength: 12, maxLength: 12 }, "simulated..."],
+    ["has the required format", { type: "string", format: "date" }, "2026-01-01"],
+    ["is in the allowed range", { type: "number", maximum: -3 }, -3],
     ["follows references", { $ref: "#/$defs/a~1b", $defs: { "a/b": { const: "there" } } }, "there"],
     [
-      "joins all parts",
+      "has the members of all parts of `allOf`",
       {
         allOf: [
           { properties: { a: { const: 1 } }, required: ["a"] },
@@ -27,13 +27,13 @@ describe("an example of a schema", () => {
       },
       { a: 1, b: 2 }
     ],
-    ["of no schema is null", "nonsense", null]
+    ["is null for an invalid schema", "nonsense", null]
   ]
   it.each(cases)("%s", (_, schema, example) => {
     expect(exampleOf(schema)).toEqual(example)
   })
 
-  it("ends for a recursive schema", () => {
+  it("is finite for a recursive schema", () => {
     const endless = { $ref: "#", type: "object" }
     expect(exampleOf(endless)).toBeNull()
     const tree = { properties: { a: { $ref: "#" }, b: { $ref: "#" }, c: { $ref: "#" } }, required: ["a", "b", "c"] }

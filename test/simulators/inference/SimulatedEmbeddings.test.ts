@@ -19,18 +19,18 @@ const vectorsOf = async (params: Partial<OpenAI.EmbeddingCreateParams>) => {
 }
 
 describe("simulated embeddings", () => {
-  it("depend on the input alone, and have length 1", async () => {
+  it("depend only on the input, and have the Euclidean length 1", async () => {
     const [hello, world, again] = await vectorsOf({ input: ["hello", "world", "hello"] })
     expect(hello).toEqual(again)
     expect(hello).not.toEqual(world)
     expect(Math.hypot(...(hello ?? []))).toBeCloseTo(1, 5)
   })
 
-  it("are the same floats in base64, which the client requests by default, and as numbers", async () => {
+  it("are the same vectors in base64, the default of the client, and as numbers", async () => {
     expect(await vectorsOf({})).toEqual(await vectorsOf({ encoding_format: "float" }))
   })
 
-  it.each([1, 8, 13, 1_536])("have the requested dimensions: %i", async (dimensions) => {
+  it.each([1, 8, 13, 1_536])("have the requested number of dimensions: %i", async (dimensions) => {
     expect((await vectorsOf({ dimensions }))[0]).toHaveLength(dimensions)
   })
 
@@ -42,7 +42,7 @@ describe("simulated embeddings", () => {
   })
 
   it.each([[{ dimensions: 0 }], [{ dimensions: 4_000 }], [{ encoding_format: "odd" as "float" }], [{ input: [] }]])(
-    "refuse %j",
+    "are refused for the parameters %j",
     async (params) => {
       await expect(vectorsOf(params)).rejects.toMatchObject({ status: 400 })
     }

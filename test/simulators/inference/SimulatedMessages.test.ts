@@ -32,7 +32,7 @@ const textOf = ({ content }: Anthropic.Message) =>
   content.flatMap((block) => (block.type === "text" ? block.text : [])).join("")
 
 describe("a simulated message", () => {
-  it("repeats the prompt, says that it is a simulation, and counts its tokens", async () => {
+  it("repeats the prompt, states that it is a simulation, and reports the number of its tokens", async () => {
     const { data, response } = await client.messages.create(hello).withResponse()
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
     expect(textOf(data)).toContain("simulation")
@@ -54,14 +54,14 @@ describe("a simulated message", () => {
     expect(events.at(-1)?.type).toBe("message_stop")
   })
 
-  it("stops at the caller's limit and reports it", async () => {
+  it("stops at the requested token limit and reports that it was cut", async () => {
     const message = await client.messages.create({ ...hello, max_tokens: 7 })
     expect(message.stop_reason).toBe("max_tokens")
     expect(message.usage.output_tokens).toBeLessThanOrEqual(7)
     expect(message.usage.output_tokens).toBe(countTokens(textOf(message)))
   })
 
-  it("reasons before it responds on request", async () => {
+  it("contains reasoning before its text on request", async () => {
     const ask = { ...hello, thinking: { type: "adaptive" as const } }
     const plain = await client.messages.create(ask)
     const streamed = await client.messages.stream(ask).finalMessage()
@@ -72,7 +72,7 @@ describe("a simulated message", () => {
     expect(streamed.usage).toEqual(plain.usage)
   })
 
-  it("calls the required tool, whole and streamed, with the required input", async () => {
+  it("calls the required tool with the required input, whole and streamed", async () => {
     for (const tool_choice of [{ type: "any" as const }, { type: "tool" as const, name: "get_weather" }]) {
       const ask = { ...hello, tools: [weather], tool_choice }
       const plain = await client.messages.create(ask)
@@ -90,7 +90,7 @@ describe("a simulated message", () => {
     expect(content[0]?.type).toBe("text")
   })
 
-  it("calls a tool that the user names, and responds with text after the tool result", async () => {
+  it("calls a tool that the user names, and contains text after the tool result", async () => {
     const please = {
       role: "user" as const,
       content: [
@@ -112,7 +112,7 @@ describe("a simulated message", () => {
     expect((await client.messages.create({ ...hello, messages, tools })).content[0]?.type).toBe("text")
   })
 
-  it("repeats the last user text and not the client's additions", async () => {
+  it("repeats the last text of the user, and not the texts that the client inserted", async () => {
     const parts = ["<reminder>It is Friday.</reminder>", "Good evening"].map((text) => ({
       type: "text" as const,
       text
@@ -121,7 +121,7 @@ describe("a simulated message", () => {
     expect(said).toContain('"Good evening"')
   })
 
-  it("responds with the requested schema", async () => {
+  it("matches the requested JSON schema", async () => {
     const schema = { type: "object", properties: { vegan: { type: "boolean" } }, required: ["vegan"] }
     const message = await client.messages.create({
       ...hello,
@@ -130,7 +130,7 @@ describe("a simulated message", () => {
     expect(JSON.parse(textOf(message))).toEqual({ vegan: true })
   })
 
-  it("writes to and reads from the cache at the caller's cache marks", async () => {
+  it("uses the prompt cache if the request contains `cache_control`", async () => {
     const story = `a story of ${process.hrtime.bigint()}`
     const marked = { type: "text" as const, text: story, cache_control: { type: "ephemeral" as const } }
     const ask = { ...hello, messages: [{ role: "user" as const, content: [marked] }] }
@@ -143,7 +143,7 @@ describe("a simulated message", () => {
     expect(unmarked.usage.cache_read_input_tokens).toBe(0)
   })
 
-  it("refuses an invalid request with a body that its clients read", async () => {
+  it("is refused for an invalid request, with an error that the Anthropic client can read", async () => {
     const refused = async (members: object) =>
       await client.messages.create({ ...hello, ...members }).then(
         () => undefined,

@@ -30,7 +30,7 @@ const weather = {
 }
 
 describe("a simulated response", () => {
-  it("repeats the prompt, says that it is a simulation, and counts its tokens", async () => {
+  it("repeats the prompt, states that it is a simulation, and reports the number of its tokens", async () => {
     const { data, response } = await client.responses.create(hello).withResponse()
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
     expect(data.output_text).toContain("simulation")
@@ -41,7 +41,7 @@ describe("a simulated response", () => {
     expect(data.usage?.total_tokens).toBe((data.usage?.input_tokens ?? 0) + (data.usage?.output_tokens ?? 0))
   })
 
-  it("reads the same prompt from a string, messages and parts", async () => {
+  it("repeats the same prompt from a string, from messages and from message parts", async () => {
     const inputs = [
       hello.input,
       [{ role: "user" as const, content: hello.input }],
@@ -53,7 +53,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("streams the same text token by token, with every event that clients need", async () => {
+  it("streams the same text token by token, with every event that clients require", async () => {
     const plain = await client.responses.create(hello)
     const stream = client.responses.stream(hello)
     const events: Array<OpenAI.Responses.ResponseStreamEvent> = []
@@ -77,7 +77,7 @@ describe("a simulated response", () => {
     expect(events.map((event) => "sequence_number" in event && event.sequence_number)).toEqual(events.map((_, i) => i))
   })
 
-  it("stops at the caller's limit and reports it", async () => {
+  it("stops at the requested token limit and reports that it was cut", async () => {
     const plain = await client.responses.create({ ...hello, max_output_tokens: 7 })
     const streamed = await client.responses.stream({ ...hello, max_output_tokens: 7 }).finalResponse()
     for (const { status, incomplete_details, output_text, usage } of [plain, streamed]) {
@@ -88,7 +88,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("reads a known prompt from the cache, also as the beginning of a longer conversation", async () => {
+  it("reads a repeated prompt from the cache, even if the conversation is longer", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
     const ask = (...more: OpenAI.Responses.ResponseInput) =>
       client.responses.create({ model: "m", instructions: "Be brief.", input: [opening, ...more] })
@@ -101,7 +101,7 @@ describe("a simulated response", () => {
     expect(longer.usage?.input_tokens).toBeGreaterThan(first.usage?.input_tokens ?? 0)
   })
 
-  it("calls the required tool, whole and streamed, with the required arguments", async () => {
+  it("calls the required tool with the required arguments, whole and streamed", async () => {
     for (const tool_choice of ["required" as const, { type: "function" as const, name: "get_weather" }]) {
       const ask = { ...hello, tools: [weather], tool_choice }
       const plain = await client.responses.create(ask)
@@ -114,11 +114,11 @@ describe("a simulated response", () => {
     }
   })
 
-  it("responds with text when the tool choice is free", async () => {
+  it("contains text if no tool call is required", async () => {
     expect((await client.responses.create({ ...hello, tools: [weather] })).output[0]?.type).toBe("message")
   })
 
-  it("calls a tool that the user names, and responds with text after the tool result", async () => {
+  it("calls a tool that the user names, and contains text after the tool result", async () => {
     const please = { role: "user" as const, content: "Call get_weather for Solo." }
     const { output } = await client.responses.create({ model: "m", input: [please], tools: [weather] })
     const [call] = output
@@ -128,7 +128,7 @@ describe("a simulated response", () => {
     expect(after.output_text).toContain("Call get_weather for Solo.")
   })
 
-  it("reasons before it responds on request, and shows the requested part of it", async () => {
+  it("contains reasoning before its text on request, with the requested summary", async () => {
     const include = ["reasoning.encrypted_content" as const]
     for (const [reasoning, summaries] of [
       [{ effort: "low" as const }, 0],
@@ -150,7 +150,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("responds with the requested schema", async () => {
+  it("matches the requested JSON schema", async () => {
     const Recipe = z.object({ title: z.string(), minutes: z.number().int(), kind: z.enum(["cook", "wait"]) })
     const text = { format: zodTextFormat(Recipe, "recipe") }
     expect((await client.responses.parse({ ...hello, text })).output_parsed).toMatchObject({ kind: "cook" })
@@ -159,7 +159,7 @@ describe("a simulated response", () => {
     expect(JSON.parse(output_text)).toEqual({ simulated: true })
   })
 
-  it("refuses an invalid request", async () => {
+  it("is refused for an invalid request", async () => {
     await expect(client.responses.create({ model: "m", input: "" })).rejects.toMatchObject({ status: 400 })
     await expect(client.responses.create({ model: "m", input: [] })).rejects.toMatchObject({ status: 400 })
     const unknown = { type: "function" as const, name: "unknown" }

@@ -37,7 +37,7 @@ const callWeather = [
 ]
 
 describe("a simulated chat completion", () => {
-  it("repeats the prompt, says that it is a simulation, and counts its tokens", async () => {
+  it("repeats the prompt, states that it is a simulation, and reports the number of its tokens", async () => {
     const { data, response } = await client.chat.completions.create(hello).withResponse()
     const [choice] = data.choices
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
@@ -65,7 +65,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("stops at the caller's limit and reports it", async () => {
+  it("stops at the requested token limit and reports that it was cut", async () => {
     for (const limit of [{ max_tokens: 7 }, { max_completion_tokens: 7 }]) {
       const { choices, usage } = await client.chat.completions.create({ ...hello, ...limit })
       expect(choices[0]?.finish_reason).toBe("length")
@@ -75,7 +75,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("reads a known prompt from the cache, also as the beginning of a longer conversation", async () => {
+  it("reads a repeated prompt from the cache, even if the conversation is longer", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
     const first = await client.chat.completions.create({ model: "m", messages: [opening] })
     const again = await client.chat.completions.create({ model: "m", messages: [opening] })
@@ -89,7 +89,7 @@ describe("a simulated chat completion", () => {
     expect(longer.usage?.prompt_tokens).toBeGreaterThan(first.usage?.prompt_tokens ?? 0)
   })
 
-  it("calls the required tool, whole and streamed, with the required arguments", async () => {
+  it("calls the required tool with the required arguments, whole and streamed", async () => {
     const named = { type: "function" as const, function: { name: "get_weather" } }
     for (const tool_choice of ["required" as const, named]) {
       const ask = { ...hello, tools: [weather], tool_choice }
@@ -104,7 +104,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("responds with text when the tool choice is free", async () => {
+  it("contains text if no tool call is required", async () => {
     for (const messages of [hello.messages, callWeather]) {
       const tool_choice = messages === callWeather ? "none" : "auto"
       const { choices } = await client.chat.completions.create({ ...hello, messages, tools: [weather], tool_choice })
@@ -113,7 +113,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("calls a tool that the user names, and responds with text after the tool result", async () => {
+  it("calls a tool that the user names, and contains text after the tool result", async () => {
     const { choices } = await client.chat.completions.create({ model: "m", messages: callWeather, tools: [weather] })
     const message = choices[0]?.message
     const [call] = message?.tool_calls ?? []
@@ -128,14 +128,14 @@ describe("a simulated chat completion", () => {
     expect(after.choices[0]?.message.content).toContain("Please call get_weather.")
   })
 
-  it("reasons before it responds on request, and reports only the number of tokens", async () => {
+  it("reports only the number of reasoning tokens if reasoning is requested", async () => {
     const { choices, usage } = await client.chat.completions.create({ ...hello, reasoning_effort: "low" })
     const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0
     expect(thought).toBeGreaterThan(5)
     expect(usage?.completion_tokens).toBe(thought + countTokens(choices[0]?.message.content ?? ""))
   })
 
-  it("responds with the requested schema", async () => {
+  it("matches the requested JSON schema", async () => {
     const Step = z.object({ title: z.string(), minutes: z.number().int(), kind: z.enum(["cook", "wait"]) })
     const Recipe = z.object({ steps: z.array(Step), vegan: z.boolean(), note: z.string().nullable() })
     const parsed = await client.chat.completions.parse({
@@ -147,7 +147,7 @@ describe("a simulated chat completion", () => {
     expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({ simulated: true })
   })
 
-  it("refuses an invalid request", async () => {
+  it("is refused for an invalid request", async () => {
     await expect(client.chat.completions.create({ model: "m", messages: [] })).rejects.toMatchObject({ status: 400 })
     await expect(
       client.chat.completions.create({ ...hello, tools: [], tool_choice: "required" })
@@ -162,7 +162,7 @@ describe("a simulated chat completion", () => {
   })
 })
 
-it("has a realistic pace and stops when its client disconnects", async () => {
+it("a simulated upstream has a realistic pace and stops when the client disconnects", async () => {
   const paced = await Effect.runPromise(
     SimulatedUpstream.start().pipe(Scope.extend(scope), Effect.provide(GptTokenCounter.layer))
   )

@@ -5,7 +5,7 @@ import { startOrJoin } from "@tollgate/simulators/inference/SimulatedUpstream"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 
-/** A port that no program uses at the moment. */
+/** Finds a port that no program uses. */
 const aFreePort = Effect.async<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const address = server.address()

@@ -28,7 +28,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("listens on loopback only and refuses requests of other origins", () =>
+  it.scopedLive("listens only on loopback and refuses requests from other origins", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { port } = new URL(simulator.baseUrl)
@@ -41,7 +41,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("refuses an unknown payment, and advises what to do", () =>
+  it.scopedLive("refuses an unknown payment with a message that describes what to do", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
@@ -54,7 +54,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("serves a page without scripts that shows the payments and a button per action", () =>
+  it.scopedLive("serves a page without scripts that shows each payment with a button per action", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { body } = yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-<script>"), key)
@@ -80,7 +80,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("sends webhooks of payments without a callback URL to the gateway", () =>
+  it.scopedLive("sends the webhooks of payments without a webhook URL to the gateway", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const simulator = yield* startedSimulator({ webhookBase: merchant.url })
@@ -128,7 +128,7 @@ describe("a payment simulator for all servers of a machine", () => {
   )
 })
 
-/** A port that no program uses at the moment. */
+/** Finds a port that no program uses. */
 const aFreePort = Effect.suspend(() => {
   const server = createServer()
   return Effect.tap(listen(server), () => Effect.async<void>((resume) => void server.close(() => resume(Effect.void))))
@@ -142,7 +142,9 @@ const isOpen = (host: string, port: number): Effect.Effect<boolean> =>
     return Effect.sync(() => socket.destroy())
   }).pipe(Effect.timeoutTo({ duration: "1 second", onSuccess: (open) => open, onTimeout: () => false }))
 
-/** The status of a request to the page with any `Host` header, as a browser sends it for a page of that name. */
+/**
+ * Returns the status of a request with these headers. A browser sends the host name of the page in the `Host` header.
+ */
 const statusFor = (port: string, headers: Record<string, string>): Effect.Effect<number> =>
   Effect.async((resume) => {
     request({ host: "127.0.0.1", port, headers }, (response) => {

@@ -28,7 +28,7 @@ const anIntent = (provider: PaymentProvider, due: AmountDue, id: string): Paymen
 
 const ID = "0190d1a4-5f3c-7c21-9d0e-6a1b2c3d4e5f"
 
-/** The real adapter of this name, pointed to the simulator. */
+/** Makes the real adapter with this name and connects it to the simulator. */
 const adapterOf = (name: string, simulatorUrl: string, gatewayUrl?: string) =>
   Effect.all(
     simulatedProviders(
@@ -53,12 +53,12 @@ const settled = (simulator: SimulatorClient, provider: PaymentProvider, due: Amo
   })
 
 describe("the simulated providers", () => {
-  it("match the registry of real providers exactly", () => {
+  it("have the same names as the real providers in the registry", () => {
     const names = (list: ReadonlyArray<{ readonly name: string }>) => list.map(({ name }) => name)
     expect(names(SIMULATED_PROVIDERS)).toEqual(names(PAYMENT_PROVIDERS))
   })
 
-  it.scopedLive("let the Midtrans adapter open a payment, see it paid and receive its webhook", () =>
+  it.scopedLive("let the Midtrans adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
@@ -74,7 +74,7 @@ describe("the simulated providers", () => {
     })
   )
 
-  it.scopedLive("let the Tripay adapter open a payment, see it paid and receive its webhook", () =>
+  it.scopedLive("let the Tripay adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
@@ -86,7 +86,7 @@ describe("the simulated providers", () => {
     })
   )
 
-  it.scopedLive("let the NOWPayments adapter open a payment, see it paid and receive its webhook", () =>
+  it.scopedLive("let the NOWPayments adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const gateway = yield* listeningMerchant()
@@ -98,7 +98,7 @@ describe("the simulated providers", () => {
     })
   )
 
-  it.scopedLive("let the BSC adapter open a payment that is paid by its order number", () =>
+  it.scopedLive("let the BSC adapter open a payment, which is then paid by its order number", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const provider = yield* adapterOf("bsc", simulator.baseUrl)
@@ -108,7 +108,7 @@ describe("the simulated providers", () => {
   )
 
   it.scopedLive(
-    "give servers of one database the same deposit addresses, and servers of another database different ones",
+    "use the same deposit addresses for servers of one database, and different addresses for another database",
     () =>
       Effect.gen(function* () {
         const xpubOf = (deployment: string) =>
@@ -121,7 +121,7 @@ describe("the simulated providers", () => {
   )
 })
 
-/** The order that the last webhook names, as the adapter reads it. */
+/** Returns what the adapter reads from the last webhook. */
 const webhookOf = (
   provider: PaymentProvider,
   heard: ReadonlyArray<{ readonly headers: object; readonly body: string }>

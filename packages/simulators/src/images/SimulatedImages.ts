@@ -26,7 +26,7 @@ export const makeEdits = (): SimulatedProtocol => ({
   path: "/images/edits",
   answer: (form) =>
     asObject(form.image) === undefined
-      ? new SimulatedRefusal({ status: 400, message: "image: one file", param: "image" })
+      ? new SimulatedRefusal({ status: 400, message: "image: one file is required", param: "image" })
       : made(form, SOURCE_TOKENS)
 })
 
@@ -36,7 +36,8 @@ const made = (
 ): Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter> =>
   Effect.gen(function* () {
     const words = asText(request.prompt)
-    if (words === "") return yield* new SimulatedRefusal({ status: 400, message: "prompt: some text", param: "prompt" })
+    if (words === "")
+      return yield* new SimulatedRefusal({ status: 400, message: "prompt: a text is required", param: "prompt" })
     const format = FORMATS.find((each) => each === request.output_format) ?? "png"
     const [, width = "1024", height = "1024"] = /^(\d+)x(\d+)$/.exec(asText(request.size)) ?? []
     const [widthPx, heightPx] = [Number(width), Number(height)]

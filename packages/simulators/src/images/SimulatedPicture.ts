@@ -9,16 +9,17 @@ export type PictureFormat = "png" | "jpeg" | "webp"
 
 export interface PictureWish {
   readonly format: PictureFormat
-  /** The requested width. Width and height determine the proportions only; the picture itself is small. */
+  /** The requested width. Width and height determine only the proportions of the image; the image itself is small. */
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean
-  /** The prompt. Equal prompts produce equal pictures. */
+  /** The prompt. Equal prompts produce equal images. */
   readonly words: string
 }
 
 /**
- * A gradient of 48 by 32 pixels from green to yellow. A constant, because the simulator has no JPEG or WebP encoder.
+ * The JPEG and the WebP image are constants, because the simulator has no encoder for these formats. Each shows a
+ * gradient of 48 by 32 pixels from green to yellow.
  */
 const JPEG =
   "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9ln" +
@@ -46,7 +47,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1")
 const EIGHT_BITS = 8
 const RGBA = 6
 
-/** Draws a gradient between two colors that depend on the prompt. */
+/** Draws a PNG image: a gradient between two colors that depend on the prompt. */
 const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => {
   const scale = LONGER_EDGE_PX / Math.max(widthPx, heightPx)
   const width = Math.max(1, Math.round(widthPx * scale))

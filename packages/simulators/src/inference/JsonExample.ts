@@ -1,7 +1,7 @@
 /**
- * Makes a small JSON value that matches a JSON schema, for simulated responses with a required schema.
+ * Makes a small JSON value that matches a JSON schema, for simulated responses that must match a schema.
  *
- * The value contains required members only. The common validation keywords are supported.
+ * The value contains only the required members. The common validation keywords are supported.
  */
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -11,7 +11,10 @@ const MAX_VALUES = 1_000
 export const exampleOf = (schema: unknown): unknown =>
   fit(schema, { root: asObject(schema) ?? {}, valuesLeft: MAX_VALUES }, 0)
 
-/** The root schema, which references resolve against, and a depth limit for recursive schemas. */
+/**
+ * The root schema, in which references are resolved, and the number of values that may still be made. The number is
+ * limited because a schema can be recursive.
+ */
 interface Whole {
   readonly root: JsonObject
   valuesLeft: number

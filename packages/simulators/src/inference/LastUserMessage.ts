@@ -1,12 +1,12 @@
 /**
- * Finds the last user message of a conversation in any protocol. The last text of the message counts, because some
- * clients insert additional text before it.
+ * Finds the last user message of a conversation in any protocol. If the message has several texts, the last text is
+ * used, because some clients insert texts before the user's text.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
 export interface LastUserMessage {
   readonly text: string
-  /** True if no message and no tool result follows. */
+  /** True if neither a message nor a tool result follows the user message. */
   readonly unanswered: boolean
 }
 
@@ -23,7 +23,7 @@ export const lastUserMessage = (conversation: ReadonlyArray<unknown>): LastUserM
   }
 }
 
-/** Roles for instructions from the application. Messages with these roles are not part of the conversation. */
+/** The roles of instructions from the application. Messages with these roles are not part of the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "developer"])
 
 const isUsers = ({ role }: JsonObject): boolean => role === "user"

@@ -1,6 +1,6 @@
 /**
- * The prompt cache of a simulated upstream. If a conversation begins like an earlier one, the common beginning is read
- * from the cache, as with a real provider.
+ * Simulates the prompt cache of an upstream. If a conversation begins with the messages of an earlier conversation, the
+ * tokens of these messages are read from the cache, as with a real provider.
  */
 import { createHash } from "node:crypto"
 
@@ -9,7 +9,7 @@ const MAX_PROMPTS = 1_000
 export class PromptMemory {
   readonly #tokensByDigest = new Map<string, number>()
 
-  /** Returns how many tokens of this prompt are cached, and caches the whole prompt. */
+  /** Returns the number of cached tokens at the beginning of this prompt, and caches the whole prompt. */
   cachedTokens(messages: ReadonlyArray<unknown>, promptTokens: number): number {
     const hash = createHash("sha256")
     let cached = 0

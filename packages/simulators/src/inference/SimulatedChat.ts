@@ -1,5 +1,5 @@
 /**
- * Simulates chat completions, whole and streamed, in the wire format of OpenAI.
+ * Simulates OpenAI's chat completions API, with whole and streamed responses.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -24,7 +24,11 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     Effect.gen(function* () {
       const messages = asArray(request.messages)
       if (messages.length === 0) {
-        return yield* new SimulatedRefusal({ status: 400, message: "messages: at least one", param: "messages" })
+        return yield* new SimulatedRefusal({
+          status: 400,
+          message: "messages: at least one is required",
+          param: "messages"
+        })
       }
       const ask = yield* readRequest(request, messages)
       const counter = yield* TokenCounter
@@ -73,7 +77,7 @@ const readRequest = (
       maxTokens: asCount(request.max_completion_tokens) ?? asCount(request.max_tokens),
       tool: yield* toolToCall(offerOf(request), said),
       json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined,
-      // Chat counts reasoning tokens but never sends their text.
+      // The chat completions API counts reasoning tokens but never sends their text.
       thinks: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
     }
   })

@@ -1,6 +1,6 @@
 /**
- * Simulated embeddings in OpenAI's wire format. A vector depends only on the model, the input and the dimensions, and has
- * length 1.
+ * Simulates OpenAI's embeddings API. A vector depends only on the model, the input and the number of dimensions. Its
+ * Euclidean length is 1.
  */
 import { createHash } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -22,12 +22,14 @@ export const make = (): SimulatedProtocol => ({
       const { input, dimensions = DEFAULT_DIMENSIONS, encoding_format: format = "float" } = request
       const list = asArray(input)
       const inputs = typeof input === "string" || typeof list[0] === "number" ? [input] : list
-      if (inputs.length === 0) return yield* refusal("input", "input: at least one")
-      if (format !== "float" && format !== "base64") return yield* refusal("encoding_format", "float or base64")
+      if (inputs.length === 0) return yield* refusal("input", "input: at least one is required")
+      if (format !== "float" && format !== "base64")
+        return yield* refusal("encoding_format", "encoding_format: must be float or base64")
       if (typeof dimensions !== "number" || !Number.isInteger(dimensions) || dimensions < 1) {
-        return yield* refusal("dimensions", "an integer of at least 1")
+        return yield* refusal("dimensions", "dimensions: must be an integer of at least 1")
       }
-      if (dimensions > MAX_DIMENSIONS) return yield* refusal("dimensions", `at most ${MAX_DIMENSIONS}`)
+      if (dimensions > MAX_DIMENSIONS)
+        return yield* refusal("dimensions", `dimensions: must be at most ${MAX_DIMENSIONS}`)
       const model = asText(request.model)
       const { separateTexts = [], extraTokens } = promptText(request)
       const counter = yield* TokenCounter
@@ -42,7 +44,7 @@ export const make = (): SimulatedProtocol => ({
     })
 })
 
-/** Eight values of 32 bits come from each SHA-256 of the seed and a counter. */
+/** Computes a vector of Euclidean length 1. Each SHA-256 hash of a counter and the seed gives eight values. */
 const vectorOf = (seed: string, dimensions: number): Float32Array => {
   const vector = new Float32Array(dimensions)
   for (let block = 0; block * 8 < dimensions; block++) {

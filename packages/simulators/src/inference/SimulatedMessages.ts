@@ -1,5 +1,5 @@
 /**
- * Simulates messages, whole and streamed, and token counts, in the wire format of Anthropic.
+ * Simulates Anthropic's Messages API, with whole and streamed responses and token counts.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -23,7 +23,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     Effect.gen(function* () {
       const messages = yield* messagesOf(request)
       const maxTokens = asCount(request.max_tokens)
-      if (maxTokens === undefined) return yield* refusal("max_tokens: is required", "max_tokens")
+      if (maxTokens === undefined) return yield* refusal("max_tokens: a number is required", "max_tokens")
       const ask = yield* readRequest(request, messages, maxTokens)
       const promptTokens = yield* countPrompt(request)
       const message: Message = {
@@ -37,7 +37,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     })
 })
 
-/** Makes the protocol that counts the tokens of a prompt. */
+/** Makes the simulation of the path that counts the tokens of a prompt. */
 export const makeCount = (): SimulatedProtocol => ({
   path: "/messages/count_tokens",
   answer: (request) =>
@@ -62,7 +62,7 @@ const refusal = (message: string, param: string) => new SimulatedRefusal({ statu
 
 const messagesOf = (request: JsonObject): Effect.Effect<ReadonlyArray<unknown>, SimulatedRefusal> => {
   const messages = asArray(request.messages)
-  return messages.length === 0 ? refusal("messages: at least one", "messages") : Effect.succeed(messages)
+  return messages.length === 0 ? refusal("messages: at least one is required", "messages") : Effect.succeed(messages)
 }
 
 const countPrompt = (request: JsonObject): Effect.Effect<number, never, TokenCounter> =>
@@ -90,7 +90,7 @@ const readRequest = (
 
 const offerOf = (request: JsonObject): ToolOffer => {
   const { type, name } = asObject(request.tool_choice) ?? {}
-  // Tools that the provider runs have no schema.
+  // Omit the tools that the provider itself runs. They have no schema.
   const offered = asArray(request.tools)
     .map(asObject)
     .filter((tool) => tool?.input_schema !== undefined)
@@ -105,7 +105,7 @@ const thinks = (request: JsonObject): boolean => {
   return type === "enabled" || type === "adaptive"
 }
 
-/** Returns the usage. The cache is used only if the request contains cache marks. */
+/** Returns the usage. The cache is used only if the request contains a `cache_control` object. */
 const usageOf = (request: JsonObject, promptTokens: number, cached: number): JsonObject => {
   const caches = JSON.stringify(request).includes('"cache_control":{')
   const read = caches ? cached : 0
@@ -118,7 +118,7 @@ const usageOf = (request: JsonObject, promptTokens: number, cached: number): Jso
   }
 }
 
-/** The assumed number of tokens after the last cache mark. */
+/** The assumed number of prompt tokens after the last `cache_control` object. */
 const UNCACHED_TOKENS = 3
 
 const stopReason = ({ tool, reply }: Message): string =>
@@ -157,7 +157,8 @@ const plain = (message: Message): Effect.Effect<SimulatedResponse> =>
   })
 
 /**
- * Returns the tool input of a whole message. An input that the token limit cut is not valid JSON, so it becomes empty.
+ * Returns the tool input of a whole message. If the token limit cut the input, it is not valid JSON, so an empty object
+ * is returned.
  */
 const inputOf = ({ pieces, cut }: Reply): unknown => (cut ? {} : JSON.parse(pieces.join("")))
 

@@ -1,5 +1,5 @@
 /**
- * Generates the text of a simulated model for any protocol. The text repeats the user's message and says that it is
+ * Generates the text of a simulated model for any protocol. The text repeats the user's message and states that it is
  * simulated.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -9,13 +9,16 @@ import { exampleOf } from "./JsonExample.ts"
 import type { Tool } from "./ToolChoice.ts"
 
 export interface SimulatedRequest {
-  /** The last user message. */
+  /** The text of the last user message. */
   readonly said: string
-  /** The maximum number of tokens in the response. Simulated reasoning is always short. */
+  /**
+   * The maximum number of tokens in the response. Reasoning tokens are not limited, because simulated reasoning is
+   * always short.
+   */
   readonly maxTokens: number | undefined
-  /** The tool to call instead of a text response. */
+  /** The tool that the model calls instead of responding with text. */
   readonly tool: Tool | undefined
-  /** Set if the response must be JSON. A defined schema must match. */
+  /** Set if the response must be JSON. If `schema` is set, the JSON must match it. */
   readonly json: { readonly schema: unknown } | undefined
   /** True if the model reasons before it responds. */
   readonly thinks: boolean
@@ -25,7 +28,7 @@ export interface Reply {
   /** The pieces of the reasoning; empty without reasoning. */
   readonly thought: ReadonlyArray<string>
   readonly reasoningTokens: number
-  /** The pieces of the response, about one token each. */
+  /** The pieces of the response. A piece is about one token. */
   readonly pieces: ReadonlyArray<string>
   /** The number of tokens in the reasoning and the response. */
   readonly tokens: number
@@ -33,14 +36,17 @@ export interface Reply {
   readonly cut: boolean
 }
 
-/** Delays of a realistic model in milliseconds: before the first piece, per piece, and before unstreamed output. */
+/**
+ * These random delays in milliseconds are those of a real model: `thinking` before the first piece, `speaking` before
+ * every other piece, and `silence` before a whole response of this number of pieces.
+ */
 export const thinking = Random.nextIntBetween(200, 400)
 export const speaking = Random.nextIntBetween(20, 40)
 export const silence = (pieces: number): Effect.Effect<number> =>
   Effect.zipWith(thinking, speaking, (before, each) => before + pieces * each)
 
 const ECHO_CHARACTERS = 500
-const THOUGHT = "A simulated thought: the response is to repeat the message."
+const THOUGHT = "This is a simulated thought: the response should repeat the message."
 
 export const reply = (ask: SimulatedRequest): Effect.Effect<Reply, never, TokenCounter> =>
   Effect.gen(function* () {
@@ -71,8 +77,8 @@ const whole = ({ said, tool, json }: SimulatedRequest): string => {
     return JSON.stringify(json.schema === undefined ? { simulated: true } : exampleOf(json.schema))
   const echo = said.length > ECHO_CHARACTERS ? `${said.slice(0, ECHO_CHARACTERS)}…` : said
   return (
-    `This is a simulation: no model was asked. You said: "${echo}". ` +
-    "A real provider would answer here. The words come at the pace of a real one, they are counted like real ones, " +
-    "and they are charged like real ones, so that everything around them can be tried."
+    `This is a simulation: no model was called. Your message was: "${echo}". ` +
+    "A real model would respond here. The text is sent at the pace of a real model, and its tokens are counted " +
+    "and charged like the tokens of a real model, so that you can try the whole gateway without a provider."
   )
 }

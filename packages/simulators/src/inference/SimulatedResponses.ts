@@ -1,5 +1,5 @@
 /**
- * Simulates the Responses API, whole and streamed, in the wire format of OpenAI.
+ * Simulates OpenAI's Responses API, with whole and streamed responses.
  */
 import { randomUUID } from "node:crypto"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -24,7 +24,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
     Effect.gen(function* () {
       const { input } = request
       const items = typeof input === "string" && input !== "" ? [{ role: "user", content: input }] : asArray(input)
-      if (items.length === 0) return yield* refusal("input: a string or an array that is not empty", "input")
+      if (items.length === 0) return yield* refusal("input: a non-empty string or array is required", "input")
       const ask = yield* readRequest(request, items)
       const prompt = promptText(request)
       const promptTokens = Number(yield* (yield* TokenCounter).count(prompt.text)) + prompt.extraTokens
@@ -75,7 +75,7 @@ const readRequest = (
     }
   })
 
-/** Returns the messages of the input. The input may also be the parts of one message without a message object. */
+/** Returns the messages of the input. If no item has a role, the items are the parts of one user message. */
 const conversation = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   items.some((item) => asText(asObject(item)?.role) !== "") ? items : [{ role: "user", content: items }]
 
@@ -95,7 +95,7 @@ const thinks = (request: JsonObject): boolean => {
   return reasoning !== undefined && reasoning.effort !== "none"
 }
 
-/** Builds the response object, which repeats the request as OpenAI does. */
+/** Builds the response object. It repeats members of the request, as OpenAI does. */
 const objectOf = ({ id, createdAt, request }: Response, outcome: JsonObject): JsonObject => ({
   id: `resp_simulated${id}`,
   object: "response",
@@ -137,7 +137,7 @@ const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "c
 
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
-/** Builds the last item of a response, complete or in progress. */
+/** Builds the last item of a response: a function call or a message, complete or in progress. */
 const answerOf = (
   response: Response,
   said = response.reply.pieces.join(""),
@@ -153,7 +153,7 @@ const answerOf = (
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
-/** Builds the reasoning item, with a summary and an encrypted copy only if the request asks for them. */
+/** Builds the reasoning item. It contains a summary or encrypted content only if the request includes them. */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",
@@ -189,7 +189,7 @@ const streamed = (response: Response): Effect.Effect<SimulatedResponse> => {
 interface TimedEvent {
   readonly type: string
   readonly members: JsonObject
-  /** The delay after the previous event in milliseconds. */
+  /** The delay in milliseconds between the previous event and this event. */
   readonly after: Effect.Effect<number>
 }
 

@@ -1,6 +1,7 @@
 /**
- * Runs an upstream on this machine for demonstrations. It uses the real wire formats at a realistic pace; the text and
- * a header of every response say that it is simulated. The server refuses to run it in production.
+ * Runs a simulated upstream on this machine, for development and tests. Its responses have the real wire formats and a
+ * realistic pace. A header marks every response as simulated. The server refuses to run the simulated upstream in
+ * production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -18,14 +19,14 @@ import * as SimulatedMessages from "./SimulatedMessages.ts"
 import * as SimulatedResponses from "./SimulatedResponses.ts"
 
 export interface SimulationOptions {
-  /** The factor of all delays: 1 is a realistic pace; 0 responds immediately. */
+  /** The factor that multiplies all delays: 1 is a realistic pace; 0 removes the delays. */
   readonly pace?: number
-  /** The port; 0 or undefined selects a free port. */
+  /** The TCP port; 0 or undefined selects a free port. */
   readonly port?: number
 }
 
 export interface SimulatedUpstream {
-  /** The `base_url` for a catalog. */
+  /** The `base_url` of this upstream in a catalog. */
   readonly baseUrl: string
 }
 
@@ -34,13 +35,13 @@ const MAX_BODY_BYTES = 33_554_432
 const MARK_NAME = "x-simulated-upstream"
 const MARK = { [MARK_NAME]: "true" }
 
-/** The `base_url` for a catalog. */
+/** Returns the `base_url` of the upstream on this port. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
 
 /** Returns whether a response came from a simulated upstream. */
 export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
 
-/** Starts the upstream, which runs until the scope closes. */
+/** Starts the simulated upstream, which runs until the scope closes. */
 export const start = ({
   pace = 1,
   port = 0
@@ -76,8 +77,8 @@ export const start = ({
   })
 
 /**
- * Runs one simulated upstream for all servers of a machine on a fixed port, so that its URL in a catalog stays valid.
- * If another program uses the port, the simulated upstream selects a free port.
+ * Runs one simulated upstream on a fixed port for all servers of this machine, so that its URL in a catalog stays
+ * valid. If another program uses the port, the simulated upstream selects a free port.
  */
 export const startOrJoin = (
   options: SimulationOptions & { readonly port: number }
@@ -108,7 +109,7 @@ const answer = (
   Effect.gen(function* () {
     const path = request.url?.split("?")[0]
     const protocol = protocols.find((each) => path === BASE_PATH + each.path)
-    if (protocol === undefined) return yield* refusal(404, `nothing is simulated at ${path}`)
+    if (protocol === undefined) return yield* refusal(404, `there is no path ${path}`)
     if (request.method !== "POST") return yield* refusal(405, "the method must be POST")
     if (!request.headers.authorization && !request.headers["x-api-key"])
       return yield* refusal(401, "the API key is missing")

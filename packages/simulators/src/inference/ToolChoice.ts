@@ -1,6 +1,6 @@
 /**
- * Selects the tool that a simulated model calls: the required tool, or a tool that the user names, as in "Call
- * get_weather.". Otherwise the model responds with text.
+ * Selects the tool that a simulated model calls: the tool that the request requires, or a tool that the user names, as
+ * in "Call get_weather.". If there is no such tool, the model responds with text.
  */
 import * as Effect from "effect/Effect"
 import { SimulatedRefusal } from "../sharing/SimulatedProtocol.ts"
@@ -14,7 +14,7 @@ export interface Tool {
 
 export interface ToolOffer {
   readonly tools: ReadonlyArray<Tool>
-  /** `any` requires a call of any tool; an object requires a call of the named tool. */
+  /** `any` requires a call of any tool; an object requires a call of the tool with this name. */
   readonly choice: "none" | "auto" | "any" | { readonly name: string }
 }
 
@@ -28,12 +28,15 @@ export const toolToCall = (
   }
   const tool = tools.find(({ name }) => choice === "any" || name === choice.name)
   return tool === undefined
-    ? new SimulatedRefusal({ status: 400, message: "tool_choice: no such tool", param: "tool_choice" })
+    ? new SimulatedRefusal({ status: 400, message: "tool_choice: the request has no such tool", param: "tool_choice" })
     : Effect.succeed(tool)
 }
 
 const isAskedFor = (name: string, text: string): boolean =>
   NAME.test(name) && new RegExp(`\\b(?:call|use) ${name}(?![\\w-])`, "i").test(text)
 
-/** The characters that providers allow in a tool name. None of them is special in a regular expression. */
+/**
+ * Matches the tool names that providers allow. None of the allowed characters has a special meaning in a regular
+ * expression.
+ */
 const NAME = /^[\w-]+$/

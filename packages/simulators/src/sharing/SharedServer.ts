@@ -1,25 +1,27 @@
 /**
- * Shares one server between all processes of a machine. The first process runs the server on a fixed port, so that its
- * URL stays valid; later processes use that server.
+ * Shares one simulator between all gateway servers of a machine. The first gateway server starts the simulator on a
+ * fixed port, so that the simulator's URL stays valid. Later gateway servers use the running simulator.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
 export interface SharedServer<A, R> {
   readonly port: number
-  /** Starts the server. Dies if the port is in use; port 0 selects a free port. */
+  /** Starts the simulator. Dies if the port is in use; port 0 selects a free port. */
   readonly start: (port: number) => Effect.Effect<A, never, R>
-  /** The URL of a server on the fixed port. */
+  /** The URL of the simulator on the fixed port. */
   readonly address: string
-  /** Returns whether response headers come from such a server. */
+  /** Returns whether response headers come from this kind of simulator. */
   readonly isOurs: (headers: Headers) => boolean
-  /** The result for a process that joins. */
+  /** The result if a running simulator is used. */
   readonly joined: A
 }
 
 const RESPONSE_TIMEOUT_MILLIS = 1_000
 
-/** Starts the server or joins the running one. If another program uses the port, the server selects a free port. */
+/**
+ * Starts the simulator or uses the running one. If another program uses the port, starts the simulator on a free port.
+ */
 export const startOrJoin = <A, R>(server: SharedServer<A, R>): Effect.Effect<A, never, R> =>
   server
     .start(server.port)

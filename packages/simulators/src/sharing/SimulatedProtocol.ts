@@ -1,12 +1,13 @@
 /**
- * The interface of one protocol of the simulated upstream: reads a request and returns the response with its timing.
+ * Declares the interface of one protocol of the simulated upstream. A protocol reads a request and returns a response
+ * with its delays.
  */
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/** A part of a stream, and the delay before this part. */
+/** A part of a stream, and the delay in milliseconds before this part. */
 export interface TimedFrame {
   readonly afterMillis: number
   readonly text: string

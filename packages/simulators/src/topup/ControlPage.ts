@@ -1,5 +1,6 @@
 /**
- * Renders the control page of the simulator: all payments, with buttons for the possible actions on each payment.
+ * Renders the control page of the simulator: all payments, with buttons for the possible actions on each payment, and
+ * the fault settings.
  */
 import { decimalText, possibleActions, type SimulatedPayment } from "./payment/SimulatedPayment.ts"
 import { actionForm, escapeHtml, page } from "./payment/SimulatorPage.ts"
@@ -11,7 +12,7 @@ export interface ControlPage {
   readonly payments: ReadonlyArray<SimulatedPayment>
   readonly providers: ReadonlyArray<string>
   readonly fault: { readonly mode: FaultMode; readonly provider: string }
-  /** The last actions, newest first. */
+  /** Descriptions of the last actions, newest first. */
   readonly done: ReadonlyArray<string>
 }
 
@@ -27,16 +28,17 @@ export const controlPage = ({ done, fault, origin, payments, providers }: Contro
 <a href="/">Reload</a></p>
 <section aria-live="polite" aria-label="Last actions">${done.length === 0 ? "" : doneList(done)}</section>
 <h2>Open payments (${open.length})</h2>
-${open.length === 0 ? '<p class="soft">None. Create a top-up and reload.</p>' : cards(open)}
+${open.length === 0 ? '<p class="soft">There are none. Create a top-up and reload this page.</p>' : cards(open)}
 <h2>Closed payments (${closed.length})</h2>
-${closed.length === 0 ? '<p class="soft">None yet.</p>' : cards(closed)}
+${closed.length === 0 ? '<p class="soft">There are none.</p>' : cards(closed)}
 <h2>Faults</h2>
 ${faultForm(fault, providers)}
 <h2>Commands</h2>
-<p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code>, likewise <code>underpay</code>, <code>overpay</code>,
-<code>expire</code>, <code>fail</code>; <code>POST /again/RTO-… {"amount":"5"}</code> for a second payment to
-a deposit address; <code>POST /fault {"mode":"503"}</code>; <code>GET /payments</code>.
-The address of a coin or the provider's reference works in place of the order number.</p>`
+<p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code> pays an order. The actions <code>underpay</code>,
+<code>overpay</code>, <code>expire</code> and <code>fail</code> have the same form.
+<code>POST /again/RTO-… {"amount":"5"}</code> sends a second payment to a deposit address.
+<code>POST /fault {"mode":"503"}</code> sets a fault. <code>GET /payments</code> lists the payments.
+A deposit address or the provider's reference can be used instead of the order number.</p>`
   )
 }
 
@@ -45,14 +47,14 @@ const doneList = (done: ReadonlyArray<string>): string =>
 
 const cards = (payments: ReadonlyArray<SimulatedPayment>): string => {
   const left = payments.length - MAX_SHOWN
-  const more = left > 0 ? `<p class="soft">And ${left} older ones.</p>` : ""
+  const more = left > 0 ? `<p class="soft">${left} older payments are not shown.</p>` : ""
   return payments.slice(0, MAX_SHOWN).map(card).join("\n") + more
 }
 
 const card = (payment: SimulatedPayment): string => {
-  const name = payment.orderNumber ?? "Address of no known order"
+  const name = payment.orderNumber ?? "Deposit address without an order"
   const amount = (raw: bigint) => `${decimalText(raw, payment.decimals)} ${payment.currency.toUpperCase()}`
-  const partly = payment.state === "open" && payment.received > 0n ? "open, paid in part" : payment.state
+  const partly = payment.state === "open" && payment.received > 0n ? "open, partially paid" : payment.state
   const rows = [
     ["Provider", `${payment.provider}, ${payment.method}`],
     ["Status", partly],
@@ -75,7 +77,7 @@ const faultForm = (fault: ControlPage["fault"], providers: ReadonlyArray<string>
   const options = (all: ReadonlyArray<string>, chosen: string) =>
     all.map((each) => `<option${each === chosen ? " selected" : ""}>${escapeHtml(each)}</option>`).join("")
   return `<form method="post" action="/fault" class="box">
-<label>Replace every response by <select name="mode">${options(FAULT_MODES, fault.mode)}</select></label>
-<label>at <select name="provider">${options(["all", ...providers], fault.provider)}</select></label>
+<label>Fault <select name="mode">${options(FAULT_MODES, fault.mode)}</select></label>
+<label>Provider <select name="provider">${options(["all", ...providers], fault.provider)}</select></label>
 <button>Set</button></form>`
 }

@@ -1,6 +1,6 @@
 /**
- * Handles the controls of the simulator: actions on payments, faults, and lists. The buttons of the control page get a
- * redirect back to the page; programs get JSON.
+ * Handles the requests that control the simulator: actions on payments, faults, and lists. A browser gets a redirect to
+ * the control page; a program gets JSON.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
@@ -26,8 +26,8 @@ export interface PaymentControlsOptions {
   readonly fault: WireFault
   readonly deliver: Deliver
   /**
-   * The base URL of the gateway, for example `http://127.0.0.1:8080`. It gets webhooks of payments without a callback
-   * URL.
+   * The base URL of the gateway, for example `http://127.0.0.1:8080`. The webhooks of payments without a webhook URL
+   * are sent there.
    */
   readonly webhookBase: string | undefined
 }
@@ -36,7 +36,7 @@ const MAX_LINES = 8
 
 export class PaymentControls {
   readonly #options: PaymentControlsOptions
-  /** The last actions, newest first. */
+  /** Descriptions of the last actions, newest first. */
   #done: ReadonlyArray<string> = []
 
   constructor(options: PaymentControlsOptions) {
@@ -81,7 +81,7 @@ export class PaymentControls {
     return isForm(request) ? backToThePage : json(200, fault.now())
   }
 
-  /** Applies an action. Responds after the provider API shows the effect and the webhook was delivered. */
+  /** Applies an action. Responds when the provider's API shows the effect and the webhook was sent. */
   #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
@@ -96,7 +96,7 @@ export class PaymentControls {
     })
   }
 
-  /** Sends a repeated deposit to the address of an order, or to the address of one of its coins. */
+  /** Sends a repeated deposit to an address of an order. */
   #again(name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const { payments, providers } = this.#options
@@ -105,7 +105,7 @@ export class PaymentControls {
     const asked = readObject(request)
     const sent = { amount: asText(asked?.amount) || undefined, finished: asked?.status !== "partially_paid" }
     const repeat = providers.find(({ name }) => name === payment.provider)?.again?.(payment, sent, now)
-    return Either.match(repeat ?? Either.left(`${payment.provider} has no repeated payments`), {
+    return Either.match(repeat ?? Either.left(`${payment.provider} does not support repeated payments`), {
       onLeft: (reason) => Effect.sync(() => this.#refuse("again", name, reason, request)),
       onRight: (after) => this.#carryOut("again", name, [{ before: payment, after }], request)
     })
@@ -153,8 +153,10 @@ export class PaymentControls {
   }
 }
 
-/** Selects the payments of an action. An order expires or fails in all coins, but is paid in one coin: the coin with a
- * partial payment, or the first coin. */
+/**
+ * Selects the payments that an action changes. An order expires or fails in all coins. It is paid in only one coin: the
+ * coin with a partial payment, or else the first coin.
+ */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
   const begun = found.find(({ received }) => received > 0n) ?? found[0]
@@ -162,7 +164,7 @@ const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): Read
 }
 
 const describe = (deliveries: ReadonlyArray<Delivered | undefined>): string =>
-  deliveries.map((each) => (each === undefined ? "" : `, webhook response ${each.status ?? "nothing"}`)).join("")
+  deliveries.map((each) => (each === undefined ? "" : `, webhook response: ${each.status ?? "none"}`)).join("")
 
 const decoded = (name: string | undefined): string => {
   try {
@@ -172,7 +174,10 @@ const decoded = (name: string | undefined): string => {
   }
 }
 
-/** Returns whether the request is from a browser. Buttons of the page send forms; programs send JSON or no body. */
+/**
+ * Returns whether the request is from a browser. The buttons of the control page send forms; programs send JSON or no
+ * body.
+ */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 
 const backToThePage: WireResponse = { status: 303, contentType: "text/plain", body: "", headers: { location: "/" } }
@@ -184,11 +189,11 @@ const unknownOrder = (name: string): WireResponse =>
   error(
     404,
     "unknown_order",
-    `no payment is known by ${name}. It was not opened here, or the simulator was restarted since; GET /payments lists all`
+    `no payment has the order number, reference or address ${name}. It was not opened at this simulator, or the simulator was restarted afterwards; GET /payments lists all payments`
   )
 
 const notFound = (path: string, providers: ReadonlyArray<SimulatedProvider>): WireResponse => {
   const controls = providers.flatMap(({ controls, name }) => (controls?.paths ?? []).map((each) => `/${name}${each}`))
   const posts = ["/fault", ...controls, `/${ACTIONS.join("|/")}|/again/{orderNumber}`].join(", ")
-  return error(404, "not_found", `there is no ${path}. GET /, /payments, /fault; POST ${posts}`)
+  return error(404, "not_found", `there is no path ${path}; use GET /, /payments or /fault, or POST ${posts}`)
 }

@@ -1,7 +1,7 @@
 /**
- * Simulates all payment providers on this machine, for development. The simulator uses the real protocols, so that the
- * real adapters run against it, and has a page with buttons to pay. Every response and every page is marked as a
- * simulation. The server refuses to run the simulator in production.
+ * Simulates all payment providers on this machine, for development. The simulator uses the real protocols, so the real
+ * adapters can call it. Its control page has buttons to pay. A header marks every response as simulated. The server
+ * refuses to run the simulator in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { localSimulatorUrl, type PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -18,18 +18,19 @@ import { makeDelivery } from "./WebhookDelivery.ts"
 import { type LostResponse, WireFault } from "./WireFault.ts"
 
 export interface PaymentSimulatorOptions {
-  /** The port; 0 or undefined selects a free port. */
+  /** The TCP port; 0 or undefined selects a free port. */
   readonly port?: number
   /**
-   * The base URL of the gateway, for example `http://127.0.0.1:8080`. It gets webhooks of payments without a callback
-   * URL.
+   * The base URL of the gateway, for example `http://127.0.0.1:8080`. The webhooks of payments without a webhook URL
+   * are sent there.
    */
   readonly webhookBase?: string
 }
 
 export interface PaymentSimulator {
   /**
-   * The URL of the simulator, for example `http://127.0.0.1:4010`. The API of a provider is at the path with its name.
+   * The URL of the simulator, for example `http://127.0.0.1:4010`. The paths of a provider's API begin with the
+   * provider's name.
    */
   readonly baseUrl: string
 }
@@ -78,8 +79,8 @@ export const start = ({
   })
 
 /**
- * Starts the simulator, or joins the simulator that another server of this machine runs on the port. If another program
- * uses the port, the simulator selects a free port.
+ * Starts the simulator, or joins the simulator that another server of this machine already runs on the port. If another
+ * program uses the port, the simulator selects a free port.
  */
 export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
   SharedServer.startOrJoin<PaymentSimulator, Scope.Scope>({
@@ -90,7 +91,7 @@ export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
     joined: { baseUrl: localSimulatorUrl(options.port) }
   })
 
-/** The simulator in the form that a server connects to the real adapters. */
+/** The implementation that a server uses to connect the real adapters to the simulator. */
 export const paymentSimulation: PaymentSimulation = { counterparts: SIMULATED_PROVIDERS, startOrJoin }
 
 type Respond = (request: WireRequest) => Effect.Effect<WireResponse | LostResponse>
@@ -124,7 +125,10 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
     const body = yield* readBody(request)
     if (body === undefined) {
       response.setHeader("connection", "close")
-      return write(response, json(413, { error: { code: "too_large", message: "payment simulator: body too large" } }))
+      return write(
+        response,
+        json(413, { error: { code: "too_large", message: "payment simulator: the body is too large" } })
+      )
     }
     const [path = "/", query = ""] = (request.url ?? "/").split("?")
     const responded = yield* respond({

@@ -1,5 +1,5 @@
 /**
- * The list of simulated payment providers. Each has the name of a provider in the registry of real providers.
+ * Lists the simulated payment providers. Each has the same name as a real provider in `PaymentProviderRegistry`.
  */
 import { bscSimulator } from "./bsc/BscSimulator.ts"
 import { midtransSimulator } from "./midtrans/MidtransSimulator.ts"

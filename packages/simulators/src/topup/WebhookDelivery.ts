@@ -1,5 +1,5 @@
 /**
- * Delivers the webhooks of the simulator: once, to the callback URL of the payment, without retries.
+ * Sends each webhook of the simulator once. A failed webhook is not retried.
  */
 import * as Effect from "effect/Effect"
 import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
@@ -7,16 +7,19 @@ import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
 const TIMEOUT_MILLIS = 3_000
 const MAX_CONCURRENT_DELIVERIES = 8
 
-/** The result of a delivery, for the control page. */
+/** The result of sending one webhook, for the control page. */
 export interface Delivered {
   readonly url: string
-  /** The HTTP status; undefined without a response before the timeout. */
+  /** The HTTP status of the response; undefined if no response arrived before the timeout. */
   readonly status: number | undefined
 }
 
 export type Deliver = (url: string, webhook: SimulatedWebhook) => Effect.Effect<Delivered>
 
-/** Makes the delivery function, which never fails: the state of a payment does not depend on its webhook. */
+/**
+ * Makes the function that sends webhooks. The function never fails, because the state of a payment does not depend on
+ * its webhook.
+ */
 export const makeDelivery: Effect.Effect<Deliver> = Effect.gen(function* () {
   const turns = yield* Effect.makeSemaphore(MAX_CONCURRENT_DELIVERIES)
   return (url, webhook) =>

@@ -1,12 +1,12 @@
 /**
- * Injects a fault into the responses of the simulated providers.
+ * Injects faults into the responses of the simulated providers.
  */
 import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 
 /**
- * `503`, `429` and `html` (a page instead of JSON, with status 200) replace the response of the provider. With `hang`
- * and `reset`, the provider processes the request and only the response is lost: the response never arrives, or the
- * connection is reset.
+ * The modes `503`, `429` and `html` (an HTML page instead of JSON, with status 200) replace the response of the
+ * provider. In the modes `hang` and `reset` the provider processes the request, but its response is lost: the response
+ * never arrives, or the connection is reset.
  */
 export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
 export type FaultMode = (typeof FAULT_MODES)[number]
@@ -35,7 +35,7 @@ export class WireFault {
     return { mode: this.#mode, provider: this.#provider }
   }
 
-  /** Returns the response that the caller of this provider gets. */
+  /** Returns the response that the caller gets under the current fault. */
   distort(provider: string, respond: () => WireResponse): WireResponse | LostResponse {
     const mode = this.#provider === ALL || this.#provider === provider ? this.#mode : "none"
     switch (mode) {

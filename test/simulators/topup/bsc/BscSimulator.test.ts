@@ -36,7 +36,7 @@ const aNode = Effect.gen(function* () {
 })
 
 describe("the simulated chain", () => {
-  it.scoped("is chain 56 with both dollar tokens at their addresses, in 18 decimals", () =>
+  it.scoped("has the chain id 56, and both dollar tokens with 18 decimals at their real addresses", () =>
     Effect.gen(function* () {
       const { ask, result } = yield* aNode
       expect(yield* result("eth_chainId")).toBe("0x38")
@@ -48,7 +48,7 @@ describe("the simulated chain", () => {
     })
   )
 
-  it.scoped("grows with the clock, and is final up to two blocks behind its newest block", () =>
+  it.scoped("grows with the clock, and its last final block is two blocks behind its newest block", () =>
     Effect.gen(function* () {
       const { result } = yield* aNode
       yield* TestClock.adjust("450 seconds")
@@ -134,7 +134,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("is listed from its first balance request, and shows the tokens sent to it", () =>
+  it.scoped("is listed after the first request for its balance, and shows the tokens that were sent to it", () =>
     Effect.gen(function* () {
       const { balance, listed: payments, simulator, transfer } = yield* listed
       expect(yield* payments).toEqual([])
@@ -148,7 +148,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("belongs to a registered order, and then to the next one", () =>
+  it.scoped("belongs to the order that was registered last", () =>
     Effect.gen(function* () {
       const { balance, listed: payments, simulator, transfer } = yield* listed
       yield* balance("finalized")
@@ -165,7 +165,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("cannot expire or fail, because a chain has neither", () =>
+  it.scoped("cannot expire or fail, because payments on a chain do neither", () =>
     Effect.gen(function* () {
       const { simulator } = yield* aNode
       yield* simulator.post("/bsc/orders", anOrder)
@@ -173,14 +173,14 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scopedLive("can be paid by order number or address, and the response follows when the payment is final", () =>
+  it.scopedLive("can be paid by order number or address, with a response after the payment is final", () =>
     Effect.gen(function* () {
       const { balance, simulator } = yield* aNode
       yield* simulator.post("/bsc/orders", anOrder)
       const part = yield* simulator.post(`/underpay/${ORDER}`)
       expect(part.body).toMatchObject({ status: "open", received: "12.5", webhook: null })
       expect(yield* balance("finalized")).toBe(125n * 10n ** 17n)
-      // The second request finds it paid, and gets its response no earlier than the first.
+      // Both requests pay the same order. Neither gets a response before the payment is final.
       const payers = [ADDRESS.toLowerCase(), ORDER].map((name) => simulator.post(`/pay/${name}`))
       const paid = yield* Effect.raceAll(payers)
       expect(paid.body).toMatchObject({ order_number: ORDER, status: "paid", received: "25" })

@@ -20,12 +20,12 @@ const opened = (headers: Record<string, string> = {}, charge: object = aCharge()
   Effect.gen(function* () {
     const simulator = yield* startedSimulator()
     const { body } = yield* simulator.post("/midtrans/v2/charge", charge, { ...authorization, ...headers })
-    const status = Effect.map(simulator.get(`/midtrans/v2/${ORDER}/status`, authorization), (answered) => answered.body)
+    const status = Effect.map(simulator.get(`/midtrans/v2/${ORDER}/status`, authorization), ({ body }) => body)
     return { simulator, charged: body, status }
   })
 
 describe("the simulated Core API of Midtrans", () => {
-  it.scopedLive("responds to a charge with a code, a picture, amounts as text and Jakarta time", () =>
+  it.scopedLive("responds to a charge with a QRIS code, an image, amounts as strings and times in Jakarta time", () =>
     Effect.gen(function* () {
       const before = Date.now()
       const { charged, simulator } = yield* opened()
@@ -136,7 +136,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("sends a signed notification to the URL in the charge after the status has changed", () =>
+  it.scopedLive("sends a signed webhook to the URL in the charge after the status has changed", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { simulator, status } = yield* opened({ "x-override-notification": `${merchant.url}/hear, http://other/` })

@@ -13,7 +13,7 @@ const fieldsOf = (content: string): ReadonlyMap<string, string> => {
   return fields
 }
 
-describe("a QRIS payload of the simulator", () => {
+describe("a QRIS text of the simulator", () => {
   it("has the fields of a dynamic rupiah code with the amount, and is marked as not real", () => {
     const fields = fieldsOf(qrisContent(105_000n, "0123456789012345678901234567890123456789"))
     expect([...fields.keys()]).toEqual(["00", "01", "26", "52", "53", "54", "58", "59", "60", "62", "63"])
@@ -30,14 +30,14 @@ describe("a QRIS payload of the simulator", () => {
     expect(content.slice(-8)).toBe(`6304${checksum(content.slice(0, -4))}`)
   })
 
-  it("is encoded in its picture", () => {
+  it("is encoded in its image", () => {
     const content = qrisContent(9_999_999n, "b1946ac9-2c3a-4a79-9f5d-000000000001")
     const { data, side } = rasterOf(qrPicture(content))
     expect(jsQR.default(data, side, side)?.data).toBe(content)
   })
 })
 
-/** The squares of the picture, each drawn as a separate path. */
+/** Converts the SVG image to pixels. Each square of the image is a separate path. */
 const rasterOf = (svg: string) => {
   const side = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
   const data = new Uint8ClampedArray(side * side * 4).fill(255)

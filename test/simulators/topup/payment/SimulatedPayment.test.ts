@@ -42,7 +42,7 @@ describe("a simulated payment", () => {
     expect(having(aPayment(), "overpay", "pay").received).toBe(27_500_135n)
   })
 
-  it("can be paid after it ended, and stays paid", () => {
+  it("can be paid after it expired or failed, and then stays paid", () => {
     expect(having(aPayment(), "expire").state).toBe("expired")
     expect(having(aPayment(), "expire", "pay").state).toBe("paid")
     expect(having(aPayment(), "fail", "pay").state).toBe("paid")
@@ -51,13 +51,13 @@ describe("a simulated payment", () => {
     expect(Either.isLeft(act(aPayment({ state: "cancelled" }), "pay", 3_000))).toBe(true)
   })
 
-  it("expires at its time unless it was paid", () => {
+  it("expires at its expiry time unless it was paid", () => {
     expect(seenAt(aPayment(), 59_999).state).toBe("open")
     expect(seenAt(aPayment(), 60_000)).toMatchObject({ state: "expired", changedAt: 60_000 })
     expect(seenAt(having(aPayment(), "pay"), 60_000).state).toBe("paid")
   })
 
-  it("offers the actions that would change it, and shows amounts in whole coins", () => {
+  it("lists the actions that would change it, and writes amounts as decimals", () => {
     expect(possibleActions(aPayment())).toEqual(["pay", "underpay", "overpay", "expire", "fail"])
     expect(possibleActions(aPayment({ cannot: { overpay: "no" }, state: "expired" }))).toEqual(["pay", "fail"])
     expect(possibleActions(having(aPayment(), "pay"))).toEqual([])
@@ -67,7 +67,7 @@ describe("a simulated payment", () => {
 })
 
 describe("the payments of a simulator", () => {
-  it("are found by order number, reference or address, also several of one order", () => {
+  it("are found by order number, reference or address, and an order can have several", () => {
     const payments = new SimulatedPayments()
     payments.put(aPayment())
     payments.put(aPayment({ reference: "2", payTo: "0xAbC" }))
@@ -77,7 +77,7 @@ describe("the payments of a simulator", () => {
     expect(payments.named("", 0)).toEqual([])
   })
 
-  it("are bounded: ended payments are dropped first, then addresses without an order, then the oldest", () => {
+  it("are limited in number: closed payments are removed first, then addresses without an order, then the oldest", () => {
     const payments = new SimulatedPayments(3)
     const references = () => payments.newestFirst(0).map(({ reference }) => reference)
     payments.put(aPayment({ reference: "open" }))

@@ -34,13 +34,13 @@ const opened = (differences: object = {}) =>
   })
 
 describe("the simulated API of Tripay", () => {
-  it("computes the signature of the published example", () => {
+  it("uses the signature algorithm of Tripay's published example", () => {
     expect(hmac("T0001INV555671500000", "ytf6ooi2gmlNPfpchd94jDOk8hRWOu")).toBe(
       "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
     )
   })
 
-  it.scopedLive("responds to a closed payment with a code, a page, whole amounts and times in Unix seconds", () =>
+  it.scopedLive("responds to a new payment with a QRIS code, a page, whole amounts and times in Unix seconds", () =>
     Effect.gen(function* () {
       const { created, detail, simulator } = yield* opened()
       expect(created).toMatchObject({
@@ -86,7 +86,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("shows every change of a payment in its detail, with `paid_at` as text", () =>
+  it.scopedLive("shows every change of a payment in its detail response, with `paid_at` as a string", () =>
     Effect.gen(function* () {
       const { created, detail, simulator } = yield* opened()
       yield* simulator.post(`/expire/${ORDER}`)
@@ -109,7 +109,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("reports that the merchant bears the fee of its channel", () =>
+  it.scopedLive("reports that the merchant pays the fee of the channel", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { body } = yield* simulator.get("/tripay/merchant/payment-channel?code=QRIS2", authorization)
@@ -117,7 +117,7 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("signs the exact bytes of its callbacks", () =>
+  it.scopedLive("signs the exact bytes of its webhooks", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { created, simulator } = yield* opened({ callback_url: `${merchant.url}/callback` })
@@ -125,8 +125,8 @@ describe("the simulated API of Tripay", () => {
       const [heard] = merchant.heard
       expect(heard?.headers["x-callback-event"]).toBe("payment_status")
       expect(heard?.headers["x-callback-signature"]).toBe(hmac(heard?.body ?? ""))
-      const callback = jsonOf(heard?.body ?? "")
-      expect(callback).toMatchObject({
+      const notification = jsonOf(heard?.body ?? "")
+      expect(notification).toMatchObject({
         reference: created.reference,
         merchant_ref: ORDER,
         payment_method_code: "QRIS2",
@@ -134,7 +134,7 @@ describe("the simulated API of Tripay", () => {
         is_closed_payment: 1,
         status: "PAID"
       })
-      expect(callback.paid_at).toBeTypeOf("number")
+      expect(notification.paid_at).toBeTypeOf("number")
     })
   )
 })

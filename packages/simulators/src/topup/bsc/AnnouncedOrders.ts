@@ -1,20 +1,23 @@
 /**
- * Wraps the BSC adapter: registers each order with the simulator, so that the order can be paid by order number on the
- * control page. The JSON-RPC protocol of a chain has no order numbers.
+ * Wraps the BSC adapter so that it also registers each order with the simulator. The control page can then pay an order
+ * by its order number. The JSON-RPC protocol of a chain has no order numbers.
  */
 import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 
 const TIMEOUT_MILLIS = 1_000
 
-/** Registers an order when its payment is opened, and again at each refresh, because a restarted simulator is empty. */
+/**
+ * Registers an order when its payment is opened, and again at each refresh, because a restarted simulator has lost its
+ * orders.
+ */
 export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
   open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),
   refresh: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.refresh(intent, opened))
 })
 
-/** Tries to register an order, and ignores failures: an unregistered order can still be paid by its deposit address. */
+/** Tries to register an order. Ignores failures, because tokens can also be sent to an unregistered address. */
 const announce = (
   simulatorUrl: string,
   { orderNumber }: PaymentIntent,

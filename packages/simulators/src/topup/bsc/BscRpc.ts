@@ -1,6 +1,6 @@
 /**
- * Serves JSON-RPC for the simulated chain as public BSC nodes do: quantities in hexadecimal without leading zeros,
- * errors as HTTP 200 with an `error`, and logs of at most 5,000 blocks per call.
+ * Serves JSON-RPC for the simulated chain as public BSC nodes do. Quantities are hexadecimal without leading zeros.
+ * Errors have HTTP status 200 and a member `error`. A request for logs may span at most 5,000 blocks.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
@@ -13,7 +13,7 @@ import {
   type TokenTransfer
 } from "./SimulatedChain.ts"
 
-/** The two dollar tokens, by their real contract addresses. */
+/** The symbols of the two dollar tokens by their real contract addresses. */
 export const BSC_TOKENS: { readonly [contract: string]: string } = {
   "0x55d398326f99059ff775485246999027b3197955": "USDT",
   "0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d": "USDC"
@@ -26,7 +26,7 @@ const MAX_BATCH_CALLS = 100
 const DECIMALS_CALL = "0x313ce567"
 const BALANCE_CALL = "0x70a08231"
 const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-const NO_ONE = `0x${"0".repeat(64)}`
+const ZERO_WORD = `0x${"0".repeat(64)}`
 
 export interface BscRpcOptions {
   readonly chain: SimulatedChain
@@ -34,7 +34,7 @@ export interface BscRpcOptions {
   readonly onBalance: (contract: string, address: string, now: number) => void
 }
 
-/** Responds to one call or to a batch of calls. */
+/** Responds to one JSON-RPC call or to a batch of calls. */
 export const respondRpc = (options: BscRpcOptions, body: string, now: number): WireResponse => {
   const calls = parse(body)
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
@@ -126,7 +126,7 @@ const blockOf = (tag: unknown, now: number): number | undefined => {
 const header = (block: number): JsonObject => ({
   number: quantity(block),
   hash: blockHash(block),
-  parentHash: block === 0 ? NO_ONE : blockHash(block - 1),
+  parentHash: block === 0 ? ZERO_WORD : blockHash(block - 1),
   timestamp: quantity(Math.floor(minedAt(block) / 1_000)),
   gasLimit: "0x3473bc0",
   gasUsed: "0x0",
@@ -181,7 +181,7 @@ const oneOf = (wanted: unknown): ReadonlyArray<string> | undefined =>
 
 const logOf = ({ block, contract, raw, to, transactionHash }: TokenTransfer) => ({
   address: contract,
-  topics: [TRANSFER_TOPIC, NO_ONE, word(BigInt(to))],
+  topics: [TRANSFER_TOPIC, ZERO_WORD, word(BigInt(to))],
   data: word(raw),
   blockNumber: quantity(block),
   blockHash: blockHash(block),

@@ -1,7 +1,7 @@
 /**
- * Simulates payments in dollar tokens on BNB Smart Chain. JSON-RPC knows only addresses and balances, so two controls
- * are added: `POST /bsc/orders` registers the order of an address, `POST /bsc/transfers` sends any amount of either
- * token.
+ * Simulates payments in dollar tokens on BNB Smart Chain. JSON-RPC has only addresses and balances, so the simulator
+ * adds two paths. `POST /bsc/orders` registers the order of an address. `POST /bsc/transfers` sends any amount of
+ * either token to an address.
  */
 import { createHash } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -31,7 +31,7 @@ export const bscSimulator: SimulatedProviderDescriptor = {
   wrap: announced
 }
 
-/** Derives the extended public key of a wallet with a public seed: real money must never be sent to its addresses. */
+/** Derives the extended public key of a wallet whose seed is public. Real money must never be sent to its addresses. */
 const throwAwayXpub = (deployment: string): string => {
   const seed = createHash("sha512").update(`SIMULATOR NOT REAL ${deployment}`).digest()
   return HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0").publicExtendedKey
@@ -42,7 +42,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
 
-  /** Lists an address on the control page from its first balance request on. */
+  /** Adds an address to the control page at the first request for its balance. */
   const onBalance = (contract: string, address: string, now: number): void => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
@@ -53,11 +53,11 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const contract = asText(asked.contract_address).toLowerCase()
     const expected = digits(asked.expected_raw)
     if (orderNumber === "" || !ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || expected === undefined)
-      return refusal(422, "wanted: order_number, deposit_address, contract_address of USDT or USDC, expected_raw")
+      return refusal(422, "required: order_number, deposit_address, contract_address of USDT or USDC, expected_raw")
     const known = at(address, now)
     const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
     if (isKnown) return json(200, toJson(known))
-    // A payment to a reused address starts at the current balance, as in the adapter.
+    // As in the adapter, the balance before the order is not part of the payment, because an address may be reused.
     const before = chain.balanceOf(contract, address)
     const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
     payments.put(payment)
@@ -69,7 +69,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const contract = asText(asked.contract_address).toLowerCase()
     const raw = digits(asked.raw)
     if (!ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || raw === undefined)
-      return refusal(422, "wanted: deposit_address, contract_address of USDT or USDC, raw")
+      return refusal(422, "required: deposit_address, contract_address of USDT or USDC, raw")
     chain.transfer(contract, address, raw, now)
     const known = at(address, now) ?? paymentTo({ address, contract, now })
     const received = chain.balanceOf(contractOf(known), address) - beforeOf(known)
@@ -84,8 +84,8 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   return {
     name: NAME,
     respond: ({ body, method, now, path }) => {
-      if (path !== "" && path !== "/") return refusal(404, "the JSON-RPC is at /bsc")
-      if (method !== "POST") return refusal(405, "JSON-RPC needs POST")
+      if (path !== "" && path !== "/") return refusal(404, "the path of JSON-RPC is /bsc")
+      if (method !== "POST") return refusal(405, "JSON-RPC requires the method POST")
       return respondRpc({ chain, onBalance }, body, now)
     },
     controls: {
@@ -144,9 +144,9 @@ const paymentTo = (to: {
 })
 
 const NEVER: SimulatedPayment["cannot"] = {
-  expire: "a chain has no expiry: the order expires at the gateway, by its own clock",
-  fail: "a chain refuses no transfer: a transfer that was sent arrives"
+  expire: "an address on a chain does not expire; the gateway expires the order",
+  fail: "a payment on a chain cannot fail: every transfer arrives"
 }
 
 const NO_AMOUNT =
-  "no order is known for this address: register one with POST /bsc/orders, or send tokens with POST /bsc/transfers"
+  "this address has no registered order: register one with POST /bsc/orders, or send tokens with POST /bsc/transfers"

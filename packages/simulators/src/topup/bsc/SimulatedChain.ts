@@ -1,18 +1,20 @@
 /**
- * Simulates a chain of blocks: the clock decides which block is the newest. The chain contains only token transfers,
- * and is empty when the process starts.
+ * Simulates a chain of blocks. The number of the newest block is computed from the clock. The chain contains only token
+ * transfers, and is empty when the process starts.
  */
 import { createHash, randomBytes } from "node:crypto"
 
 const BLOCK_MILLIS = 450
-/** The number of later blocks after which a block is final. */
+/** A block is final when this number of later blocks exist. */
 const FINAL_AFTER = 2
 const MAX_TRANSFERS = 10_000
 
 export interface TokenTransfer {
-  /** The contract address and the recipient, both in lower case. */
+  /** The address of the token contract, in lower case. */
   readonly contract: string
+  /** The address of the recipient, in lower case. */
   readonly to: string
+  /** The amount in the smallest unit of the token. */
   readonly raw: bigint
   readonly block: number
   readonly transactionHash: string
@@ -29,7 +31,7 @@ export const blockHash = (block: number): string =>
   `0x${createHash("sha256").update(`simulated block ${block}`).digest("hex")}`
 
 export class SimulatedChain {
-  /** The transfers in the order of their blocks. */
+  /** The transfers, oldest first. */
   readonly #transfers: Array<TokenTransfer> = []
 
   /** Adds a transfer to the next block. */
@@ -44,20 +46,23 @@ export class SimulatedChain {
     if (this.#transfers.length > MAX_TRANSFERS) this.#transfers.shift()
   }
 
-  /** Returns the balance at a block, or the balance including transfers of future blocks. */
+  /** Returns the balance at a block. The default includes all transfers, even those in future blocks. */
   balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
     return this.transfers(0, block)
       .filter((transfer) => transfer.contract === contract.toLowerCase() && transfer.to === address.toLowerCase())
       .reduce((sum, { raw }) => sum + raw, 0n)
   }
 
-  /** Returns the time at which all transfers to an address are final, in Unix milliseconds; `now` without transfers. */
+  /**
+   * Returns the time at which all transfers to an address are final, in Unix milliseconds; `now` if they are already
+   * final or there are none.
+   */
   settledAt(address: string, now: number): number {
     const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())
     return last === undefined ? now : Math.max(now, minedAt(last.block + FINAL_AFTER))
   }
 
-  /** Returns the transfers from the first to the last block, both included. */
+  /** Returns the transfers from block `fromBlock` to block `toBlock`, both included. */
   transfers(fromBlock: number, toBlock: number): ReadonlyArray<TokenTransfer> {
     return this.#transfers.filter(({ block }) => block >= fromBlock && block <= toBlock)
   }

@@ -1,6 +1,6 @@
 /**
- * Simulates the QRIS part of the Midtrans Core API. `status_code` in the body reports success or failure, amounts are
- * strings with two decimals, and times are Jakarta time without an offset.
+ * Simulates the QRIS part of the Midtrans Core API. `status_code` in the body reports success or failure. Amounts are
+ * strings with two decimals. Times are Jakarta time without an offset.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -130,7 +130,7 @@ const expiryMillis = (expiry: JsonObject | undefined): number => {
   return unit === undefined || duration === undefined ? DEFAULT_EXPIRY_MILLIS : duration * unit
 }
 
-/** Builds the response to a charge: with the QRIS code, and without the members that exist only after the payment. */
+/** Builds the response to a charge. It contains the QRIS code, and no members that exist only after the payment. */
 const charged = (payment: SimulatedPayment, origin: string): WireResponse => {
   const { transaction_status, status_code, signature_key, issuer, settlement_time, ...known } = transaction(payment)
   const path = `qris/${payment.reference}/qr-code`
@@ -164,7 +164,7 @@ const STATUS: { readonly [State in SimulatedPayment["state"]]: readonly [code: s
   cancelled: ["200", "cancel"]
 }
 
-/** Returns the members of a status response and of a notification. */
+/** Returns the members that status responses and notifications have in common. */
 const transaction = (payment: SimulatedPayment) => {
   const [statusCode, status] = STATUS[payment.state]
   const grossAmount = `${payment.due}.00`

@@ -1,6 +1,7 @@
 /**
  * Simulates the NOWPayments API for payments in dollar tokens. Amounts are JSON numbers. The id of a payment is a
- * string in the response to its creation and a number afterwards. Every simulated token is worth exactly one dollar.
+ * string when the payment is created and a number in later responses. Every simulated token is worth exactly one
+ * dollar.
  */
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -24,10 +25,10 @@ export const SIMULATED_NOWPAYMENTS = {
 } as const
 const DECIMALS = 6
 const MIN_AMOUNT = 1_000_000n
-/** The time for which a deposit address is valid: a week. */
+/** The time in milliseconds for which a deposit address is valid: a week. */
 const VALID_MILLIS = 7 * 86_400_000
 
-/** The coins that the merchant of the simulator accepts, and their networks. */
+/** The coins that the simulated merchant accepts, and their networks. */
 const NETWORKS: { readonly [coin: string]: string } = {
   usdttrc20: "trx",
   usdterc20: "eth",
@@ -108,7 +109,7 @@ const PARENT = "parent_payment_id"
 
 const originalOf = ({ asked }: SimulatedPayment): string | undefined => asText(asked[PARENT]) || undefined
 
-/** Returns the repeats of a payment; null without repeats. */
+/** Returns the ids of the repeated deposits of a payment; null if there are none. */
 const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
   const repeats = payments.newestFirst(now).filter((payment) => originalOf(payment) === reference)
   return repeats.length === 0 ? null : repeats.map((payment) => Number(payment.reference)).reverse()
@@ -116,7 +117,7 @@ const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment,
 
 const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 
-/** The accepted coins. Only this list has the codes in upper case. */
+/** The accepted coins. The real API writes coins in upper case only in this list. */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
 
 const refusal = (status: number, code: string, message: string): WireResponse =>
@@ -159,7 +160,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   return json(201, created(payment))
 }
 
-/** Reads an amount exactly: the shortest digits of such a small JavaScript number are the digits that were sent. */
+/** Reads an amount exactly. For such small numbers, JavaScript writes the same digits that were sent. */
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 
@@ -169,7 +170,7 @@ const addressOn = (network: string): string =>
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
     : `0xFa4E${randomBytes(18).toString("hex")}`
 
-/** Converts an amount to a JSON number; an amount with so few digits is written exactly. */
+/** Converts an amount to a JSON number. An amount with so few digits is written exactly. */
 const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
 
 const iso = (millis: number): string => new Date(millis).toISOString()
@@ -237,7 +238,7 @@ const paymentStatus = (payment: SimulatedPayment): JsonObject => ({
   type: "crypto2crypto"
 })
 
-/** Returns the amount after the provider's fee of 0.5 percent. */
+/** Returns the amount that the merchant gets after the provider's fee of 0.5 percent. */
 const outcomeOf = ({ received }: SimulatedPayment): bigint => (received * 995n) / 1_000n
 
 const feeOf = (payment: SimulatedPayment): JsonObject => ({
@@ -256,7 +257,7 @@ const minAmount = (query: URLSearchParams): WireResponse => {
   return json(200, { currency_from: from, currency_to: to, min_amount: amount, ...equivalent })
 }
 
-/** Returns the signed form of a value: members sorted by name in every object. */
+/** Returns the value with the members of every object sorted by name, which is the form that is signed. */
 const sorted = (value: unknown): unknown => {
   const object = asObject(value)
   if (object === undefined) return value

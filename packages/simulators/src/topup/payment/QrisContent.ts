@@ -1,20 +1,23 @@
 /**
- * Makes the text in a simulated QR code: a valid QRIS payload for a merchant that does not exist in any payment app.
+ * Makes the text of a simulated QR code: a valid QRIS text for a merchant that does not exist in any payment app.
  *
- * A payload is a sequence of fields: a two-digit tag, a two-digit length and the value. The last field is the checksum
- * of the preceding text.
+ * The text is a sequence of fields. Each field consists of a two-digit tag, a two-digit length and a value. The last
+ * field is the checksum of the preceding text.
  */
 import { renderSVG } from "uqr"
 import type { SimulatedPayment } from "./SimulatedPayment.ts"
 
 const MERCHANT = "SIMULATOR NOT REAL"
-/** A payment scheme that does not exist. The national scheme is missing, so that no app accepts the code as real. */
+/**
+ * A payment scheme that does not exist. The code does not contain the national scheme, so no payment app accepts the
+ * code.
+ */
 const ACQUIRER = "SIM.LOCAL.TEST"
 
 /** Actions that are impossible because the code contains the amount. */
 export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
-  underpay: "a QRIS code is paid exactly or not at all",
-  overpay: "a QRIS code is paid exactly or not at all"
+  underpay: "a QRIS code can only be paid exactly",
+  overpay: "a QRIS code can only be paid exactly"
 }
 
 /** Returns the text of a dynamic code for one payment of exactly this amount. */
@@ -36,12 +39,12 @@ export const qrisContent = (amountIdr: bigint, reference: string): string => {
   return checked + checksum(checked)
 }
 
-/** Renders the code as SVG, with the quiet zone that scanners require. */
+/** Renders the QR code as an SVG image, with the white margin that scanners require. */
 export const qrPicture = (content: string): string => renderSVG(content, { ecc: "M", border: 4 })
 
 const field = (tag: string, value: string): string => tag + value.length.toString().padStart(2, "0") + value
 
-/** Returns the CRC-16/CCITT-FALSE of ASCII text as uppercase hexadecimal digits. */
+/** Returns the CRC-16/CCITT-FALSE of ASCII text as four uppercase hexadecimal digits. */
 export const checksum = (text: string): string => {
   let crc = 0xffff
   for (const byte of Buffer.from(text, "ascii")) {

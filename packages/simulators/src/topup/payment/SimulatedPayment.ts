@@ -1,9 +1,9 @@
 /**
- * A payment of a simulated provider, and the actions of the simulator on it.
+ * Defines a payment at a simulated provider, and the actions that the control page can apply to it.
  *
  *     open ──pay, overpay──▶ paid
- *       ├──expire──▶ expired ──pay after all──▶ paid
- *       ├──fail────▶ failed ───pay after all──▶ paid
+ *       ├──expire──▶ expired ──pay, overpay──▶ paid
+ *       ├──fail────▶ failed ───pay, overpay──▶ paid
  *       └──cancelled by the merchant──▶ cancelled
  */
 import type { JsonObject } from "@tollgate/domain/inference/Json"
@@ -17,19 +17,19 @@ export type Action = (typeof ACTIONS)[number]
 export const isAction = (name: string | undefined): name is Action => ACTIONS.some((action) => action === name)
 
 export interface SimulatedPayment {
-  /** The name of the provider, as in the path of its API: `midtrans`. */
+  /** The name of the provider, for example `midtrans`. The paths of its API begin with this name. */
   readonly provider: string
   readonly method: PaymentMethod
   /** The reference that the provider assigned to the payment. */
   readonly reference: string
   /** The order number; undefined for a deposit address without a registered order. */
   readonly orderNumber: string | undefined
-  /** The deposit address that a payer sends money to. */
+  /** The deposit address to which a payer sends money. */
   readonly payTo: string | undefined
-  /** The path of the payer's page on the simulator. */
+  /** The path at the simulator of the page or image that a payer opens. */
   readonly shownAt: string | undefined
   readonly currency: string
-  /** The number of decimals of the amounts below. */
+  /** The number of decimals in `due` and `received`, which are in the smallest unit of the currency. */
   readonly decimals: number
   readonly due: bigint | undefined
   readonly received: bigint
@@ -38,21 +38,24 @@ export interface SimulatedPayment {
   readonly openedAt: number
   readonly changedAt: number
   readonly expiresAt: number | undefined
-  /** The webhook URL of the merchant. */
+  /** The URL to which the webhooks of this payment are sent. */
   readonly callbackUrl: string | undefined
-  /** The request of the merchant, unchanged. */
+  /** The members of the merchant's request, with additions of the simulator. */
   readonly asked: JsonObject
-  /** Actions that are impossible for payments of this kind, and the reasons. */
+  /** The actions that are impossible for payments of this kind, with the reasons. */
   readonly cannot: { readonly [Impossible in Action]?: string }
 }
 
-/** Returns the payment as it is at `now`: an unpaid payment expires at its expiry time. */
+/** Returns the payment as it is at `now`: an open payment expires at its expiry time. */
 export const seenAt = (payment: SimulatedPayment, now: number): SimulatedPayment =>
   payment.state === "open" && payment.expiresAt !== undefined && payment.expiresAt <= now
     ? { ...payment, state: "expired", changedAt: payment.expiresAt }
     : payment
 
-/** Returns the payment after an action, or the reason why the action is impossible. A repeated action has no effect. */
+/**
+ * Returns the payment after an action, or the reason why the action is impossible. Repeating an action other than
+ * `underpay` has no effect.
+ */
 export const act = (
   payment: SimulatedPayment,
   action: Action,
@@ -87,7 +90,7 @@ export const possibleActions = (payment: SimulatedPayment): ReadonlyArray<Action
 const changes = (payment: SimulatedPayment, action: Action): boolean =>
   Either.match(act(payment, action, payment.changedAt), { onLeft: () => false, onRight: (after) => after !== payment })
 
-/** Returns the payment as JSON for responses of the controls. */
+/** Converts the payment to JSON for the responses of the control requests. */
 export const toJson = (payment: SimulatedPayment): JsonObject => ({
   simulated: true,
   provider: payment.provider,

@@ -1,6 +1,6 @@
 /**
- * Stores all payments of a simulator in memory. The number is bounded: when it is reached, a new payment replaces an
- * ended payment, otherwise an address without an order, otherwise the oldest payment.
+ * Stores the payments of a simulator in memory, up to a maximum number. At the maximum, a new payment replaces the
+ * oldest payment that is not open, or else the oldest deposit address without an order, or else the oldest payment.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 
@@ -21,7 +21,10 @@ export class SimulatedPayments {
     if (this.#payments.size > this.#capacity) this.#drop(payment)
   }
 
-  /** Finds payments by order number, reference or address. An order that can be paid in several coins has several payments. */
+  /**
+   * Finds payments by order number, reference or address. An order that can be paid in several coins has one payment
+   * per coin.
+   */
   named(name: string, now: number, provider?: string): ReadonlyArray<SimulatedPayment> {
     const wanted = name.toLowerCase()
     const names = ({ orderNumber, reference, payTo }: SimulatedPayment) => [orderNumber, reference, payTo]

@@ -1,6 +1,7 @@
 /**
- * The interface of a simulated payment provider: responds to API requests as the real provider does, and builds the
- * webhooks that the real provider sends. Each provider folder exports one descriptor; SimulatedProviders lists them.
+ * Declares the interface of a simulated payment provider. A simulated provider responds to API requests and builds
+ * webhooks as the real provider does. Each provider folder exports one descriptor; SimulatedProviders lists the
+ * descriptors.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import type { SimulatedCounterpart } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -11,14 +12,17 @@ import type { SimulatedPayments } from "./SimulatedPayments.ts"
 
 export interface WireRequest {
   readonly method: string
-  /** The path after the prefix of the provider, for example `/v2/charge`. */
+  /**
+   * The path of the request. In a request to a provider it does not contain the provider's name, for example
+   * `/v2/charge`.
+   */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: string
   /** The current time in Unix milliseconds. */
   readonly now: number
-  /** The origin of the simulator for URLs in responses, for example `http://127.0.0.1:4010`. */
+  /** The origin of the simulator, for example `http://127.0.0.1:4010`. URLs in responses begin with it. */
   readonly origin: string
 }
 
@@ -29,7 +33,7 @@ export interface WireResponse {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A signed webhook to a merchant, ready to be sent. */
+/** A signed webhook that can be sent to the merchant. */
 export interface SimulatedWebhook {
   readonly headers: { readonly [name: string]: string }
   readonly body: string
@@ -38,18 +42,19 @@ export interface SimulatedWebhook {
 export interface SimulatedProvider {
   readonly name: string
   readonly respond: (request: WireRequest) => WireResponse
-  /** Handlers of `POST` paths that the real provider does not have. An injected fault does not affect these paths. */
+  /** The handler of `POST` paths that the real provider does not have. Injected faults do not affect these paths. */
   readonly controls?: {
     readonly paths: ReadonlyArray<string>
     readonly post: (request: WireRequest) => WireResponse
   }
   /**
-   * Applies further effects of an action. Returns the time at which the provider API shows the effect, in Unix
-   * milliseconds.
+   * Applies the effects of an action outside of the payment, such as a transfer on the chain. Returns the time at which
+   * the provider's API shows the effect, in Unix milliseconds.
    */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
   /**
-   * Makes a repeated deposit, or returns the reason why it is impossible. Absent if it would not be a separate payment.
+   * Makes a repeated deposit, or returns the reason why it is impossible. Undefined if the provider makes no separate
+   * payment for a repeated deposit.
    */
   readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
   /** Builds the webhook for the state of a payment; `undefined` for a provider without webhooks. */
@@ -64,7 +69,8 @@ export interface SentAgain {
   /** The amount as a decimal. Default: the amount that was due. */
   readonly amount: string | undefined
   /**
-   * True: the status is finished; false: partially paid. The merchant's account settings decide this, not the amount.
+   * True if the status of the repeated payment is `finished`, false if it is `partially_paid`. At the real provider,
+   * the settings of the merchant's account decide this, not the amount.
    */
   readonly finished: boolean
 }

@@ -1,8 +1,8 @@
 /**
  * Renders the parts that all pages of the simulator share, and the checkout page of one payment.
  *
- * A page is one document without scripts and without resources from other hosts. Its colors are light or dark as the
- * browser prefers, and a banner at the top marks the page as a simulation.
+ * A page is a single HTML document without scripts and without resources from other hosts. It has light or dark colors,
+ * as the browser prefers. A banner at the top marks the page as a simulation.
  */
 import { type Action, decimalText, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
 
@@ -28,7 +28,10 @@ ${body}
 </html>
 `
 
-/** Renders the button of an action. The form names the reference of the provider, so that the button pays this coin. */
+/**
+ * Renders the button of an action. The form contains the provider's reference, so that the action changes only this
+ * payment and not the other coins of the order.
+ */
 export const actionForm = (payment: SimulatedPayment, action: Action): string => {
   const label = `${LABEL[action]} ${payment.orderNumber ?? payment.reference}, ${payment.currency.toUpperCase()}`
   const kind = action === "pay" ? ' class="main"' : ""

@@ -1,6 +1,6 @@
 /**
- * Simulates the Tripay API for closed QRIS payments with a hosted page. `success` in the body reports success, amounts
- * are JSON integers and times are Unix seconds; in the detail response `paid_at` is a string.
+ * Simulates Tripay's API for payments of a fixed QRIS amount on a hosted page. `success` in the body reports success.
+ * Amounts are JSON integers. Times are Unix seconds; in the detail response `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -150,7 +150,7 @@ const STATUS: { readonly [State in SimulatedPayment["state"]]: string } = {
 
 const FEE_FLAT = 750n
 
-/** Returns the fees that the merchant bears: 0.7 percent and a fixed part. */
+/** Returns the amounts of a payment. The merchant pays the fee: 0.7 percent and a fixed part. */
 const fees = ({ due = 0n }: SimulatedPayment) => {
   const fee = FEE_FLAT + (due * 7n + 999n) / 1_000n
   return {
@@ -162,7 +162,7 @@ const fees = ({ due = 0n }: SimulatedPayment) => {
   }
 }
 
-/** Converts an amount exactly: the maximum amount is far below 2^53. */
+/** Converts an amount to a JSON number. The conversion is exact, because the maximum amount is far below 2^53. */
 const jsonNumber = (amount: bigint): number => Number(amount)
 
 const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
