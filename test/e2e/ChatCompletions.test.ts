@@ -1,5 +1,5 @@
 /**
- * Chat completions as applications use them: the unmodified official client against a complete gateway.
+ * Tests chat completions as applications use them, with the unmodified official client and a complete gateway.
  */
 import OpenAI from "openai"
 import { zodResponseFormat } from "openai/helpers/zod"
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** The decrease of the balance by a call, in micro-USD. */
+/** Returns the decrease of the balance by a call, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   const before = await gateway.balanceUsdMicro()
   await call()
@@ -35,7 +35,7 @@ const readAll = async <Chunk>(chunks: AsyncIterable<Chunk>): Promise<ReadonlyArr
 }
 
 describe("a whole chat response", () => {
-  it("is the upstream's response with the public model name and our own id, and costs exactly its usage", async () => {
+  it("is the upstream's response with the public model name and an id of the gateway, and costs exactly its usage", async () => {
     gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const answer = await client.chat.completions.create({ model: "m", messages: hello })
@@ -48,7 +48,7 @@ describe("a whole chat response", () => {
     expect(debit).toBe(7n + 2n * 3n)
   })
 
-  it("is requested from the upstream byte for byte, except for the model", async () => {
+  it("is requested from the upstream with the client's exact bytes, except for the model name", async () => {
     gateway.upstream.next(json(completion({ usage: usage(1, 1) })))
     const body = `{ "seed": 12345678901234567890, "model" : "m", "messages":[{"role":"user","content":"\\u00e9"}],"x":1.0 }`
     await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -78,7 +78,7 @@ describe("a whole chat response", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools })
   })
 
-  it("is parsed into a schema by the client's own helper", async () => {
+  it("is parsed by the schema helper of the client", async () => {
     gateway.upstream.next(json(completion({ content: ['{"city":"Solo"}'], usage: usage(5, 5) })))
     const received = await client.chat.completions.parse({
       model: "m",
@@ -88,7 +88,7 @@ describe("a whole chat response", () => {
     expect(received.choices[0]?.message.parsed).toEqual({ city: "Solo" })
   })
 
-  it("answers a request that contains a picture", async () => {
+  it("is returned for a request that contains an image", async () => {
     gateway.upstream.next(json(completion({ usage: usage(800, 2) })))
     const content = [
       { type: "text" as const, text: "What is this?" },
@@ -98,7 +98,7 @@ describe("a whole chat response", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("is counted by the gateway when the upstream reports no usage", async () => {
+  it("is charged by a local token count when the upstream reports no usage", async () => {
     gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
     const debit = await debitOf(async () => {
       const answer = await client.chat.completions.create({ model: "m", messages: hello })
@@ -113,7 +113,7 @@ describe("a whole chat response", () => {
 describe("a chat stream", () => {
   const parts = { content: ["Hel", "lo", "!"], usage: usage(7, 3) }
 
-  it("arrives delta by delta and costs exactly its usage", async () => {
+  it("arrives delta by delta and costs exactly its reported usage", async () => {
     gateway.upstream.next(stream(chatFrames(parts)))
     const debit = await debitOf(async () => {
       const chunks = await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
@@ -130,28 +130,31 @@ describe("a chat stream", () => {
     ["false", { include_usage: false }, 0],
     ["null", null, 0],
     ["true", { include_usage: true }, 1]
-  ])("with include_usage %s has the documented usage chunk and costs the same", async (_, stream_options, expected) => {
-    gateway.upstream.next(stream(chatFrames(parts)))
-    const debit = await debitOf(async () => {
-      const chunks = await readAll(
-        await client.chat.completions.create({
-          model: "m",
-          messages: hello,
-          stream: true,
-          ...(stream_options === undefined ? {} : { stream_options })
-        })
-      )
-      const usageChunks = chunks.filter((each) => each.choices.length === 0)
-      expect(usageChunks).toHaveLength(expected)
-      expect(chunks.filter((each) => each.usage !== undefined && each.usage !== null)).toHaveLength(expected)
-      if (expected === 1)
-        expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
-    })
-    expect(debit).toBe(13n)
-    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ stream_options: { include_usage: true } })
-  })
+  ])(
+    "has a usage chunk only if include_usage is true, and costs the same: include_usage is %s",
+    async (_, stream_options, expected) => {
+      gateway.upstream.next(stream(chatFrames(parts)))
+      const debit = await debitOf(async () => {
+        const chunks = await readAll(
+          await client.chat.completions.create({
+            model: "m",
+            messages: hello,
+            stream: true,
+            ...(stream_options === undefined ? {} : { stream_options })
+          })
+        )
+        const usageChunks = chunks.filter((each) => each.choices.length === 0)
+        expect(usageChunks).toHaveLength(expected)
+        expect(chunks.filter((each) => each.usage !== undefined && each.usage !== null)).toHaveLength(expected)
+        if (expected === 1)
+          expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
+      })
+      expect(debit).toBe(13n)
+      expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ stream_options: { include_usage: true } })
+    }
+  )
 
-  it("has no usage chunk when the upstream reports no usage, even if the client asks for one", async () => {
+  it("has no usage chunk when the upstream reports no usage, even if the client requests one", async () => {
     gateway.upstream.next(stream(chatFrames({ content: [" hello", " hello"] })))
     const chunks = await readAll(
       await client.chat.completions.create({
@@ -165,7 +168,7 @@ describe("a chat stream", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ usage_source: "local", charged_output: 2n })
   })
 
-  it("is assembled by the client's own helper, tools included", async () => {
+  it("is assembled by the stream helper of the client, including tool calls", async () => {
     gateway.upstream.next(
       stream([
         chunk({
@@ -185,7 +188,7 @@ describe("a chat stream", () => {
     })
   })
 
-  it("charges cached tokens at their own price", async () => {
+  it("is charged with cached tokens in their own class", async () => {
     gateway.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(100, 1, 60) })))
     await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
     expect(await gateway.lastSettlement()).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * The database role of docs/operations.md. Its grants are enough for the server and the command line, and it cannot change
- * rows that are written for good.
+ * Tests the database role of docs/operations.md. Its grants are enough for the server and the command line. It can change
+ * neither journals nor table definitions.
  */
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -50,7 +50,7 @@ const asOwner = async (statements: string): Promise<void> => {
   await client.query(statements).finally(() => client.end())
 }
 
-/** The statements of the page, for a role that belongs to this test. */
+/** Returns the SQL statements of docs/operations.md with the role name of this test. */
 const granted = (): string => {
   const page = readFileSync(resolve(import.meta.dirname, "../../docs/operations.md"), "utf8")
   const [, statements = ""] = /```sql\n([\s\S]*?)```/.exec(page) ?? []
@@ -79,7 +79,7 @@ const operator = { actor: "test", reason: "required by a test" }
 const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
 
-it("allows everything that resellers, orders, mints, keys and requests need", async () => {
+it("the role allows everything that resellers, orders, mints, keys and requests need", async () => {
   const keyId = await gateway.run(
     Effect.gen(function* () {
       const blacklist = yield* Blacklist
@@ -124,7 +124,7 @@ it("allows everything that resellers, orders, mints, keys and requests need", as
   await gateway.settled()
 })
 
-it("allows everything that images and their reviews need", async () => {
+it("the role allows everything that images and their reviews need", async () => {
   const [owner] = await gateway.query<Principal>(
     'SELECT id AS "keyId", user_id AS "userId" FROM api_key WHERE user_id = $1',
     [gateway.customer.userId]
@@ -150,7 +150,7 @@ it("allows everything that images and their reviews need", async () => {
   expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
 })
 
-it("cannot change a journal or a table definition", async () => {
+it("the role cannot change a journal or a table definition", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
   const refused = [

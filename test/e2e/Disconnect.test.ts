@@ -1,6 +1,6 @@
 /**
- * Clients that disconnect. They pay for the content that reached them, the upstream is aborted at once, and no hold stays
- * open.
+ * Tests clients that disconnect. They pay for the content that they have received, the upstream request is aborted at once,
+ * and no hold stays open.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"
@@ -27,7 +27,7 @@ import {
 const QUESTION = "Say hello."
 const messages = [{ role: "user" as const, content: QUESTION }]
 const PROMPT = promptTokens(QUESTION)
-/** One token each. */
+/** The content deltas. Each is one token. */
 const CONTENT = [" hello", " hello", " hello", " hello"]
 const ALL = BigInt(CONTENT.length)
 
@@ -46,7 +46,7 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
-/** The upstream must see the abort at once. Otherwise it continues to generate and to bill. */
+/** Checks that the upstream sees the abort within a second. Otherwise the upstream continues to generate and to bill. */
 const abandoned = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
   expect(inTime, "the upstream was aborted within a second").toBe(true)
@@ -64,11 +64,14 @@ const leavings: ReadonlyArray<readonly [how: string, leave: (client: RawClient) 
   ["an RST", (client) => client.reset()]
 ]
 
+/** A moment at which the client disconnects. */
 interface Moment {
   readonly when: string
-  /** The deltas that the upstream sends before it pauses. */
+  /** The steps of the upstream before it pauses. */
   readonly said: ReadonlyArray<Step>
+  /** Returns whether the client has received everything that the upstream has sent. */
   readonly isNow: (body: string) => boolean
+  /** The charged tokens. */
   readonly due: readonly [input: bigint, output: bigint]
   readonly ending?: string
 }
@@ -76,34 +79,34 @@ interface Moment {
 const role = event(chunk({ role: "assistant", content: "" }))
 const contents = CONTENT.map((content) => event(chunk({ content })))
 const finish = event(chunk({}, "stop"))
-/** The usage comes before the finish chunk, so a client that has the finish chunk also has the usage. */
+/** The upstream sends the usage before the finish chunk. So when the client has the finish chunk, the gateway has the usage. */
 const figures = event(usageChunk(usage(70, CONTENT.length)))
 
 const moments: ReadonlyArray<Moment> = [
-  { when: "once the role was told", said: [role], isNow: (body) => body.includes('"role"'), due: [0n, 0n] },
+  { when: "after the role", said: [role], isNow: (body) => body.includes('"role"'), due: [0n, 0n] },
   ...contents.map((_, i): Moment => {
     const k = i + 1
     return {
-      when: `after ${k} of ${CONTENT.length} chunks`,
+      when: `after ${k} of ${CONTENT.length} content chunks`,
       said: [role, ...contents.slice(0, k)],
       isNow: (body) => contentsIn(body) === k,
       due: [PROMPT, BigInt(k)]
     }
   }),
   {
-    when: "after the finish",
+    when: "after the finish chunk, without reported usage",
     said: [role, ...contents, finish],
     isNow: (body) => body.includes('"stop"'),
     due: [PROMPT, ALL]
   },
   {
-    when: "after the finish, the usage being known",
+    when: "after the finish chunk, with reported usage",
     said: [role, ...contents, figures, finish],
     isNow: (body) => body.includes('"stop"'),
     due: [70n, ALL]
   },
   {
-    when: "after 2 chunks, when the upstream has already reported more",
+    when: "after 2 tokens, when the upstream has already reported 9",
     said: [event({ ...chunk({ content: " hello hello" }), usage: usage(70, 9) })],
     isNow: (body) => body.includes(" hello hello"),
     due: [70n, 2n]
@@ -111,7 +114,7 @@ const moments: ReadonlyArray<Moment> = [
 ]
 
 describe.each(leavings)("a stream whose client disconnects with %s", (_, leave) => {
-  it("costs nothing before the first byte", async () => {
+  it("costs nothing when the client disconnects before the first byte", async () => {
     gateway.upstream.next(silence)
     const client = await ask()
     const request = await gateway.upstream.received()
@@ -122,24 +125,27 @@ describe.each(leavings)("a stream whose client disconnects with %s", (_, leave) 
     expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
   })
 
-  it.each(moments)("costs what the client received: $when", async ({ said, isNow, due: [input, output] }) => {
-    const before = await gateway.balanceUsdMicro()
-    gateway.upstream.next(script({ steps: [...said, stall] }))
-    const client = await ask()
-    const request = await gateway.upstream.received()
-    const { headers } = await client.until(({ body }) => isNow(body))
-    leave(client)
-    await abandoned(request)
-    await nothingIsLeft()
-    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
-    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
-    expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
-  })
+  it.each(moments)(
+    "costs what the client received when it disconnects $when",
+    async ({ said, isNow, due: [input, output] }) => {
+      const before = await gateway.balanceUsdMicro()
+      gateway.upstream.next(script({ steps: [...said, stall] }))
+      const client = await ask()
+      const request = await gateway.upstream.received()
+      const { headers } = await client.until(({ body }) => isNow(body))
+      leave(client)
+      await abandoned(request)
+      await nothingIsLeft()
+      const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+      expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
+      expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+    }
+  )
 
   it.each([
     ["reported", [figures], 70n],
     ["not reported", [], PROMPT]
-  ])("is complete after [DONE], with usage %s", async (_, reported, input) => {
+  ])("is settled as complete when the client disconnects after [DONE], with usage %s", async (_, reported, input) => {
     gateway.upstream.next(script({ steps: [role, ...contents, ...reported, finish, done] }))
     const client = await ask()
     await gateway.upstream.received()
@@ -151,7 +157,7 @@ describe.each(leavings)("a stream whose client disconnects with %s", (_, leave) 
   })
 })
 
-it("charges what the client received when the official client aborts", async () => {
+it("a stream that the official client aborts costs what the client received", async () => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
   gateway.upstream.next(script({ steps: [role, ...contents.slice(0, 2), stall] }))
   const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
@@ -170,7 +176,7 @@ it("charges what the client received when the official client aborts", async () 
   })
 })
 
-it("charges what was received and what was already sent when the client disconnects while the upstream continues", async () => {
+it("a client that disconnects while the upstream continues pays for what it received and what was already sent", async () => {
   gateway.upstream.next(script({ steps: [again(event(chunk({ content: " hello" })))] }))
   const client = await ask()
   const request = await gateway.upstream.received()
@@ -186,8 +192,8 @@ it("charges what was received and what was already sent when the client disconne
   )
 })
 
-it("charges what the socket accepted when the client stops reading, and applies backpressure to the upstream", async () => {
-  // A frame of 16 KiB whose content is one token: many bytes, a small charge.
+it("a client that stops reading pays for what its socket accepted, and backpressure stops the upstream", async () => {
+  // Each frame has 16 KiB but only one token of content, so that the socket fills up at a small charge.
   const padding = { content: [{ token: "x".repeat(16_384), logprob: 0, top_logprobs: [] }] }
   const frame = { ...chunk({}), choices: [{ index: 0, delta: { content: " hello" }, logprobs: padding }] }
   gateway.upstream.next(script({ steps: [event(frame), again(event(frame))] }))
@@ -205,12 +211,12 @@ it("charges what the socket accepted when the client stops reading, and applies 
 
   const { charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
   expect(charged_input).toBe(PROMPT)
-  // The socket never accepted the last write completely, and little is written ahead of the socket.
+  // The socket did not accept the last write completely. The gateway writes only a few frames ahead of the socket.
   expect(Number(charged_output)).toBeLessThan(written)
   expect(Number(charged_output)).toBeGreaterThan(written - 32)
 })
 
-/** The socket of the upstream accepts no more bytes. */
+/** Waits until the socket of the upstream accepts no more bytes. */
 const blocked = async (request: ReceivedRequest): Promise<void> => {
   for (let sent = -1; sent !== request.sentBytes(); await sleep(200)) sent = request.sentBytes()
 }
@@ -266,7 +272,7 @@ describe("a whole response whose client disconnects early", () => {
   })
 })
 
-it("never sends a request upstream when the client disconnects during admission", async () => {
+it("a request whose client disconnects during admission is not sent to an upstream", async () => {
   const customer = await gateway.newCustomer(1_000n)
   const asked = gateway.upstream.requests.length
   await withLockedAccount(customer, async () => {
@@ -280,7 +286,7 @@ it("never sends a request upstream when the client disconnects during admission"
   expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
 })
 
-it("keeps nothing of a request whose client disconnects during the upload", async () => {
+it("a request whose client disconnects during the upload leaves no reserved memory and no settlement", async () => {
   const settled = await gateway.query("SELECT 1 FROM settlement")
   const client = await RawClient.connect(gateway.url)
   client.head("POST", "/v1/chat/completions", [
@@ -294,13 +300,13 @@ it("keeps nothing of a request whose client disconnects during the upload", asyn
   expect(await gateway.query("SELECT 1 FROM settlement")).toHaveLength(settled.length)
 })
 
-/** Closes the connection and then completes a later request, so the gateway has processed the disconnect. */
+/** Waits until the gateway has processed the disconnect: the connection is closed, and a later request is complete. */
 const isNoticed = async (client: RawClient): Promise<void> => {
   await until(() => client.ended)
   await (await fetch(`${gateway.url}/healthz`)).text()
 }
 
-/** Another session locks the customer's balance row while `work` runs. */
+/** Runs `work` while another database session locks the customer's account row. */
 const withLockedAccount = async (customer: Customer, work: () => Promise<void>): Promise<void> => {
   const other = new Pg.Client(gateway.database.settings)
   await other.connect()
@@ -313,13 +319,16 @@ const withLockedAccount = async (customer: Customer, work: () => Promise<void>):
   }
 }
 
-/** The ledger waits for a row lock for a short time and then retries, so a test may not see it waiting. */
+/**
+ * Waits until this many database sessions wait for a lock, but at most a second. The ledger waits for a lock only briefly and
+ * then retries, so the test can miss that moment.
+ */
 const waitingForLocks = (sessions: number): Promise<void> => {
-  const leftOutAt = performance.now() + 1_000
+  const givesUpAt = performance.now() + 1_000
   return until(async () => {
     const waiting = await gateway.query(
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    return waiting.length >= sessions || performance.now() > leftOutAt
+    return waiting.length >= sessions || performance.now() > givesUpAt
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Embeddings as applications use them: unmodified clients against a complete gateway with a scripted upstream.
+ * Tests embeddings as applications use them, with unmodified clients and a complete gateway with a scripted upstream.
  */
 import { createOpenAI } from "@ai-sdk/openai"
 import { OpenAIEmbeddings } from "@langchain/openai"
@@ -62,7 +62,7 @@ const base64 = (vector: ReadonlyArray<number>): string => {
   return floats.toString("base64")
 }
 
-/** The response of an upstream that obeys the request: `[i, 0.5, ...]` for input i, in the requested encoding. */
+/** Returns a response with one vector for each input: `[i, 0.5, -1, 0.25]` for input i, encoded by `encode`. */
 const embeddings = (inputs: number, usage?: object, encode = (vector: ReadonlyArray<number>): unknown => vector) =>
   json({
     object: "list",
@@ -75,6 +75,7 @@ const embeddings = (inputs: number, usage?: object, encode = (vector: ReadonlyAr
     ...(usage && { usage })
   })
 
+/** Returns a script that sends one vector for each input of the request, in the requested encoding. */
 const obedient =
   (promptTokens: number) =>
   (request: ReceivedRequest): Script => {
@@ -84,7 +85,7 @@ const obedient =
     return embeddings(inputs, usage, encoding_format === "base64" ? base64 : undefined)
   }
 
-/** The decrease of the balance by a call, in micro-USD. */
+/** Returns the decrease of the balance by a call, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   const before = await gateway.balanceUsdMicro()
   await call()
@@ -99,8 +100,8 @@ const post = (body: unknown, path = "/v1/embeddings", key = gateway.key) =>
     body: typeof body === "string" ? body : JSON.stringify(body)
   })
 
-describe("an embeddings request of an official client", () => {
-  it("of the OpenAI SDK receives its vectors, in base64 by default and as numbers, and costs the reported input", async () => {
+describe("an official client for embeddings", () => {
+  it("(OpenAI SDK) receives vectors as base64 by default or as numbers, and pays for the reported input", async () => {
     for (const format of [{}, { encoding_format: "float" as const }]) {
       gateway.upstream.always(obedient(7))
       const debit = await debitOf(async () => {
@@ -118,7 +119,7 @@ describe("an embeddings request of an official client", () => {
     expect(formats.map(({ encoding_format }) => encoding_format)).toEqual(["base64", "float"])
   })
 
-  it("of the OpenAI SDK may be a text, a token array or several, with dimensions", async () => {
+  it("(OpenAI SDK) may send a text, a token array or several token arrays, with dimensions", async () => {
     gateway.upstream.always(obedient(3))
     for (const input of ["hello", [1, 2, 3], [[1, 2], [3]]]) {
       const { data } = await client.embeddings.create({ model: "vectors", input, dimensions: 4, user: "u" })
@@ -127,7 +128,7 @@ describe("an embeddings request of an official client", () => {
     }
   })
 
-  it("of LangChain embeds a query and documents", async () => {
+  it("(LangChain) embeds a query and documents", async () => {
     gateway.upstream.always(obedient(5))
     const model = new OpenAIEmbeddings({
       model: "vectors",
@@ -143,7 +144,7 @@ describe("an embeddings request of an official client", () => {
     expect(debit).toBe(10n)
   })
 
-  it("of the AI SDK embeds one value and many", async () => {
+  it("(AI SDK) embeds one value and several values", async () => {
     gateway.upstream.always(obedient(6))
     const model = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).textEmbeddingModel("vectors")
     const debit = await debitOf(async () => {
@@ -155,7 +156,7 @@ describe("an embeddings request of an official client", () => {
     expect(debit).toBe(12n)
   })
 
-  it("raises the client's own errors for refusals", async () => {
+  it("(OpenAI SDK) raises an error with the status and the code of a refusal", async () => {
     const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "tg_wrong", maxRetries: 0 })
     const ask = { model: "vectors", input: "a" }
     await expect(stranger.embeddings.create(ask)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
@@ -168,7 +169,7 @@ describe("an embeddings request of an official client", () => {
 })
 
 describe("an embeddings request", () => {
-  it("reaches the upstream byte for byte, except for the model", async () => {
+  it("reaches the upstream with the client's exact bytes, except for the model name", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 1, total_tokens: 1 }))
     const body = `{ "seed": 12345678901234567890, "model" : "vectors", "input":"\\u00e9","encoding_format":"ubinary","x":1.0 }`
     expect((await post(body)).status).toBe(200)
@@ -182,7 +183,7 @@ describe("an embeddings request", () => {
     ["stream", { input: "a", stream: true }],
     ["input", {}],
     ["input[1]", { input: ["a", [1]] }]
-  ])("is refused with its member %s at fault, and nothing is sent", async (param, body) => {
+  ])("is refused because of its member %s, and is not sent to an upstream", async (param, body) => {
     const before = gateway.upstream.requests.length
     const answer = await post({ model: "vectors", ...body })
     expect(answer.status).toBe(400)
@@ -193,43 +194,43 @@ describe("an embeddings request", () => {
   })
 
   it.each([
-    ["a text model", "/v1/embeddings", { model: "m", input: "a" }, 404, "model_not_found"],
-    ["an image model", "/v1/embeddings", { model: "picture", input: "a" }, 404, "model_not_found"],
+    ["a text model at /v1/embeddings", "/v1/embeddings", { model: "m", input: "a" }, 404, "model_not_found"],
+    ["an image model at /v1/embeddings", "/v1/embeddings", { model: "picture", input: "a" }, 404, "model_not_found"],
     [
-      "an embedding model on chat",
+      "an embedding model at /v1/chat/completions",
       "/v1/chat/completions",
       { model: "vectors", messages: [{ role: "user", content: "a" }] },
       404,
       "model_not_found"
     ],
     [
-      "an embedding model on messages",
+      "an embedding model at /v1/messages",
       "/v1/messages",
       { model: "vectors", max_tokens: 1, messages: [{ role: "user", content: "a" }] },
       404,
       "model_not_found"
     ],
-    ["an embedding model on responses", "/v1/responses", { model: "vectors", input: "a" }, 404, "model_not_found"],
+    ["an embedding model at /v1/responses", "/v1/responses", { model: "vectors", input: "a" }, 404, "model_not_found"],
     [
-      "an embedding model on images",
+      "an embedding model at /v1/images/generations",
       "/v1/images/generations",
       { model: "vectors", prompt: "a" },
       400,
       "unsupported_endpoint"
     ]
-  ])("does not find %s", async (_, path, body, status, code) => {
+  ])("is refused when the model and the route do not fit together: %s", async (_, path, body, status, code) => {
     const answer = await post(body, path)
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }])
   })
 
-  it("finds its model in the list of models", async () => {
+  it("names a model that the list of models contains", async () => {
     const { data } = await client.models.list()
     expect(data.map(({ id }) => id)).toContain("vectors")
   })
 })
 
 describe("the charge of embeddings", () => {
-  it("is the list price of the reported input, exact, without output", async () => {
+  it("is exactly the price of the reported input tokens", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 1_234, total_tokens: 1_234 }))
     expect(await debitOf(() => post({ model: "vectors", input: "a" }))).toBe(1_234n)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -243,7 +244,7 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("is a local count of each text when the upstream reports no usage", async () => {
+  it("is based on a local token count of each text when the upstream reports no usage", async () => {
     gateway.upstream.next(embeddings(3))
     const debit = await debitOf(async () => {
       const answer = await post({ model: "vectors", input: ["hello", "hello", " hello hello"] })
@@ -257,24 +258,24 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("is the number of tokens of token arrays when the upstream reports no usage", async () => {
+  it("is based on the length of token arrays when the upstream reports no usage", async () => {
     gateway.upstream.next(embeddings(2))
     expect(await debitOf(() => post({ model: "vectors", input: [[11, 12, 13], [14]] }))).toBe(4n)
   })
 
-  it("is nothing when the upstream reports zero", async () => {
+  it("is zero when the upstream reports zero usage", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 0, total_tokens: 0 }))
     expect(await debitOf(() => post({ model: "vectors", input: "a" }))).toBe(0n)
   })
 
   it.each([
-    ["refuses", json(errorBody("the input is too long"), 400), 400, "invalid_request"],
+    ["refuses the request", json(errorBody("the input is too long"), 400), 400, "invalid_request"],
     ["limits requests", json(errorBody("slow down"), 429), 429, "technical_limit"],
     ["fails", json(errorBody("broken"), 500), 502, "upstream_error"],
     ["closes the connection", closeAtOnce, 502, "upstream_error"],
     ["sends no embeddings", json({ object: "list", data: [], usage: { prompt_tokens: 9 } }), 502, "upstream_error"],
-    ["streams", script({ steps: [] }), 502, "upstream_error"]
-  ])("is nothing when the upstream %s", async (_, upstream, status, code) => {
+    ["sends a stream", script({ steps: [] }), 502, "upstream_error"]
+  ])("is zero when the upstream %s", async (_, upstream, status, code) => {
     gateway.upstream.next(upstream)
     const debit = await debitOf(async () => {
       const answer = await post({ model: "vectors", input: "a" })
@@ -284,7 +285,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
   })
 
-  it("is nothing when the client leaves before the response, and the upstream is aborted", async () => {
+  it("is zero when the client leaves before the response, and the upstream request is aborted", async () => {
     gateway.upstream.always(script({ status: "none", steps: [stall] }))
     const before = gateway.upstream.requests.length
     const raw = await RawClient.post(gateway.url, "/v1/embeddings", {
@@ -300,7 +301,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("is nothing when the client leaves while the upstream responds", async () => {
+  it("is zero when the client leaves while the upstream responds", async () => {
     const half = bytes('{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5')
     const headers = { "content-type": "application/json" }
     gateway.upstream.always(script({ headers, steps: [half, stall] }))
@@ -318,7 +319,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("stands when the client leaves after the response", async () => {
+  it("is unchanged when the client leaves after the response", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 9, total_tokens: 9 }))
     const debit = await debitOf(async () => {
       const raw = await RawClient.post(gateway.url, "/v1/embeddings", {
@@ -331,11 +332,11 @@ describe("the charge of embeddings", () => {
     expect(debit).toBe(9n)
   })
 
-  it("is refused with 402 when the balance does not cover the smallest use, and fits a balance that just does", async () => {
+  it("causes 402 when the balance does not cover the smallest possible charge, and may equal the balance", async () => {
     const poor = await gateway.newCustomer(0n)
     const answer = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
     expect([answer.status, await answer.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])
-    // Four micro-USD pay for four tokens of input, and for no token of output.
+    // 4 micro-USD pay for exactly four input tokens.
     const exact = await gateway.newCustomer(4n)
     const five = await post({ model: "vectors", input: [1, 2, 3, 4, 5] }, "/v1/embeddings", exact.key)
     expect(five.status).toBe(402)
@@ -348,7 +349,7 @@ describe("the charge of embeddings", () => {
 })
 
 describe("embeddings", () => {
-  it("count in the rankings with every token that the upstream consumed", async () => {
+  it("are counted in the rankings with all consumed tokens", async () => {
     const [sums] = await gateway.query<{ settled: bigint; ranked: bigint }>(`
       SELECT (SELECT sum(consumed_input) FROM settlement WHERE protocol = 'embeddings')::text AS settled,
         (SELECT sum(tokens) FROM (SELECT tokens FROM usage_delta UNION ALL
@@ -357,7 +358,7 @@ describe("embeddings", () => {
     expect(sums?.ranked).toBe(sums?.settled)
   })
 
-  it("reveal nothing of the provider in any response", () => {
+  it("reveal nothing about the provider in any response", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

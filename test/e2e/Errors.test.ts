@@ -1,6 +1,6 @@
 /**
- * Every refusal of an inference request: its status, its code, its body and the order of the checks. A refusal costs
- * nothing, reaches no upstream and leaves no hold.
+ * Tests every refusal of an inference request: its status, its code, its body and the order of the checks. A refused request
+ * costs nothing, is not sent to an upstream and leaves no hold.
  */
 
 import { randomBytes } from "node:crypto"
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** A hidden model, a retired model, a model of another protocol, and the usual model. */
+/** Applies a catalog with the usual model, a hidden, a retired and an image model, and a model for the messages protocol only. */
 const withMoreModels = async (): Promise<void> => {
   const price = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 2_000_000 }
   const model = (public_name: string, more: object = {}, provider = "scripted-provider") => ({
@@ -80,7 +80,7 @@ const ask = async ({ key, headers, body = good, path = PATH }: Asked): Promise<R
   return answer
 }
 
-/** A refusal has exactly one form, with its id in every place where clients look for it. */
+/** Checks that a refusal has the documented members, and the same request id in the body and in both headers. */
 const expectRefusal = ({ status, headers, body }: RawAnswer, expected: Partial<Refusal>): void => {
   const refusal = JSON.parse(body) as Refusal
   expect(refusal).toEqual({
@@ -107,7 +107,7 @@ interface Refusal {
   readonly error: { readonly code?: string; readonly type?: string; readonly param?: string | null }
 }
 
-/** The state before the test, which must be the same afterwards. */
+/** Reads the state that a refused request must not change. */
 const traces = async () => ({
   asked: gateway.upstream.requests.length,
   settlements: await gateway.query("SELECT count(*) FROM settlement"),
@@ -123,7 +123,7 @@ const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
 
 describe("the API key", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
-  /** Passes every check that needs no database. */
+  /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognize as wrong. */
   const halfRight = () => {
     const [prefix, publicId] = gateway.key.split("_")
     const secret = "0".repeat(43)
@@ -137,34 +137,34 @@ describe("the API key", () => {
     ["no key", () => []],
     ["an empty key", () => [bearer("")]],
     ["an empty x-api-key", () => [["x-api-key", ""]]],
-    ["a key that is none", () => [bearer("sk-0123456789")]],
-    ["a key that was never made", () => [bearer(unknown)]],
-    ["a key that exists, with another secret", () => [bearer(halfRight())]],
+    ["a key in another format", () => [bearer("sk-0123456789")]],
+    ["a well-formed key that does not exist", () => [bearer(unknown)]],
+    ["an existing key with a wrong secret", () => [bearer(halfRight())]],
     ["a key with one letter too many", () => [bearer(`${gateway.key}x`)]],
     ["a key with one letter too few", () => [bearer(gateway.key.slice(0, -1))]],
     ["a key of 12,000 letters", () => [bearer("x".repeat(12_000))]],
     ["a revoked key", () => [bearer(revokedKey)]],
-    ["another scheme", () => [["authorization", `Basic ${gateway.key}`]]],
+    ["the Basic scheme", () => [["authorization", `Basic ${gateway.key}`]]],
     ["a key without a scheme", () => [["authorization", gateway.key]]],
     [
-      "a good key beside another scheme",
+      "a valid x-api-key and an Authorization header with the Basic scheme",
       () => [
         ["x-api-key", gateway.key],
         ["authorization", "Basic eDp5"]
       ]
     ],
-    ["a good key and a wrong one", () => [bearer(gateway.key), ["x-api-key", unknown]]],
-    ["a wrong key and a good one", () => [bearer(unknown), ["x-api-key", gateway.key]]],
-    ["two good keys of different customers", () => [bearer(gateway.key), ["x-api-key", poor.key]]],
-    ["a header twice, with two keys", () => [bearer(gateway.key), bearer(poor.key)]],
+    ["a valid Bearer key and a wrong x-api-key", () => [bearer(gateway.key), ["x-api-key", unknown]]],
+    ["a wrong Bearer key and a valid x-api-key", () => [bearer(unknown), ["x-api-key", gateway.key]]],
+    ["two valid keys of different customers", () => [bearer(gateway.key), ["x-api-key", poor.key]]],
+    ["two Authorization headers with different keys", () => [bearer(gateway.key), bearer(poor.key)]],
     [
-      "the other header twice, with two keys",
+      "two x-api-key headers with different keys",
       () => [
         ["x-api-key", gateway.key],
         ["x-api-key", poor.key]
       ]
     ]
-  ])("is refused: %s", (_, headers) =>
+  ])("returns 401 invalid_api_key for %s", (_, headers) =>
     leavesNoTrace(async () => {
       const answer = await ask({ headers: headers() })
       expectRefusal(answer, { status: 401, error: { code: "invalid_api_key" } })
@@ -173,30 +173,30 @@ describe("the API key", () => {
   )
 
   it.each<readonly [what: string, headers: () => ReadonlyArray<readonly [string, string]>]>([
-    ["as a bearer", () => [bearer(gateway.key)]],
-    ["as a bearer in small letters", () => [["authorization", `bearer ${gateway.key}`]]],
+    ["as a Bearer token", () => [bearer(gateway.key)]],
+    ["with the scheme in lower case", () => [["authorization", `bearer ${gateway.key}`]]],
     ["as x-api-key", () => [["x-api-key", gateway.key]]],
     ["in both headers", () => [bearer(gateway.key), ["X-Api-Key", gateway.key]]],
     ["twice in the same header", () => [bearer(gateway.key), bearer(gateway.key)]],
-    ["beside an empty header", () => [bearer(""), ["x-api-key", gateway.key]]]
-  ])("is accepted: %s", async (_, headers) => {
+    ["in x-api-key with an empty Bearer token", () => [bearer(""), ["x-api-key", gateway.key]]]
+  ])("is accepted %s", async (_, headers) => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     expect((await ask({ headers: headers() })).status).toBe(200)
   })
 })
 
-describe("the model", () => {
+describe("a request for a model", () => {
   it.each([
     ["is unknown", "gpt-unknown"],
     ["is hidden", "hidden"],
     ["is retired", "retired"],
-    ["does not speak this protocol", "speaks-messages"],
-    ["draws pictures", "pictures"],
-    ["is an upstream model name", "upstream-model"],
-    ["differs in its case", "M"],
-    ["has a name like a member of every object", "__proto__"],
+    ["has another protocol", "speaks-messages"],
+    ["generates images", "pictures"],
+    ["is named by its upstream name", "upstream-model"],
+    ["is named in another letter case", "M"],
+    ["is named __proto__", "__proto__"],
     ["has a name of 5,000 letters", "x".repeat(5_000)]
-  ])("%s", (_, model) =>
+  ])("returns 404 model_not_found when the model %s", (_, model) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: gateway.key, body: { model, messages } })
       expectRefusal(answer, { status: 404, error: { code: "model_not_found", param: "model" } })
@@ -206,53 +206,57 @@ describe("the model", () => {
   )
 })
 
-describe("the body", () => {
+describe("the request body", () => {
   const raw = JSON.stringify
   const user = raw(messages)
   it.each<readonly [what: string, body: unknown, param: string | null]>([
     ["is empty", "", null],
-    ["is no JSON", "hello", null],
-    ["ends too early", '{"model":"m","messages":[{', null],
-    ["goes on after its end", `${raw(good)}}`, null],
-    ["is a list", raw([good]), null],
+    ["is not JSON", "hello", null],
+    ["is truncated JSON", '{"model":"m","messages":[{', null],
+    ["continues after the end of the JSON object", `${raw(good)}}`, null],
+    ["is a JSON array", raw([good]), null],
     ["is null", "null", null],
-    ["has a comma too many", '{"model":"m","messages":[],}', null],
-    ["has a bare control character", `{"model":"m","messages":${user},"x":"\u0001"}`, null],
-    ["is nested without end", `{"model":"m","messages":${user},"x":${"[".repeat(100_000)}`, null],
+    ["has a trailing comma", '{"model":"m","messages":[],}', null],
+    ["has an unescaped control character", `{"model":"m","messages":${user},"x":"\u0001"}`, null],
+    ["is nested 100,000 levels deep", `{"model":"m","messages":${user},"x":${"[".repeat(100_000)}`, null],
     ["has no model", { messages }, "model"],
     ["has a number as model", { model: 1, messages }, "model"],
     ["has null as model", { model: null, messages }, "model"],
     ["has an empty model", { model: "", messages }, "model"],
     ["has no messages", { model: "m" }, "messages"],
     ["has empty messages", { model: "m", messages: [] }, "messages"],
-    ["has a text as messages", { model: "m", messages: "hi" }, "messages"],
+    ["has a string as messages", { model: "m", messages: "hi" }, "messages"],
     ["has null as messages", { model: "m", messages: null }, "messages"],
-    ["has a text as a message", { model: "m", messages: ["hi"] }, "messages[0]"],
+    ["has a string as a message", { model: "m", messages: ["hi"] }, "messages[0]"],
     ["has a message without a role", { model: "m", messages: [...messages, { content: "hi" }] }, "messages[1].role"],
     ["has a message whose role is a number", { model: "m", messages: [{ role: 1 }] }, "messages[0].role"],
-    ["has a word as stream", { ...good, stream: "yes" }, "stream"],
+    ["has a string as stream", { ...good, stream: "yes" }, "stream"],
     ["has a number as stream", { ...good, stream: 1 }, "stream"],
-    ["has a word as stream_options", { ...good, stream_options: "usage" }, "stream_options"],
+    ["has a string as stream_options", { ...good, stream_options: "usage" }, "stream_options"],
     [
-      "has a word as include_usage",
+      "has a string as include_usage",
       { ...good, stream_options: { include_usage: "yes" } },
       "stream_options.include_usage"
     ],
-    ["has a word as max_tokens", { ...good, max_tokens: "many" }, "max_tokens"],
-    ["has a broken max_completion_tokens", { ...good, max_completion_tokens: 1.5 }, "max_completion_tokens"],
-    ["has a word as n", { ...good, n: "1" }, "n"],
-    ["names two models", `{"model":"m","messages":${user},"model":"m"}`, "model"],
-    ["names two models, one in disguise", `{"model":"m","messages":${user},"mod\\u0065l":"hidden"}`, "model"],
-    ["names two models, one in capitals", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
-    ["has two lots of messages", `{"model":"m","messages":${user},"messages":${user}}`, "messages"],
-    ["says twice whether to stream", `{"model":"m","stream":false,"messages":${user},"stream":true}`, "stream"],
+    ["has a string as max_tokens", { ...good, max_tokens: "many" }, "max_tokens"],
+    ["has a fraction as max_completion_tokens", { ...good, max_completion_tokens: 1.5 }, "max_completion_tokens"],
+    ["has a string as n", { ...good, n: "1" }, "n"],
+    ["has two model members", `{"model":"m","messages":${user},"model":"m"}`, "model"],
     [
-      "says twice whether to report usage",
+      "has two model members, one of them written with an escape",
+      `{"model":"m","messages":${user},"mod\\u0065l":"hidden"}`,
+      "model"
+    ],
+    ["has two model members, one of them capitalized", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
+    ["has two messages members", `{"model":"m","messages":${user},"messages":${user}}`, "messages"],
+    ["has two stream members", `{"model":"m","stream":false,"messages":${user},"stream":true}`, "stream"],
+    [
+      "has two include_usage members",
       `{"model":"m","messages":${user},"stream_options":{"include_usage":false,"include_usage":true}}`,
       "stream_options.include_usage"
     ],
-    ["has two limits", `{"model":"m","max_tokens":1,"messages":${user},"max_tokens":9}`, "max_tokens"]
-  ])("%s", (_, body, param) =>
+    ["has two max_tokens members", `{"model":"m","max_tokens":1,"messages":${user},"max_tokens":9}`, "max_tokens"]
+  ])("returns 400 invalid_request when it %s", (_, body, param) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: gateway.key, body })
       expectRefusal(answer, { status: 400, error: { code: "invalid_request", param } })
@@ -260,10 +264,10 @@ describe("the body", () => {
   )
 
   it.each<readonly [what: string, header: readonly [string, string]]>([
-    ["is called a form", ["content-type", "multipart/form-data; boundary=x"]],
-    ["is called a page", ["content-type", "text/html"]],
+    ["has the content type of a form", ["content-type", "multipart/form-data; boundary=x"]],
+    ["has the content type of an HTML page", ["content-type", "text/html"]],
     ["is compressed", ["content-encoding", "gzip"]]
-  ])("%s", (_, header) =>
+  ])("returns 400 invalid_request when it %s", (_, header) =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = raw(good)
@@ -279,7 +283,7 @@ describe("the body", () => {
     })
   )
 
-  it("is refused when it is not UTF-8", () =>
+  it("returns 400 invalid_request when it is not UTF-8", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = Buffer.from(raw(good).replace("hello", "h\u00e9llo"), "latin1")
@@ -301,7 +305,7 @@ describe("the body", () => {
 })
 
 describe("a body above the size limit", () => {
-  it("is refused by its announced length before it is sent, and the connection is closed", () =>
+  it("is refused because of its announced length before it is sent, and the connection is closed", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -315,7 +319,7 @@ describe("a body above the size limit", () => {
       await client.closed()
     }))
 
-  it("is refused when it passes the limit without an announced length, and the connection is closed", () =>
+  it("is refused when it exceeds the limit without an announced length, and the connection is closed", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -336,7 +340,7 @@ describe("a body above the size limit", () => {
       expect(gateway.counters.bodyBytes).toBe(0)
     }))
 
-  it("begins one byte above the largest accepted body", async () => {
+  it("has more than 32 MiB: a body of exactly 32 MiB is accepted", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const start = `{"model":"m","messages":${JSON.stringify(messages)}`
     const answer = await ask({ key: gateway.key, body: `${start}${" ".repeat(LIMIT_BYTES - start.length - 1)}}` })
@@ -346,9 +350,9 @@ describe("a body above the size limit", () => {
 
 describe("the balance", () => {
   it.each([
-    ["a stream", true],
-    ["a whole answer", false]
-  ])("refuses %s when it is empty, and the client does not retry", (_, stream) =>
+    ["a request for a stream", true],
+    ["a request for a whole response", false]
+  ])("causes 402 insufficient_balance for %s when it is zero, with x-should-retry: false", (_, stream) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: poor.key, body: { ...good, stream } })
       expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
@@ -356,7 +360,7 @@ describe("the balance", () => {
     })
   )
 
-  it("refuses a request when it does not cover the smallest possible use", async () => {
+  it("causes 402 insufficient_balance when it does not cover the smallest possible charge", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const long = [{ role: "user", content: "hello ".repeat(1_500) }]
     await leavesNoTrace(async () => {
@@ -365,7 +369,7 @@ describe("the balance", () => {
     })
   })
 
-  it("is spent to its last token and never below, and then refuses requests", async () => {
+  it("pays a part of a higher cost, never becomes negative, and then causes 402 insufficient_balance", async () => {
     const customer = await gateway.newCustomer(10n)
     gateway.upstream.next(json(completion({ usage: usage(7, 30) })))
     const { status, headers } = await ask({ key: customer.key })
@@ -380,7 +384,7 @@ describe("the balance", () => {
   })
 })
 
-describe("a request with several faults is refused for the first one in the order of checks:", () => {
+describe("a request with two faults", () => {
   const tooLarge = [["content-length", String(LIMIT_BYTES + 1)]] as const
   const head = async (method: string, path: string, headers: ReadonlyArray<readonly [string, string]>) => {
     const client = await RawClient.connect(gateway.url)
@@ -407,7 +411,7 @@ describe("a request with several faults is refused for the first one in the orde
     ["JSON before balance", () => ask({ key: poor.key, body: "{" }), 400, "invalid_request"],
     ["model before balance", () => ask({ key: poor.key, body: unknown }), 404, "model_not_found"],
     ["balance before upstream", () => ask({ key: poor.key }), 402, "insufficient_balance"]
-  ])("%s", (_, call, status, code) =>
+  ])("is refused for the first fault in the order of checks: %s", (_, call, status, code) =>
     leavesNoTrace(async () => {
       const answer = await call()
       expect([answer.status, JSON.parse(answer.body).error.code]).toEqual([status, code])
@@ -468,7 +472,7 @@ describe("the official client", () => {
       { status: 502, code: "upstream_error", type: "server_error" }
     ],
     [
-      "502 of a stream",
+      "502 for a stream",
       upstreamStatus(500, { stream: true }),
       Errors.InternalServerError,
       { status: 502, code: "upstream_error", type: "server_error" }
@@ -497,11 +501,11 @@ describe("the official client", () => {
 
 describe("the request id", () => {
   it.each<readonly [what: string, status: number, body: object]>([
-    ["an answer", 200, good],
+    ["a whole response", 200, good],
     ["a stream", 200, { ...good, stream: true }],
-    ["a failure", 500, good]
+    ["a failed request", 500, good]
   ])(
-    "is generated by the gateway for %s, whatever the client sends, and names the settlement",
+    "is generated by the gateway for %s, even if the client sends one, and identifies the settlement",
     async (_, status, body) => {
       gateway.upstream.next(json(completion({ usage: usage(7, 3) }), status))
       const { headers } = await ask({
@@ -519,7 +523,7 @@ describe("the request id", () => {
   )
 })
 
-it("reports an internal error without internal details", async () => {
+it("a failed database constraint causes 500 internal_error without internal details", async () => {
   await gateway.query("ALTER TABLE inference_hold ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
   await leavesNoTrace(async () => {
     const answer = await ask({ key: gateway.key })

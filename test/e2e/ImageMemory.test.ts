@@ -1,5 +1,5 @@
 /**
- * The memory cost of images, in a separate server: eight of the largest images in parallel, for eight customers.
+ * Tests how much memory a separate server needs for eight of the largest images in parallel, one for each of eight customers.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -9,7 +9,7 @@ import { text } from "../support/upstream/Script.ts"
 
 const MIB = 1024 * 1024
 const AT_ONCE = 8
-/** Above the idle memory of the server: each response once, which is 214 MiB, and a reserve. Two copies would be 428 MiB. */
+/** The limit of the memory growth. One copy of each response needs 214 MiB; two copies would need 428 MiB. */
 const GROWTH_AT_MOST_MIB = 320
 
 let gateway: TestGateway

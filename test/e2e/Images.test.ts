@@ -1,3 +1,6 @@
+/**
+ * Tests image requests as applications send them, with unmodified clients and a complete gateway with a scripted upstream.
+ */
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -41,8 +44,8 @@ const cost = async <A>(call: () => Promise<A>): Promise<readonly [A, bigint]> =>
   return [result, before - (await gateway.balanceUsdMicro())]
 }
 
-describe("the official client of OpenAI", () => {
-  it("generates an image and charges the usage that the upstream reports", async () => {
+describe("the OpenAI SDK", () => {
+  it("generates an image and pays for the usage that the upstream reports", async () => {
     gateway.upstream.next(json(answer))
     const [{ data, response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat", size: "1024x1024", quality: "low" }).withResponse()
@@ -50,7 +53,7 @@ describe("the official client of OpenAI", () => {
     expect(data.data).toEqual([{ b64_json: PICTURE }])
     expect(data.usage).toMatchObject(usage)
     expect(response.headers.get("x-acme-billing")).toBe("settled")
-    // The prices of the test: 1 micro-USD an input token, 2 an output token.
+    // An input token costs 1 micro-USD, an output token 2 micro-USD.
     expect(paid).toBe(10n + 2n * 272n)
     const request = await gateway.upstream.received()
     expect(request.json()).toEqual({ model: "upstream-model", prompt: "a cat", size: "1024x1024", quality: "low" })
@@ -60,7 +63,7 @@ describe("the official client of OpenAI", () => {
     ["a file", () => toFile(source, "cat.png", { type: "image/png" })],
     ["a stream", async () => createReadStream(join(folder, "cat.jpg"))],
     ["an array", async () => [await toFile(source, "cat.jpg")]]
-  ])("edits %s", async (_, image) => {
+  ])("edits an image that is sent as %s", async (_, image) => {
     gateway.upstream.next(json(answer))
     const [edited, paid] = await cost(async () =>
       client.images.edit({ model: "m", prompt: "a hat on it", n: 1, image: await image() })
@@ -75,7 +78,7 @@ describe("the official client of OpenAI", () => {
     expect([file.type, Buffer.from(await file.arrayBuffer()).equals(source)]).toEqual(["image/jpeg", true])
   })
 
-  it("charges nothing when the upstream reports no usage, and the header says unmetered", async () => {
+  it("pays nothing when the upstream reports no usage, and the billing header is unmetered", async () => {
     gateway.upstream.next(json({ data: [{ b64_json: PICTURE }] }))
     const [{ response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat" }).withResponse()
@@ -83,14 +86,14 @@ describe("the official client of OpenAI", () => {
     expect([response.headers.get("x-acme-billing"), paid]).toEqual(["unmetered", 0n])
   })
 
-  it("receives a content policy error for a declined prompt, without a charge", async () => {
+  it("receives a content policy error for a declined prompt, and pays nothing", async () => {
     gateway.upstream.next(json({ error: { code: "moderation_blocked", message: "No cats, please." } }, 400))
     const [error, paid] = await cost(() => client.images.generate({ model: "m", prompt: "x" }).catch((it) => it))
     expect(error).toBeInstanceOf(OpenAI.BadRequestError)
     expect([error.code, error.message, paid]).toEqual(["content_policy_violation", "400 No cats, please.", 0n])
   })
 
-  it("is refused when it repeats an Idempotency-Key, and does not retry", async () => {
+  it("receives 409 idempotency_key_reused when it repeats an Idempotency-Key, and does not retry", async () => {
     gateway.upstream.next(json(answer))
     const headers = { "Idempotency-Key": "order-17" }
     const retrying = client.withOptions({ maxRetries: 2 })
@@ -101,7 +104,7 @@ describe("the official client of OpenAI", () => {
     expect(gateway.upstream.requests.length).toBe(asked)
   })
 
-  it("is refused when it requests URLs, streams or masks", async () => {
+  it("receives 400 unsupported_parameter when it requests URLs, streams or masks", async () => {
     const ask = { model: "m", prompt: "a cat" }
     const mask = await toFile(source, "mask.png")
     const image = await toFile(source, "cat.jpg")
@@ -119,7 +122,7 @@ describe("the official client of OpenAI", () => {
 describe("the AI SDK", () => {
   const model = () => createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).image("m")
 
-  it("generates an image and charges the usage that the upstream reports", async () => {
+  it("generates an image and pays for the usage that the upstream reports", async () => {
     gateway.upstream.next(json(answer))
     const [{ image }, paid] = await cost(() =>
       generateImage({ model: model(), prompt: "a cat", size: "1024x1024", maxRetries: 0 })
@@ -136,7 +139,7 @@ describe("the AI SDK", () => {
     expect(gateway.upstream.requests.at(-1)?.path).toBe("/v1/images/edits")
   })
 
-  it("passes the refusal on to its caller", async () => {
+  it("raises an error with the status and the body of a refusal", async () => {
     const asking = generateImage({ model: model(), prompt: "a cat", size: "5000x1", maxRetries: 0 })
     expect(await asking.catch((error: unknown) => error)).toMatchObject({
       statusCode: 400,

@@ -1,5 +1,5 @@
 /**
- * Messages as applications use them: the unmodified official clients of both generations against a complete gateway.
+ * Tests messages as applications use them, with the unmodified official clients 0.x and 1.x and a complete gateway.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import Anthropic, { type APIError } from "@anthropic-ai/sdk"
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 const options = (apiKey: string) => ({ baseURL: gateway.url, apiKey, maxRetries: 0 })
-/** The two generations send different headers. The methods that are called here exist in both. */
+/** The versions 0.x and 1.x of the official client send different headers. Both have the methods that these tests call. */
 const generations = [
   {
     generation: "1.x",
@@ -58,7 +58,7 @@ const generations = [
   }
 ]
 
-/** The decrease of the balance by a call, in micro-USD: an input token costs one, an output token two. */
+/** Returns the decrease of the balance by a call, in micro-USD. An input token costs 1 micro-USD, an output token 2 micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   await settled()
   const before = await gateway.balanceUsdMicro()
@@ -67,20 +67,20 @@ const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   return before - (await gateway.balanceUsdMicro())
 }
 
-/** A stream ends before it is settled, so this waits for the settlement. */
+/** Waits until all requests are settled, because a stream ends before its settlement. */
 const settled = async (): Promise<void> => {
   await until(() => gateway.counters.openRequests === 0)
   await gateway.settled()
 }
 
-/** The error that an official client raises, with the members that it reads from our body. */
+/** An error of an official client, with the members that the client reads from the response body. */
 interface Raised {
   readonly name: string
   readonly status: number | undefined
   readonly type: string | null
   readonly requestID: string | null
   readonly code: string
-  /** The members that the newer generation adds. */
+  /** The error code, which only the client 1.x exposes. */
   readonly errorCode: string | undefined
 }
 const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
@@ -92,11 +92,11 @@ const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
     const errorCode = "errorCode" in (error as APIError) ? (error as { errorCode?: string }).errorCode : undefined
     return { name: constructor.name, status, type, requestID: requestID ?? null, code: details.error_code, errorCode }
   }
-  throw new Error("nothing was raised")
+  throw new Error("the call did not fail")
 }
 
 describe.each(generations)("the official client $generation", ({ generation, make, version, headers }) => {
-  it("receives a whole message with the public model name at exactly its usage", async () => {
+  it("receives a whole message with the public model name and pays for exactly its usage", async () => {
     gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const { data, request_id } = await make().messages.create(hello).withResponse()
@@ -164,7 +164,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools, thinking, stream: true })
   })
 
-  it("sends a picture and receives the tool calls of a whole message", async () => {
+  it("sends an image and receives the tool calls of a whole message", async () => {
     const call = { type: "tool_use", id: "toolu_1", name: "zoom", input: { x: 1 } }
     gateway.upstream.next(json({ ...message({ usage: usage(800, 2), stopReason: "tool_use" }), content: [call] }))
     const source = { type: "base64" as const, media_type: "image/png" as const, data: "iVBORw0KGgo".repeat(1_000) }
@@ -177,28 +177,28 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("uses beta features, with and without the beta query", async () => {
+  it("uses beta features, whose names are sent to the upstream", async () => {
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const betas = ["context-1m-2025-08-07", "files-api-2025-04-14"]
     await make().beta.messages.create({ ...hello, betas })
     expect(gateway.upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas.join(","))
   })
 
-  it("counts tokens free of charge, from the upstream or by a local estimate", async () => {
+  it("counts tokens free of charge, with the count of the upstream or a local count", async () => {
     gateway.upstream.next(json({ input_tokens: 2_095 }), json(errorOf("no such route", "not_found_error"), 404))
     const debit = await debitOf(async () => {
       const count = () => make().messages.countTokens({ model: "m", messages })
       expect(await count()).toEqual({ input_tokens: 2_095 })
       expect(gateway.upstream.requests.at(-1)).toMatchObject({ path: "/v1/messages/count_tokens" })
       expect(await count()).toEqual({ input_tokens: Number(promptTokens(QUESTION)) })
-      // That upstream still serves messages: a failed count does not open its circuit breaker.
+      // A failed token count does not open the circuit breaker, so the upstream still receives messages.
       gateway.upstream.next(json(message({ usage: usage(0, 0) })))
       await make().messages.create(hello)
     })
     expect(debit).toBe(0n)
   })
 
-  it("raises its own error classes with our codes and the request id", async () => {
+  it("raises its own error classes with the error codes of the gateway and the request id", async () => {
     const create = (members: object = {}) => make().messages.create({ ...hello, ...members })
     const poor = await gateway.newCustomer(0n)
     const refusals: ReadonlyArray<readonly [call: () => Promise<unknown>, status: number, type: string, code: string]> =
@@ -238,10 +238,13 @@ describe.each(generations)("the official client $generation", ({ generation, mak
 
   const begun = [messageStart({ usage: usage(70, 9) }), textStart, textDelta(" hello"), textDelta(" hello")]
   it.each([
-    ["is cut", [cut]],
-    ["ends too early", []],
-    ["ends in an error", [sent(errorOf("Overloaded", "overloaded_error"))]],
-    ["ends in a foreign way", [(wire: { send: (bytes: string) => Promise<void> }) => wire.send("data: [DONE]\n\n")]]
+    ["is cut off", [cut]],
+    ["ends without its final events", []],
+    ["ends with an error event", [sent(errorOf("Overloaded", "overloaded_error"))]],
+    [
+      "ends with [DONE] like a chat stream",
+      [(wire: { send: (bytes: string) => Promise<void> }) => wire.send("data: [DONE]\n\n")]
+    ]
   ])("raises an error when a stream %s, and the delivered part is charged", async (_, ending) => {
     for (const read of [
       async (client: Anthropic) => {
@@ -261,7 +264,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     }
   })
 
-  it("receives the final event when the upstream omits it", async () => {
+  it("receives a complete stream when the upstream omits the final event", async () => {
     gateway.upstream.next(eventStream(messageEvents({ usage: usage(7, 2) }).slice(0, -1)))
     const final = await make().messages.stream(hello).finalMessage()
     expect(final.content).toEqual([{ type: "text", text: "Hello there" }])
@@ -276,7 +279,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     expect(debit).toBe(13n)
   })
 
-  it("works with an upstream that reports no usage, which the gateway counts itself", async () => {
+  it("receives a stream when the upstream reports no usage, and the gateway counts the tokens", async () => {
     gateway.upstream.next(eventStream(messageEvents({ content: [" hello", " hello"] })))
     const final = await make().messages.stream(hello).finalMessage()
     expect(final.content).toEqual([{ type: "text", text: " hello hello" }])
@@ -287,7 +290,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     })
   })
 
-  it("sends its key in its usual header", async () => {
+  it("sends its API key in the header of its version", async () => {
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const names: Array<string> = []
     const client = make()
@@ -313,7 +316,7 @@ describe("the API key", () => {
     return `${response.status} ${error.code}`
   }
 
-  it("is accepted in either header or equal in both, and refused when they differ", async () => {
+  it("is accepted in either header or in both, and refused when the headers differ", async () => {
     const { key } = gateway
     expect(await asked({ "x-api-key": key })).toBe("404 model_not_found")
     expect(await asked({ authorization: `Bearer ${key}` })).toBe("404 model_not_found")
@@ -324,7 +327,7 @@ describe("the API key", () => {
 })
 
 describe("the charge", () => {
-  it("prices the cached tokens of a message separately", async () => {
+  it("counts the cache writes and cache reads of a message separately", async () => {
     const cached = usage(5, 2, { written: 20, read: 300 })
     gateway.upstream.next(eventStream(messageEvents({ usage: cached })), json(message({ usage: cached })))
     for (const stream of [true, false]) {
@@ -344,7 +347,7 @@ describe("the charge", () => {
   })
 })
 
-/** A stream with every kind of counted content, and the content of each event. */
+/** The events of a stream with every kind of counted content. Each is paired with the text that counts as output. */
 const frames: ReadonlyArray<readonly [event: WireEvent, content: string]> = [
   [messageStart({ usage: usage(70, 6) }), ""],
   [ping, ""],
@@ -374,13 +377,16 @@ describe("a client that disconnects", () => {
     const { headers } = await client.until(({ body }) => eventsIn(body) === events.length)
     const left = gateway.upstream.requests.at(-1)?.left
     client.reset()
-    expect(await Promise.race([left?.then(() => true), sleep(1_000, false)]), "the upstream was aborted").toBe(true)
+    expect(
+      await Promise.race([left?.then(() => true), sleep(1_000, false)]),
+      "the upstream request was aborted within a second"
+    ).toBe(true)
     const { ending, charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
     return [ending, charged_input, charged_output]
   }
 
   it.each(frames.map(([{ type }], i) => [i + 1, type] as const))(
-    "is charged after %i events, the last a %s, for the delivered output and then for the prompt",
+    "pays for the delivered output after %i events, the last of type %s, and for the prompt once there is output",
     async (count) => {
       const seen = frames.slice(0, count)
       const content = seen.map(([, content]) => content).join("")
@@ -389,20 +395,20 @@ describe("a client that disconnects", () => {
     }
   )
 
-  it("is never charged more than the upstream counts", async () => {
+  it("pays for no more output than the upstream reports", async () => {
     const events = [messageStart({ usage: usage(70, 6) }), textStart, textDelta(" hello hello hello"), messageDelta(2)]
     expect(await chargedAfter(events)).toEqual(["client_gone", 70n, 2n])
   })
 
   it.each([
-    ["is not told", messageStart()],
-    ["is told as nothing, to be told later", messageStart({ usage: usage(0, 0) })]
-  ])("is charged for a locally counted prompt when its size %s", async (_, start) => {
+    ["reports no usage", messageStart()],
+    ["reports zero usage", messageStart({ usage: usage(0, 0) })]
+  ])("pays for a locally counted prompt when the first event %s", async (_, start) => {
     const events = [start, textStart, textDelta(" hello")]
     expect(await chargedAfter(events)).toEqual(["client_gone", promptTokens(QUESTION), 1n])
   })
 
-  it("is charged nothing before the first event and everything after the last", async () => {
+  it("pays nothing before the first event and the full charge after the last", async () => {
     const { requests } = gateway.upstream
     const asked = requests.length
     gateway.upstream.next(silence)

@@ -1,5 +1,5 @@
 /**
- * The unmodified official clients of all three protocols against a gateway with a scripted upstream.
+ * Tests the unmodified official clients for chat, messages and responses with a gateway and a scripted upstream.
  */
 import { broken, officialClients, sayings } from "./clients/OfficialClients.ts"
 import { scriptedVenue } from "./clients/ScriptedVenue.ts"

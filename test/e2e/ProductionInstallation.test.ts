@@ -1,5 +1,5 @@
 /**
- * A server without the packages that only development uses: the simulators and the embedded Postgres.
+ * Tests a server without the packages that only development uses: the simulators and the embedded Postgres.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,7 +32,7 @@ describe("a server without simulators and embedded Postgres", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null })
   })
 
-  it("requires DATABASE_URL in every mode, with one line", async () => {
+  it("requires DATABASE_URL in every mode, and reports this in one line", async () => {
     const settings = { DATA_DIR: directory, DEMO: "off" }
     const servers = await Promise.all([
       ServerProcess.launch({ ...production, ...settings }, "production"),

@@ -1,5 +1,5 @@
 /**
- * Settings of the reseller features, from the environment to their effect on a reseller.
+ * Tests that settings of the reseller features, given as environment variables, change what resellers may do.
  */
 
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
@@ -49,7 +49,7 @@ it("the operator sets the range of top-up amounts", async () => {
   const refused = [
     await send(gateway, "/topup", { method: "qris", amount_idr: 19_999 }),
     await send(gateway, "/topup", { method: "crypto", amount_usd_micro: 6_000_001 }),
-    // The amount is in range, but no provider takes payments.
+    // This amount is in range. The request fails because no payment provider is configured.
     await send(gateway, "/topup", { method: "qris", amount_idr: 20_000 }),
     await send(usual, "/topup", { method: "qris", amount_idr: 19_999 })
   ]
@@ -61,7 +61,7 @@ it("the operator sets the range of top-up amounts", async () => {
   ])
 })
 
-it("the operator sets which users a reseller may link", async () => {
+it("the operator sets whether a reseller may link an existing user", async () => {
   const { email, userId } = gateway.customer
   const keyFor = async (to: TestGateway) => {
     expect(await (await send(to, "/customers", { email })).json()).toMatchObject({ user_id: userId, created: false })
@@ -71,7 +71,7 @@ it("the operator sets which users a reseller may link", async () => {
   expect(await keyFor(gateway)).toBe(201)
 })
 
-it("the client address comes from a trusted proxy only", async () => {
+it("the client address is read from X-Forwarded-For only behind a trusted proxy", async () => {
   const attempts = async (to: TestGateway, email: string) => {
     const statuses: Array<number> = []
     for (let nth = 1; nth <= 6; nth++) {

@@ -1,6 +1,6 @@
 /**
- * The rankings feed over forty days of usage of ten models in Postgres, compared with a slow reference computation over
- * the settlements. The history contains every difficult case of time.
+ * Tests the rankings feed with 40 days of usage of ten models in Postgres. A slow reference computation over the settlements
+ * gives the expected feed. Many settlements are at or next to a whole minute, a whole hour or a midnight.
  */
 import { describe, expect, layer } from "@effect/vitest"
 import { toBody } from "@tollgate/adapters-http/rankings/RankingsBody"
@@ -27,8 +27,8 @@ const HOUR = 60 * MINUTE
 const DAYS = 40
 const INSTANTS = 500
 /**
- * Speeds that are folded are kept for eight days and looked at for seven: once everything is folded, only feeds of the
- * last day have them all, with an hour to spare at either end.
+ * The age up to which settlements are folded before the first comparison. Folded speeds are stored for 8 days, and a feed reads
+ * the speeds of 7 days. So after folding, only the feeds of the last day have all speeds. One hour is a safety margin.
  */
 const FOLDED_MILLIS = 8 * DAY - HOUR
 
@@ -49,7 +49,7 @@ const models = [
   aModel("painter", { author: "One", kind: "image" })
 ]
 
-/** Numbers in [0, 1) from a seed. */
+/** Returns a generator of reproducible random numbers that are at least 0 and below 1. */
 const drawn = (seed: number) => {
   let state = seed
   return () => {
@@ -61,7 +61,7 @@ const draw = drawn(20_261_120)
 const below = (most: number) => Math.floor(draw() * most)
 const oneOf = <A>(choices: ReadonlyArray<A>): A => choices[below(choices.length)] as A
 
-/** Midnights of Jakarta, whole hours, the instants beside them, and random instants. */
+/** Returns a random instant, often at or next to a whole minute, a whole hour or a midnight in Jakarta. */
 const anInstant = (): number => {
   const anywhere = BEGIN + below(DAYS * DAY)
   const midnight = anywhere - ((anywhere + 7 * HOUR) % DAY)
@@ -103,11 +103,11 @@ const isFolded = ({ settledAt }: RankedSettlement) => settledAt.getTime() >= END
 const instants = Array.from({ length: INSTANTS }, () => new Date(anInstant()))
 const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR)))
 
-/** The feed of this moment, decoded from its JSON. */
+/** Reads the feed of a window and decodes its JSON. */
 const feedAt = (window: Window) =>
   Effect.map(readRankings({ window }), (rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
 
-/** Sets the clock to this moment, with an empty cache for its minute. */
+/** Returns an empty cache that computes the rankings at this instant. */
 const cacheAt = (now: Date): RankingsCache["Type"] => {
   let kept: RankingsByWindow | undefined
   const keep = (made: RankingsByWindow) => {
@@ -121,7 +121,7 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
 
 const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
 
-/** Compares all fields for equality, except medians, which may differ by less than 1 %. */
+/** Checks that all members are equal. Medians may differ by at most 1 %. */
 const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
   const where = `${exact.window} at ${exact.generated_at}`
   expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })
@@ -150,7 +150,7 @@ const compareAt = (now: Date) =>
 const compare = (at: ReadonlyArray<Date>) =>
   Effect.map(Effect.forEach(at, compareAt, { concurrency: 4 }), (documents) => documents.flat())
 
-describe("the rankings feed of forty days", () => {
+describe("the rankings feed", () => {
   const stores = Layer.mergeAll(
     PgRankingsHistory.layer,
     PgUsageRollUps.layer,
@@ -159,7 +159,7 @@ describe("the rankings feed of forty days", () => {
 
   layer(stores, { excludeTestServices: true })((it) => {
     it.effect(
-      `says what the settlements say, field by field, in every window at ${INSTANTS} instants`,
+      `equals the reference computation in every window at ${INSTANTS} instants`,
       () =>
         Effect.gen(function* () {
           yield* storeModels(models)
@@ -167,7 +167,7 @@ describe("the rankings feed of forty days", () => {
           yield* (yield* UsageRollUps).fold
           yield* storeSettlements(settlements.filter((settlement) => !isFolded(settlement)))
           const documents = yield* compare(instants)
-          // The test proves nothing without these cases.
+          // The test is meaningful only if these cases occurred.
           expect(documents.some(({ fastest }) => fastest.length >= 2)).toBe(true)
           expect(documents.some(({ trending }) => trending.some(({ is_new }) => is_new))).toBe(true)
           expect(documents.some(({ leaderboard }) => leaderboard.some(({ listed }) => !listed))).toBe(true)
@@ -176,7 +176,7 @@ describe("the rankings feed of forty days", () => {
       120_000
     )
 
-    it.effect("is the same after all usage is folded", () =>
+    it.effect("equals the reference computation after all usage is folded", () =>
       Effect.gen(function* () {
         yield* (yield* UsageRollUps).fold
         const documents = yield* compare(lastDay)
@@ -184,7 +184,7 @@ describe("the rankings feed of forty days", () => {
       })
     )
 
-    it.effect("stays available when an upstream reports impossible speeds", () =>
+    it.effect("can still be computed when an upstream reports impossible speeds", () =>
       Effect.gen(function* () {
         const instant = {
           consumed: { input: 0n, cacheWrite: 0n, cacheRead: 0n, output: 1_000_000_000n },

@@ -1,3 +1,6 @@
+/**
+ * Tests the rankings page in a headless browser. The tests are skipped on a machine that cannot start the browser.
+ */
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import {
@@ -12,7 +15,8 @@ import { contrast, headingsOf, namelessControls } from "../support/rankings/Page
 import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"
 
 const opened = await HeadlessBrowser.open()
-if (typeof opened === "string") console.warn(`the rankings page is not tested: no browser can be started (${opened})`)
+if (typeof opened === "string")
+  console.warn(`the tests of the rankings page are skipped because the browser cannot be started (${opened})`)
 const browser = opened as Browser
 
 let rankings: RememberedRankings
@@ -38,7 +42,10 @@ afterEach(async () => {
   await Promise.all(browser.contexts().map((context) => context.close()))
 })
 
-/** The loaded page, with a record of its console messages and its requests. */
+/**
+ * Opens the page and waits until it has this state. Records its console errors in `troubles` and its requests in `asked`.
+ * Requests that match `lost` fail.
+ */
 const visit = async (
   path = "/rankings",
   options: BrowserContextOptions = {},
@@ -63,7 +70,7 @@ const text = async (page: Page, selector: string) => ((await page.locator(select
 const leaders = (page: Page) => page.locator("#leaders-body .model").allTextContents()
 
 describe.skipIf(typeof opened === "string")("the rankings page", () => {
-  it("loads completely from the gateway alone, without console errors", async () => {
+  it("loads everything from the gateway, without console errors", async () => {
     const page = await visit()
     expect(await page.title()).toBe("Model rankings · tollgate")
     expect(await text(page, "#total")).toMatch(/^\d{2},\d{3},\d{3},\d{3}$/)
@@ -120,7 +127,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await page.getByLabel("30 days").isChecked()).toBe(true)
   })
 
-  it.each(["day", "week", "month", "all"])("draws %s", async (window) => {
+  it.each(["day", "week", "month", "all"])("draws the chart of the window %s", async (window) => {
     const page = await visit(`/rankings?window=${window}`)
     const drawn = await page.locator("#chart canvas").evaluate((canvas) => {
       const { width, height } = canvas as HTMLCanvasElement
@@ -136,7 +143,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(troubles).toEqual([])
   })
 
-  it("has all figures of the chart in the table", async () => {
+  it("shows a table whose token counts add up to the total", async () => {
     const page = await visit()
     const [head] = await page.locator("#usage-table thead tr").allInnerTexts()
     expect(await page.locator("#usage-table tbody tr").count()).toBe(8)
@@ -157,7 +164,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await text(page, "#leaders-body tr:last-child th")).toBe("Other models")
   })
 
-  it("refreshes its figures every minute without an announcement", async () => {
+  it("refreshes its data every minute without announcing it", async () => {
     const page = await visit()
     const before = asked.filter((url) => url.includes("/api/rankings")).length
     await page.clock.runFor(61_000)
@@ -168,7 +175,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
 })
 
 describe.skipIf(typeof opened === "string")("the rankings page without data", () => {
-  it("says that there is no usage yet", async () => {
+  it("states that there is no usage yet", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
     expect(await text(page, "#notice-title")).toBe("Nothing counted yet")
@@ -177,7 +184,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(troubles).toEqual([])
   })
 
-  it("says that the figures cannot be read, and retries on request", async () => {
+  it("announces that the rankings cannot be loaded, and retries on request", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")
@@ -187,7 +194,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("keeps the last figures when a refresh fails, and shows their age", async () => {
+  it("keeps the last data when a refresh fails, and states that it is out of date", async () => {
     const page = await visit()
     rankings.forget()
     rankings.readable = false
@@ -197,7 +204,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(await page.locator("#leaderboard").isVisible()).toBe(true)
   })
 
-  it("says that rankings are not published", async () => {
+  it("states that rankings are not published", async () => {
     rankings.enabled = false
     const page = await visit("/rankings", {}, "disabled")
     expect(await text(page, "#notice-title")).toBe("Rankings are not published here")
@@ -206,7 +213,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
 })
 
 describe.skipIf(typeof opened === "string")("the accessibility of the rankings page", () => {
-  it.each(["light", "dark"] as const)("has enough contrast in %s", async (colorScheme) => {
+  it.each(["light", "dark"] as const)("has enough contrast in the %s color scheme", async (colorScheme) => {
     const page = await visit("/rankings", { colorScheme })
     const { texts, marks } = await contrast(page)
     expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([])
@@ -228,7 +235,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
     }
   })
 
-  it("can be used by keyboard alone, with a visible focus", async () => {
+  it("can be used with the keyboard alone, and shows the focus", async () => {
     const page = await visit()
     const stops: Array<string> = []
     for (let i = 0; i < 7; i++) {

@@ -1,5 +1,5 @@
 /**
- * The token on every route of the reseller programme that needs one, and the objects that it gives access to
+ * Tests the reseller token on every route that requires one, and access to the objects of another reseller
  * (docs/reference/reseller.md#tokens).
  */
 import { OpenApi } from "@effect/platform"
@@ -17,7 +17,7 @@ import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme
 
 const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
-/** Every operation that requires a reseller token by the OpenAPI document. */
+/** The method and path of every operation that requires a reseller token according to the OpenAPI document. */
 const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
   Object.entries(operations)
     .filter(([, { security }]) => security.some((way) => "resellerToken" in way))
@@ -46,7 +46,7 @@ const objectsOf = async (actor: Actor) => {
 const at = (path: string, ids: Readonly<Record<string, string>> = own): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? UNKNOWN_ID)
 
-/** A body that is not JSON, because the token is checked before the body is read. */
+/** Sends a request. A POST has an invalid JSON body, because the token must be checked before the body is read. */
 const ask = (method: string, path: string, token: string | undefined): Promise<Answer> =>
   programme.ask(method, at(path), { token, ...(method === "POST" ? { body: "{" } : {}) })
 
@@ -74,23 +74,23 @@ const signedOf = async (moves: ReadonlyArray<"approve" | "reject" | "suspend" | 
 
 const badTokens: ReadonlyArray<readonly [string, () => Promise<string | undefined> | string | undefined]> = [
   ["no token", () => undefined],
-  ["an empty one", () => ""],
-  ["one that is none", () => "token"],
+  ["an empty token", () => ""],
+  ["a text that is not a token", () => "token"],
   ["two words", () => "a b"],
-  ["a tampered one", tampered],
-  ["alg none", () => new UnsecuredJWT(claims()).encode()],
-  ["another secret", () => signed(claims(), { secret: "a secret that an attacker guessed wrong" })],
-  ["another algorithm", () => signed(claims(), { alg: "HS512" })],
-  ["a secret we do not know", () => signed(claims(), { kid: "2" })],
-  ["an expired one", () => signed(claims({ exp: now() - 1 }))],
-  ["one for another audience", () => signed(claims({ aud: "customers" }))],
-  ["one of another issuer", () => signed(claims({ iss: "elsewhere" }))],
-  ["one of a version to come", () => signed(claims({ ver: 1 }))],
-  ["one of an unknown reseller", () => signed(claims({ sub: UNKNOWN_ID }))],
-  ["one of a pending reseller", () => signedOf([])],
-  ["one of a rejected reseller", () => signedOf(["reject"])],
-  ["one of a suspended reseller", () => signedOf(["approve", "suspend"])],
-  ["one from before a suspension that is over", () => signedOf(["approve", "suspend", "reactivate"])]
+  ["a token with a changed payload", tampered],
+  ["an unsigned token", () => new UnsecuredJWT(claims()).encode()],
+  ["a token signed with another secret", () => signed(claims(), { secret: "a secret that an attacker guessed wrong" })],
+  ["a token signed with another algorithm", () => signed(claims(), { alg: "HS512" })],
+  ["a token with an unknown key id", () => signed(claims(), { kid: "2" })],
+  ["an expired token", () => signed(claims({ exp: now() - 1 }))],
+  ["a token for another audience", () => signed(claims({ aud: "customers" }))],
+  ["a token of another issuer", () => signed(claims({ iss: "elsewhere" }))],
+  ["a token with a future token version", () => signed(claims({ ver: 1 }))],
+  ["a token of an unknown reseller", () => signed(claims({ sub: UNKNOWN_ID }))],
+  ["a token of a pending reseller", () => signedOf([])],
+  ["a token of a rejected reseller", () => signedOf(["reject"])],
+  ["a token of a suspended reseller", () => signedOf(["approve", "suspend"])],
+  ["a token issued before a suspension that has ended", () => signedOf(["approve", "suspend", "reactivate"])]
 ]
 
 describe("the routes that require a token", () => {
@@ -116,7 +116,7 @@ describe("the routes that require a token", () => {
 })
 
 describe.each(routes)("%s %s", (method, path) => {
-  it("returns 401 invalid_credentials without a valid token, always with the same text", async () => {
+  it("returns 401 invalid_credentials without a valid token, always with the same message", async () => {
     const messages = new Set<string>()
     for (const [what, make] of badTokens) {
       const answer = await ask(method, path, await make())
@@ -126,7 +126,7 @@ describe.each(routes)("%s %s", (method, path) => {
     expect(messages.size).toBe(1)
   })
 
-  it("accepts a valid token, and caches may not store the response", async () => {
+  it("accepts a valid token, and sends Cache-Control: no-store", async () => {
     for (const token of [reseller.token, await signed(claims())]) {
       const answer = await ask(method, path, token)
       expect(answer.status).not.toBe(401)
@@ -136,7 +136,7 @@ describe.each(routes)("%s %s", (method, path) => {
 })
 
 describe("a reseller token", () => {
-  it("is accepted in Authorization: Bearer only", async () => {
+  it("is accepted only in the Authorization header with the Bearer scheme", async () => {
     const { token } = reseller
     const answers = [
       await programme.get("/api/reseller/me", { headers: { "x-api-key": token } }),
@@ -151,7 +151,7 @@ describe("a reseller token", () => {
     )
   })
 
-  it("is refused beside a different second token", async () => {
+  it("is refused when the request has a different second token", async () => {
     const client = await RawClient.connect(programme.url)
     client.head("GET", "/api/reseller/me", [
       ["authorization", `Bearer ${reseller.token}`],
@@ -161,7 +161,7 @@ describe("a reseller token", () => {
     client.leave()
   })
 
-  it("does not open inference routes, and an API key does not open reseller routes", async () => {
+  it("is not accepted by inference routes, and an API key is not accepted by reseller routes", async () => {
     const key = await programme.post(`/api/reseller/customers/${own.userID}/keys`, {
       token: reseller.token,
       body: { name: "key" }
@@ -173,7 +173,7 @@ describe("a reseller token", () => {
     expect(`${status} ${textOf(body.error?.code)}`).toBe("401 invalid_api_key")
   })
 
-  it("ends with a suspension at the next request, and stays invalid after reactivation", async () => {
+  it("is invalid from the first request after a suspension, and stays invalid after the reactivation", async () => {
     const actor = await programme.reseller()
     const me = async (token: string) => (await programme.get("/api/reseller/me", { token })).status
     expect(await me(actor.token)).toBe(200)
@@ -186,7 +186,7 @@ describe("a reseller token", () => {
     expect(await me(textOf(token))).toBe(200)
   })
 
-  it("is accepted when signed like the server's own, so the forgeries fail only for their claims", async () => {
+  it("is accepted when the signer of the server has issued it", async () => {
     const claims = { resellerId: ResellerId.make(reseller.id), tokenVersion: 0 }
     const token = await programme.run(Effect.flatMap(TokenSigner, (signer) => signer.issue(claims)))
     expect((await programme.get("/api/reseller/me", { token: Redacted.value(token) })).status).toBe(200)
@@ -194,7 +194,7 @@ describe("a reseller token", () => {
 })
 
 describe("an object of another reseller", () => {
-  it("gets the same response as an object that does not exist, on every route", async () => {
+  it("causes the same response as an object that does not exist, on every route", async () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const naming = routes.filter(([, path]) => path.includes("{"))
@@ -224,7 +224,7 @@ describe("an object of another reseller", () => {
   })
 
   it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "returns 404 topup_not_found, as does the order id %s",
+    "causes 404 topup_not_found, as the malformed order id %s does",
     async (id) => {
       const { token } = reseller
       const answers = [
@@ -236,7 +236,7 @@ describe("an object of another reseller", () => {
   )
 })
 
-/** A refusal without its request id. */
+/** Returns a refusal without its request id and its date. */
 const without = ({ status, body, headers }: Answer): Json => {
   const { request_id: _, ...error } = body.error ?? {}
   const told = [...headers].filter(([name]) => !/request-id|^date$/.test(name))

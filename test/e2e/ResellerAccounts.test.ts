@@ -1,5 +1,5 @@
 /**
- * Signup, login and account of a reseller over the wire (docs/reference/reseller.md#accounts).
+ * Tests signup, login and the account of a reseller over HTTP (docs/reference/reseller.md#accounts).
  */
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => programme.close())
 
 let address = 0
-/** An email without earlier login attempts. */
+/** Returns a header with a client address that has made no login attempts. */
 const anotherAddress = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
 let from = anotherAddress()
 beforeEach(() => {
@@ -57,17 +57,17 @@ describe("signup", () => {
     expect(headers.get("x-request-id")).toBe(headers.get("request-id"))
   })
 
-  it("returns 409 email_exists for a known email in any case", async () => {
+  it("returns 409 email_exists for a known email in any letter case", async () => {
     await signUp({ email: "twice@example.com" })
     expect(refusalIn(await signUp({ email: "TWICE@example.com" }))).toBe("409 email_exists")
   })
 
-  it("creates one reseller from two parallel requests with one email", async () => {
+  it("creates one reseller from three parallel requests with the same email", async () => {
     const answers = await Promise.all([1, 2, 3].map(() => signUp({ email: "race@example.com" })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   })
 
-  it("returns 403 email_blacklisted for a listed email or domain, before the email is looked up", async () => {
+  it("returns 403 email_blacklisted for a listed email and for the emails of a listed domain", async () => {
     await programme.run(
       Effect.gen(function* () {
         const blacklist = yield* Blacklist
@@ -84,21 +84,21 @@ describe("signup", () => {
   it.each([
     ["no members at all", {}, ["email", "name", "password", "wa_number"]],
     ["no email", signup({ email: undefined }), ["email"]],
-    ["an email that is none", signup({ email: "owner" }), ["email"]],
-    ["an email with what no database keeps", signup({ email: "a\u0000b@example.com" }), ["email"]],
+    ["an invalid email", signup({ email: "owner" }), ["email"]],
+    ["an email with a NUL character", signup({ email: "a\u0000b@example.com" }), ["email"]],
     ["a password of 7 characters", signup({ password: "1234567" }), ["password"]],
     ["a password of 129 characters", signup({ password: "x".repeat(129) }), ["password"]],
     ["a password that is a number", signup({ password: 12345678 }), ["password"]],
-    ["a number with a plus", signup({ wa_number: "+628123456789" }), ["wa_number"]],
-    ["a number that is a number", signup({ wa_number: 628123456789 }), ["wa_number"]],
+    ["a wa_number with a plus sign", signup({ wa_number: "+628123456789" }), ["wa_number"]],
+    ["a wa_number that is a JSON number", signup({ wa_number: 628123456789 }), ["wa_number"]],
     ["an empty name", signup({ name: " " }), ["name"]],
-    ["half a character in its name", signup({ name: "Toko \ude00" }), ["name"]],
+    ["a name with half a surrogate pair", signup({ name: "Toko \ude00" }), ["name"]],
     [
-      "null for everything",
+      "null for every member",
       { email: null, password: null, name: null, wa_number: null },
       ["email", "name", "password", "wa_number"]
     ]
-  ])("returns 422 validation_error for %s and names the member", async (_, body, paths) => {
+  ])("returns 422 validation_error for %s and names the invalid members", async (_, body, paths) => {
     const answer = await programme.post(SIGNUP, { body })
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect([...pathsIn(answer)].sort()).toEqual(paths)
@@ -112,13 +112,13 @@ describe("signup", () => {
   })
 
   it.each<readonly [string, unknown, Record<string, string>]>([
-    ["no body", "", {}],
-    ["no JSON", "{", {}],
-    ["an array", "[]", {}],
-    ["a text", '"x"', {}],
-    ["what is not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}],
+    ["empty", "", {}],
+    ["not JSON", "{", {}],
+    ["a JSON array", "[]", {}],
+    ["a JSON string", '"x"', {}],
+    ["not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}],
     ["a form", "email=a%40example.com", { "content-type": "application/x-www-form-urlencoded" }],
-    ["something packed", "{}", { "content-encoding": "gzip" }]
+    ["compressed", "{}", { "content-encoding": "gzip" }]
   ])("returns 422 validation_error when the body is %s", async (_, body, headers) => {
     expect(refusalIn(await programme.post(SIGNUP, { body, headers }))).toBe("422 validation_error")
   })
@@ -149,7 +149,7 @@ describe("signup", () => {
 })
 
 describe("login", () => {
-  it("returns a token for 24 hours and the account of an active reseller", async () => {
+  it("returns a token that is valid for 24 hours, and the account of the active reseller", async () => {
     const reseller = await programme.reseller()
     const { status, headers, body } = await logIn(reseller.email.toUpperCase(), reseller.password)
     expect(status).toBe(200)
@@ -163,7 +163,7 @@ describe("login", () => {
     expect((await programme.get("/api/reseller/me", { token: textOf(body.token) })).status).toBe(200)
   })
 
-  it("returns the same 401 invalid_credentials, at the same cost, for a wrong password, an unknown email and no email", async () => {
+  it("returns the same 401 invalid_credentials after one hash computation for a wrong password and for any unknown email", async () => {
     const { email } = await programme.reseller()
     const { hashes } = programme.settings
     const messages = new Set<string>()
@@ -182,7 +182,7 @@ describe("login", () => {
     ["rejected", ["reject"]],
     ["suspended", ["approve", "suspend"]]
   ] as const)(
-    "returns 403 reseller_not_active for a %s reseller with the right password, else 401",
+    "returns 403 reseller_not_active for a %s reseller with the right password, and 401 with a wrong one",
     async (status, moves) => {
       const { email, password } = await programme.reseller({ moves })
       const answer = await logIn(email, password)
@@ -205,7 +205,7 @@ describe("login", () => {
     expect((await logIn(email, password)).status).toBe(200)
   })
 
-  it("is limited by the client address, which a client cannot forge", async () => {
+  it("is limited per client address, which a client cannot forge", async () => {
     const { email } = await programme.reseller()
     const claim = (claimed: string) =>
       programme.post(LOGIN, {
@@ -218,7 +218,7 @@ describe("login", () => {
 
   it.each([
     ["no members", {}, ["email", "password"]],
-    ["a password that is no text", { email: "a@example.com", password: ["x"] }, ["password"]]
+    ["a password that is an array", { email: "a@example.com", password: ["x"] }, ["password"]]
   ])("returns 422 validation_error for %s", async (_, body, paths) => {
     const answer = await programme.post(LOGIN, { body, headers: from })
     expect(refusalIn(answer)).toBe("422 validation_error")

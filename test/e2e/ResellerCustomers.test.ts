@@ -1,5 +1,5 @@
 /**
- * Customers, their keys and their balances over the wire (docs/reference/reseller.md#customers-and-their-keys,
+ * Tests customers, their keys and their balances over HTTP (docs/reference/reseller.md#customers-and-their-keys,
  * docs/reference/balances-and-usage.md#balances).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -29,7 +29,7 @@ const createKey = (userId: string, { token }: Actor = reseller, body: unknown = 
 const revoke = (keyId: Json | undefined, { token }: Actor = reseller) =>
   programme.delete(`${KEYS}/${textOf(keyId)}`, { token })
 
-/** The status of a request with the customer's key. */
+/** Sends a chat request with an API key. Returns `200 true` for a complete stream, otherwise the status and the error code. */
 const chat = async (secret: Json | undefined): Promise<string> => {
   const { status, body, text } = await programme.post("/v1/chat/completions", {
     token: textOf(secret),
@@ -50,7 +50,7 @@ describe("POST /customers", () => {
     expect(customers).toContainEqual({ user_id: textOf(body.user_id), email: "new.customer@example.com" })
   })
 
-  it("creates one user from parallel requests of two resellers, linked to the reseller that created it", async () => {
+  it("creates one user from parallel requests of two resellers, and links it to the reseller that created it", async () => {
     const others = await Promise.all([programme.reseller(), programme.reseller()])
     const answers = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
     expect(new Set(answers.map(({ body }) => textOf(body.user_id))).size).toBe(1)
@@ -63,7 +63,7 @@ describe("POST /customers", () => {
     }
   })
 
-  it("resolves a customer of another reseller without a link, so no key can spend that balance", async () => {
+  it("returns a customer of another reseller without linking it, so the reseller cannot create keys for it", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     expect((await resolve(theirs.email)).body).toEqual({ user_id: theirs.userId, email: theirs.email, created: false })
@@ -94,7 +94,7 @@ describe("POST /customers", () => {
 })
 
 describe("GET /customers", () => {
-  it("lists only the reseller's own customers, by email", async () => {
+  it("lists only the reseller's own customers, sorted by email", async () => {
     const other = await programme.reseller()
     const made = []
     for (const email of ["b@list.example", "c@list.example", "a@list.example"])
@@ -106,7 +106,7 @@ describe("GET /customers", () => {
 })
 
 describe("an API key of a customer", () => {
-  it("is shown once, and caches may not store the response", async () => {
+  it("is returned with its secret when it is created, in a response that caches may not store", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { status, headers, body } = await createKey(userId, reseller, { name: " my laptop ", scopes: ["all"] })
     expect({ status, body }).toEqual({
@@ -127,14 +127,14 @@ describe("an API key of a customer", () => {
     [{ name: "two\nlines" }],
     [{ name: "half \ud83d" }],
     [{ name: 7 }]
-  ])("returns 422 validation_error for the name %j", async (body) => {
+  ])("causes 422 validation_error when it is created with the body %j", async (body) => {
     const { userId } = await programme.customerOf(reseller)
     const answer = await createKey(userId, reseller, body)
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(["name"])
   })
 
-  it("returns 404 not_found for a user who is not a customer of this reseller", async () => {
+  it("causes 404 not_found when it is created for a user who is not a customer of this reseller", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other)
     const answers = [
@@ -147,7 +147,7 @@ describe("an API key of a customer", () => {
     expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
   })
 
-  it("opens the service until the request after its revocation, and a second revocation returns the same body", async () => {
+  it("is refused from the first request after its revocation, and a second revocation returns the same body", async () => {
     const { userId } = await programme.customerOf(reseller, 1_000_000n)
     const { key_id, secret } = (await createKey(userId)).body
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
@@ -164,7 +164,7 @@ describe("an API key of a customer", () => {
     }
   })
 
-  it("returns 404 not_found when it belongs to another reseller's customer or does not exist", async () => {
+  it("causes 404 not_found when it belongs to another reseller's customer or does not exist", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     const { key_id, secret } = (await createKey(theirs.userId, other)).body
@@ -177,7 +177,7 @@ describe("an API key of a customer", () => {
 })
 
 describe("customer balances", () => {
-  it("are readable by customer and by key, also by a revoked key", async () => {
+  it("can be read by customer id and by key id, even after the key is revoked", async () => {
     const rich = await programme.reseller({ quotaUsdMicro: 10_000_000n })
     const { userId, email } = await programme.customerOf(rich, 12_345_678n)
     const { tiers } = (await programme.get("/api/reseller/tiers", rich)).body
@@ -210,13 +210,13 @@ describe("customer balances", () => {
     expect((await programme.get(`${KEYS}/${textOf(key_id)}/balances`, rich)).body).toMatchObject(rest)
   })
 
-  it("are zero for a customer without credit and plans", async () => {
+  it("are zero for a customer who has no credit and no token plan", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { body } = await programme.get(`${CUSTOMERS}/${userId}/balances`, reseller)
     expect(body).toMatchObject({ payg: { currency: "USD", balance: "0.000000" }, token_plans: [] })
   })
 
-  it("return 404 not_found for a customer or key of another reseller, or an unknown one", async () => {
+  it("return 404 not_found for a customer or key that is unknown or belongs to another reseller", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other)
     const { key_id } = (await createKey(theirs.userId, other)).body

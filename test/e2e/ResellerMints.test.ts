@@ -1,5 +1,5 @@
 /**
- * Tiers and mints over the wire (docs/reference/reseller.md#tiers-and-mints, docs/reference/errors.md#err-6).
+ * Tests tiers and mints over HTTP (docs/reference/reseller.md#tiers-and-mints, docs/reference/errors.md#err-6).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
@@ -7,7 +7,7 @@ import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Answer, type Customer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
-/** The tiers, by model and price. */
+/** The tiers for sale. */
 let tiers: ReadonlyArray<Json>
 let customer: Customer
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const quotaOf = async ({ token }: Actor) =>
   textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro)
 
 describe("the tier list", () => {
-  it("has the tiers for sale by price and then model name, with the documented members only", async () => {
+  it("contains the tiers for sale with only the documented members, sorted by price and then by model name", async () => {
     const answer = await programme.get("/api/reseller/tiers", await programme.reseller())
     const tier = (model_name: string, tier_usd_cents: number, granted_tokens: number) => ({
       plan_tier_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -104,7 +104,7 @@ describe("a mint", () => {
     expect(BigInt(after) - BigInt(await quotaOf(reseller))).toBe(5_000_000n)
   })
 
-  it("applies once when many equal requests arrive in parallel", async () => {
+  it("is applied once when 20 equal requests arrive in parallel", async () => {
     const reseller = await rich()
     const body = request()
     const answers = await Promise.all(Array.from({ length: 20 }, () => mint(reseller, body)))
@@ -125,7 +125,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), body)).status).toBe(200)
   })
 
-  it("returns 402 insufficient_quota without enough quota, and its operation_id stays free", async () => {
+  it("returns 402 insufficient_quota without enough quota, and its operation_id can be used again", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 4_999_999n })
     const body = request()
     expect(refusalIn(await mint(reseller, body))).toBe("402 insufficient_quota")
@@ -134,7 +134,7 @@ describe("a mint", () => {
     expect({ status: cheaper.status, after: cheaper.body.balance_after }).toEqual({ status: 200, after: "3999999" })
   })
 
-  it("returns 422 tier_not_available for an unknown, unsold or malformed tier id", async () => {
+  it("returns 422 tier_not_available for a tier id that is unknown, malformed or not for sale", async () => {
     const reseller = await rich()
     const [hidden] = await programme.query<{ id: string }>("SELECT id FROM tier WHERE NOT for_sale")
     for (const plan_tier_id of [hidden?.id, "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70", "gold", "'"]) {
@@ -147,9 +147,9 @@ describe("a mint", () => {
     ["an empty operation_id", { operation_id: "" }, ["operation_id"]],
     ["an operation_id of 129 characters", { operation_id: "x".repeat(129) }, ["operation_id"]],
     ["an operation_id that is a number", { operation_id: 7 }, ["operation_id"]],
-    ["an email that is none", { customer_email: "customer" }, ["customer_email"]],
-    ["an email without a user", { customer_email: "unknown@example.com" }, ["customer_email"]],
-    ["a tier that is no text", { plan_tier_id: null }, ["plan_tier_id"]]
+    ["an invalid email", { customer_email: "customer" }, ["customer_email"]],
+    ["an email that no user has", { customer_email: "unknown@example.com" }, ["customer_email"]],
+    ["a tier id that is null", { plan_tier_id: null }, ["plan_tier_id"]]
   ])("returns 422 validation_error for %s", async (what, members, paths) => {
     const reseller = await rich()
     const answer = await mint(reseller, what === "no members" ? members : request(members as object))
@@ -164,7 +164,7 @@ describe("a mint", () => {
     }
   })
 
-  it("returns 429 rate_limited after 30 mints a minute, while replays are not counted", async () => {
+  it("returns 429 rate_limited after 30 mints in a minute, not counting repeated requests", async () => {
     const reseller = await rich()
     const cheap = tierOf("m", 100)
     const bodies = Array.from({ length: 34 }, () => request({ plan_tier_id: cheap }))
@@ -178,7 +178,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), request())).status).toBe(200)
   })
 
-  it("returns 500 internal_error without internal details after a database error, and moves nothing", async () => {
+  it("returns 500 internal_error without internal details after a database error, and changes no balance", async () => {
     const reseller = await rich()
     await programme.query("ALTER TABLE mint RENAME TO mint_away")
     const answer = await mint(reseller, request()).finally(() =>

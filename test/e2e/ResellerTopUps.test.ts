@@ -1,5 +1,5 @@
 /**
- * Top-ups over the wire (docs/reference/reseller.md#top-ups), paid at simulated providers through their real adapters.
+ * Tests top-ups over HTTP (docs/reference/reseller.md#top-ups). The real payment adapters call simulated payment providers.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { quietZoneOf, readQrPicture } from "../support/QrPicture.ts"
@@ -27,7 +27,7 @@ const look = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer
 const quotaOf = async ({ token }: Actor): Promise<bigint> =>
   BigInt(textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro))
 
-/** The members that every new order has. */
+/** Returns the members that every new order has. */
 const fresh = (id: Json | undefined) => ({
   id: expect.stringMatching(UUID_V7),
   order_number: `RTO-${textOf(id)}`,
@@ -46,7 +46,7 @@ const methods = [
 ]
 
 describe("a new top-up order", () => {
-  it("by qris has the rupiah amounts with the fee, the QRIS text and an image of it", async () => {
+  it("by qris has the rupiah amounts with the fee, the QRIS text and the URL of its QR image", async () => {
     const { status, headers, body } = await order({ method: "qris", amount_idr: 250_001, token_kind: 7, else: 1 })
     expect(status).toBe(201)
     expect(headers.get("cache-control")).toBe("no-store")
@@ -64,7 +64,7 @@ describe("a new top-up order", () => {
     expect(textOf(body.expires_at) > textOf(body.created_at)).toBe(true)
   })
 
-  it("by hosted_qris has the rupiah amounts without a fee, the QRIS text and a payment page", async () => {
+  it("by hosted_qris has the rupiah amounts without a fee, the QRIS text and the URL of a payment page", async () => {
     const { status, body } = await order({ method: "hosted_qris", amount_idr: 250_000, amount_usd_micro: null })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -103,7 +103,7 @@ describe("a new top-up order", () => {
     [{ token_kind: "usdt" }, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
     [{ token_kind: "usdc" }, "usdc", "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"]
   ])(
-    "by crypto_bep20 with %j has the network facts and its own deposit address",
+    "by crypto_bep20 with %j has the network, the token contract and its own deposit address",
     async (kind, token_kind, contract) => {
       const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
       expect(status).toBe(201)
@@ -126,21 +126,17 @@ describe("a new top-up order", () => {
 
   it.each<readonly [string, unknown, ReadonlyArray<string>]>([
     ["no members", {}, ["method"]],
-    ["a method there is none of", { method: "cash", amount_idr: 10_000 }, ["method"]],
+    ["an unknown method", { method: "cash", amount_idr: 10_000 }, ["method"]],
     ["no amount", { method: "qris" }, ["amount_idr"]],
     ["null for its amount", { method: "crypto", amount_usd_micro: null }, ["amount_usd_micro"]],
-    ["the amount of the other family", { method: "qris", amount_usd_micro: 5_000_000 }, ["amount_idr"]],
+    ["an amount in the currency of another method", { method: "qris", amount_usd_micro: 5_000_000 }, ["amount_idr"]],
     ["both amounts", { method: "qris", amount_idr: 10_000, amount_usd_micro: 5_000_000 }, ["amount_usd_micro"]],
     ["both amounts", { method: "crypto_bep20", amount_idr: 10_000, amount_usd_micro: 5_000_000 }, ["amount_idr"]],
-    ["an amount in a text", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
-    ["a broken amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
-    ["an amount beyond all numbers", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
-    [
-      "a token there is none of",
-      { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" },
-      ["token_kind"]
-    ],
-    ["no JSON", "method=qris", [""]]
+    ["an amount that is a string", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
+    ["a fractional amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
+    ["an amount that is too large for a number", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
+    ["an unknown token", { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" }, ["token_kind"]],
+    ["a body that is not JSON", "method=qris", [""]]
   ])("returns 422 validation_error for %s: %j", async (_, body, paths) => {
     const answer = await programme.post(TOPUP, { token: reseller.token, body })
     expect(refusalIn(answer)).toBe("422 validation_error")
@@ -186,7 +182,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(25_000_000n)
   })
 
-  it("is credited by POST check as by GET, with any body or none", async () => {
+  it("is also credited by POST check, whose body is ignored", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -196,7 +192,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(1_000_000n)
   })
 
-  it("is credited once by many parallel refreshes", async () => {
+  it("is credited once by 20 parallel refreshes", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 20_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -242,21 +238,24 @@ describe("a paid order", () => {
 
 describe("an unpaid order", () => {
   it.each([
-    ["expire", "expired"],
-    ["fail", "failed"]
-  ] as const)("that %ss at its provider becomes %s, and is still credited when paid later", async (action, status) => {
-    const payer = await programme.reseller()
-    const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
-    await programme.simulate(action, textOf(body.order_number))
-    expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
-    await programme.simulate("pay", textOf(body.order_number))
-    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
-    expect(await quotaOf(payer)).toBe(1_000_000n)
-  })
+    ["expired", "expire"],
+    ["failed", "fail"]
+  ] as const)(
+    "becomes %s when its payment provider reports that, and is still credited when it is paid later",
+    async (status, action) => {
+      const payer = await programme.reseller()
+      const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
+      await programme.simulate(action, textOf(body.order_number))
+      expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
+      await programme.simulate("pay", textOf(body.order_number))
+      expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
+      expect(await quotaOf(payer)).toBe(1_000_000n)
+    }
+  )
 })
 
 describe("the order list", () => {
-  it("is newest first and paged, with the total of all pages and without the provider reference", async () => {
+  it("is sorted from newest to oldest and paged, with the total of all pages and without provider_payment_id", async () => {
     const payer = await programme.reseller()
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
     const created: Array<Json> = []
@@ -304,7 +303,7 @@ describe("an unavailable provider", () => {
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
   })
 
-  it("leaves stored orders unchanged, which return 200", async () => {
+  it("does not change stored orders, which are returned with status 200", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -329,7 +328,7 @@ describe("a QRIS order of a provider without images", () => {
     return body
   }
 
-  it("has an image of ours with the same content and a quiet zone", async () => {
+  it("has an image of the gateway with the same content and a quiet zone", async () => {
     const { id, qr_content, qr_image_url } = await created()
     expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
     const response = await fetch(textOf(qr_image_url))
@@ -346,7 +345,7 @@ describe("a QRIS order of a provider without images", () => {
     ["[::1]:80", "http://[::1]:80/qr/"],
     ['a"><script>', "http://localhost:"],
     ["user@evil.example/", "http://localhost:"]
-  ])("has its image at the address of the request (%s), when that is valid", async (host, start) => {
+  ])("has an image URL that starts with the Host header of the request if that is valid: %s", async (host, start) => {
     const client = await RawClient.connect(plain.url)
     const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
     const bearer = ["authorization", `Bearer ${payer.token}`] as const
@@ -358,7 +357,7 @@ describe("a QRIS order of a provider without images", () => {
     expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("returns 404 for an image address that the server did not issue, whether or not the order exists", async () => {
+  it("returns 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search

@@ -1,5 +1,5 @@
 /**
- * Settled usage over the wire (docs/reference/balances-and-usage.md#usage).
+ * Tests settled usage over HTTP (docs/reference/balances-and-usage.md#usage).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-/** A customer of this reseller with a balance. */
+/** Creates a customer of this reseller with a balance and an API key. */
 const spender = async (reseller: Actor) => {
   const { userId } = await programme.customerOf(reseller, 10_000_000n)
   const { token } = reseller
@@ -25,7 +25,7 @@ const spender = async (reseller: Actor) => {
   return { userId, secret: textOf(created.body.secret) }
 }
 
-/** A settled request of this many tokens. */
+/** Sends a request that uses this many tokens, and waits for its settlement. */
 const spend = async (secret: string, input: number, output: number): Promise<void> => {
   programme.upstream.next(json(completion({ usage: usage(input, output) })))
   const body = { model: "m", messages: [{ role: "user", content: "hi" }] }
@@ -38,7 +38,7 @@ const page = async ({ token }: Actor, query = "") => (await programme.get(`${USA
 const tokensIn = (body: Json) => listOf(body.data).map(({ total_tokens }) => Number(total_tokens))
 
 describe("settled usage", () => {
-  it("is empty at first and has no next page", async () => {
+  it("is an empty list without a next page before the first request", async () => {
     expect((await programme.get(USAGE, await programme.reseller())).text).toBe('{"data":[],"next_cursor":null}')
   })
 
@@ -63,7 +63,7 @@ describe("settled usage", () => {
     expect(headers.get("cache-control")).toBe("no-store")
   })
 
-  it("omits and repeats no item between pages while more requests are settled", async () => {
+  it("neither omits nor repeats an item between pages while more requests are settled", async () => {
     const reseller = await programme.reseller()
     const { secret } = await spender(reseller)
     for (let i = 1; i <= 5; i++) await spend(secret, i, 1)
@@ -78,7 +78,7 @@ describe("settled usage", () => {
     expect(tokensIn(await page(reseller))).toEqual([7, 6, 5, 4, 3, 2])
   })
 
-  it("does not accept the cursor of another reseller", async () => {
+  it("is an empty list for the cursor of another reseller", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
     const { secret } = await spender(mine)
     for (let i = 1; i <= 2; i++) await spend(secret, i, 1)

@@ -1,6 +1,6 @@
 /**
- * Webhooks of payment providers (docs/reference/reseller.md#d9). The simulated providers sign the bytes that they send,
- * as the real ones do.
+ * Tests webhooks of payment providers (docs/reference/reseller.md#d9). The simulated payment providers sign the bytes that
+ * they send, as the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
@@ -9,7 +9,7 @@ import { type Heard, type Json, jsonOf, textOf } from "../support/SimulatedPayme
 import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
-/** Another deployment with accounts at the same providers. */
+/** Another deployment with accounts at the same payment providers. */
 let elsewhere: TestProgramme
 let payer: Actor
 let otherPayer: Actor
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
 
-/** Forwards a webhook with the provider's own headers. */
+/** Forwards a webhook with the headers that the payment provider has signed or set. */
 const send = ({ path, headers, body }: Heard, changed: Partial<Heard> = {}): Promise<Answer> =>
   programme.post(changed.path ?? path, {
     body: changed.body ?? body,
@@ -45,7 +45,7 @@ const order = async (method: string, at = programme): Promise<Json> => {
   return (await at.post("/api/reseller/topup", { token, body: { method, ...amount } })).body
 }
 
-/** A paid order and the webhook of its payment. */
+/** Creates and pays an order. Returns the order and the webhook of its payment. */
 const paid = async (method: string, at = programme): Promise<{ readonly order: Json; readonly report: Heard }> => {
   const made = await order(method, at)
   await at.simulate("pay", textOf(made.order_number))
@@ -101,7 +101,7 @@ describe.each([
     expect({ status: unknown.status, text: unknown.text }).toEqual({ status: 200, text: known.text })
   })
 
-  it("is refused under the name of another provider", async () => {
+  it("returns 401 invalid_signature at the URL of another payment provider", async () => {
     const { order, report } = await paid(method)
     const other = provider === "tripay" ? "midtrans" : "tripay"
     expect(refusalIn(await send(report, { path: `/webhooks/payments/${other}` }))).toBe("401 invalid_signature")
@@ -138,7 +138,7 @@ describe("a webhook of a repeated deposit", () => {
     expect(await quota()).toBe(before)
   })
 
-  it("credits nothing for a credited order, and the deposit is recorded", async () => {
+  it("credits nothing for a credited order, and the order records the deposit", async () => {
     const { order: made, report: first } = await paid("crypto")
     await send(first)
     const before = await quota()
@@ -149,7 +149,7 @@ describe("a webhook of a repeated deposit", () => {
     expect(await quota()).toBe(before)
   })
 
-  it("is not necessary: the next refresh finds the deposit", async () => {
+  it("is not required, because the next refresh finds the deposit", async () => {
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))
     await programme.sendAgain(textOf(made.order_number), { amount: "2" })
@@ -180,7 +180,7 @@ describe("a webhook", () => {
   })
 })
 
-it("the image address of an order uses PUBLIC_BASE_URL, whatever the Host header says", async () => {
+it("the image URL of an order starts with PUBLIC_BASE_URL, whatever the Host header is", async () => {
   const { id, qr_image_url } = await order("qris")
   const { pathname, origin } = new URL(textOf(qr_image_url))
   expect({ origin, pathname }).toEqual({ origin: "https://gateway.example", pathname: `/qr/${textOf(id)}.svg` })

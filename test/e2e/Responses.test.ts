@@ -1,5 +1,5 @@
 /**
- * Responses as applications use them: the unmodified official client against a complete gateway.
+ * Tests the responses protocol as applications use it, with the unmodified official client and a complete gateway.
  */
 import OpenAI, { APIError } from "openai"
 import { zodTextFormat } from "openai/helpers/zod"
@@ -41,11 +41,11 @@ import {
 
 const QUESTION = "Say hello."
 const PROMPT = promptTokens(QUESTION)
-/** One token. */
+/** A content delta of one token. */
 const HELLO = " hello"
 const hello = { model: "m", input: QUESTION }
 
-/** This provider fails often in this suite, so its circuit breaker is set wide. */
+/** The provider fails often in these tests, so its circuit breaker opens only after 1,000 failures. */
 const provider = {
   protocols: ["chat", "responses"],
   breaker: { failures: 1_000, window_ms: 1_000, open_ms: 1_000 }
@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** The decrease of the balance by a call, in micro-USD. */
+/** Returns the decrease of the balance by a call, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   await until(() => gateway.counters.openRequests === 0)
   await gateway.settled()
@@ -85,7 +85,7 @@ describe("a whole response", () => {
     expect(debit).toBe(7n + 2n * 3n)
   })
 
-  it("is requested from the upstream byte for byte, except for the model", async () => {
+  it("is requested from the upstream with the client's exact bytes, except for the model name", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(1, 1) })))
     const body = `{ "x": 12345678901234567890, "model" : "m", "input":[{"role":"user","content":"\\u00e9"}],"y":1.0 }`
     await fetch(`${gateway.url}/v1/responses?x=1`, {
@@ -99,7 +99,7 @@ describe("a whole response", () => {
     expect(asked()?.head).not.toContain(gateway.key)
   })
 
-  it("answers a string, messages and items of any shape", async () => {
+  it("is returned for a string, for messages and for items of any shape", async () => {
     const conversation = [
       { role: "user", content: [{ type: "input_text", text: "Look." }] },
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },
@@ -114,7 +114,7 @@ describe("a whole response", () => {
     }
   })
 
-  it("answers a request that contains a picture", async () => {
+  it("is returned for a request that contains an image", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(800, 2) })))
     const image_url = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const content = [
@@ -134,13 +134,13 @@ describe("a whole response", () => {
     expect(asked()?.json()).toMatchObject({ tools })
   })
 
-  it("is parsed into a schema by the client's own helper", async () => {
+  it("is parsed by the schema helper of the client", async () => {
     gateway.upstream.next(json(response({ content: ['{"city":"Solo"}'], usage: responsesUsage(5, 5) })))
     const text = { format: zodTextFormat(z.object({ city: z.string() }), "place") }
     expect((await client.responses.parse({ ...hello, text })).output_parsed).toEqual({ city: "Solo" })
   })
 
-  it("is counted by the gateway when the upstream reports no usage", async () => {
+  it("is charged by a local token count when the upstream reports no usage", async () => {
     gateway.upstream.next(json(response({ content: [HELLO.repeat(20)] })))
     const debit = await debitOf(() => client.responses.create(hello))
     const settlement = await gateway.lastSettlement()
@@ -148,7 +148,7 @@ describe("a whole response", () => {
     expect(debit).toBe(PROMPT + 40n)
   })
 
-  it("costs its usage when its own limit ends it", async () => {
+  it("costs its reported usage when max_output_tokens ends it", async () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     gateway.upstream.next(json(response({ usage: responsesUsage(7, 16) }, more)))
     const debit = await debitOf(async () => {
@@ -157,7 +157,7 @@ describe("a whole response", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("charges cache reads and cache writes at their own prices", async () => {
+  it("is charged with cache reads and cache writes in their own classes", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.create(hello)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -173,7 +173,7 @@ describe("a responses stream", () => {
   const parts = { content: [HELLO, HELLO, HELLO], usage: responsesUsage(7, 3) }
   const said = HELLO.repeat(3)
 
-  it("arrives event by event, costs exactly its usage, and adds no parameter to the request", async () => {
+  it("arrives event by event, costs exactly its reported usage, and adds no parameter to the request", async () => {
     gateway.upstream.next(responseStream(responseEvents(parts)))
     const debit = await debitOf(async () => {
       const events: Array<OpenAI.Responses.ResponseStreamEvent> = []
@@ -188,13 +188,13 @@ describe("a responses stream", () => {
     expect(asked()?.json()).toEqual({ ...hello, model: "upstream-model", stream: true })
   })
 
-  it("is assembled by the client's own helper", async () => {
+  it("is assembled by the stream helper of the client", async () => {
     gateway.upstream.next(responseStream(responseEvents(parts)))
     const final = await client.responses.stream(hello).finalResponse()
     expect(final).toMatchObject({ model: "m", status: "completed", output_text: said, usage: { output_tokens: 3 } })
   })
 
-  it("is assembled by the client's own helper, tools included", async () => {
+  it("is assembled by the stream helper of the client, including tool calls", async () => {
     const at = { item_id: "fc_up_1", output_index: 0 }
     const item = functionCall("weather", '{"city":"Solo"}')
     const events = numbered(
@@ -220,14 +220,14 @@ describe("a responses stream", () => {
   const ping = 'event: ping\ndata: {"type":"ping"}\n\n'
   const odd: ReadonlyArray<readonly [string, Script]> = [
     ["byte by byte", script({ steps: [inPieces(1, whole)] })],
-    ["with the line ends of a typewriter", script({ steps: [bytes(whole.replaceAll("\n", "\r\n"))] })],
+    ["with CRLF line ends", script({ steps: [bytes(whole.replaceAll("\n", "\r\n"))] })],
     ["with pings and keepalives", script({ steps: [bytes(ping + whole.replaceAll("\n\n", `\n\n${ping}`))] })],
     ["with comments", script({ steps: [bytes(whole.replaceAll("\n\n", "\n\n: PROCESSING\n\n"))] })],
-    ["without names of events", script({ steps: [bytes(whole.replaceAll(/event: .*\n/g, ""))] })],
-    ["with the last word of another protocol", script({ steps: [bytes(`${whole}data: [DONE]\n\n`)] })],
-    ["and then does not close", script({ steps: [bytes(whole), stall] })],
-    ["and then breaks", script({ steps: [bytes(whole), reset] })],
-    ["as a whole answer", json(response(parts))]
+    ["without event names", script({ steps: [bytes(whole.replaceAll(/event: .*\n/g, ""))] })],
+    ["with [DONE] at its end", script({ steps: [bytes(`${whole}data: [DONE]\n\n`)] })],
+    ["and keeps the connection open", script({ steps: [bytes(whole), stall] })],
+    ["and then resets the connection", script({ steps: [bytes(whole), reset] })],
+    ["as a whole response", json(response(parts))]
   ]
   it.each(odd)("is accepted by strict clients when an upstream sends it %s", async (_, says) => {
     gateway.upstream.next(says)
@@ -238,7 +238,7 @@ describe("a responses stream", () => {
     expect(debit).toBe(13n)
   })
 
-  it("costs its reported usage when its own limit ends it", async () => {
+  it("costs its reported usage when max_output_tokens ends it", async () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ ...parts, usage: responsesUsage(7, 16) }, more) }
     gateway.upstream.next(responseStream(numbered(...opening(), textDelta(HELLO), end)))
@@ -248,7 +248,7 @@ describe("a responses stream", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("is counted by the gateway when the upstream reports no usage, whichever event carries the content", async () => {
+  it("is charged by a local token count of its deltas or its final event when the upstream reports no usage", async () => {
     for (const events of [
       responseEvents({ content: [HELLO, HELLO] }),
       numbered(created(), { type: "response.completed", response: response({ content: [HELLO, HELLO] }) })
@@ -264,7 +264,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("charges cache reads and cache writes at their own prices", async () => {
+  it("is charged with cache reads and cache writes in their own classes", async () => {
     gateway.upstream.next(responseStream(responseEvents({ content: ["x"], usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.stream(hello).finalResponse()
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -288,7 +288,7 @@ describe("a responses request that fails", () => {
   const bad = (members: object) => refusedWith(client.responses.create({ ...hello, ...members }))
   const invalid = (param: string) => ({ status: 400, code: "invalid_request", param, type: "invalid_request_error" })
 
-  it("is refused before a byte is sent", async () => {
+  it("is refused and not sent to an upstream when the request, the key or the balance does not permit it", async () => {
     const before = gateway.upstream.requests.length
     expect(await bad({ input: 7 })).toEqual(invalid("input"))
     expect(await bad({ input: [] })).toEqual(invalid("input"))
@@ -310,17 +310,29 @@ describe("a responses request that fails", () => {
   const failed = (code: string): Script =>
     json(response({}, { status: "failed", output: [], error: { code, message: "x" } }))
   const refusals: ReadonlyArray<readonly [string, Script, object]> = [
-    ["refuses", json({ error: { message: "'text' is odd", param: "text" } }, 400), { status: 400, param: "text" }],
-    ["is too busy", json({}, 429, { "retry-after": "7" }), { status: 429, code: "technical_limit" }],
+    [
+      "refuses the request",
+      json({ error: { message: "'text' is odd", param: "text" } }, 400),
+      { status: 400, param: "text" }
+    ],
+    ["limits requests", json({}, 429, { "retry-after": "7" }), { status: 429, code: "technical_limit" }],
     ["fails", json({ error: {} }, 500), { status: 502, code: "upstream_error" }],
-    ["answers with a page", textScript("<html>", "text/html"), { status: 502, code: "upstream_error" }],
-    ["answers with a failed response", failed("server_error"), { status: 502, code: "upstream_error" }],
-    ["answers with a limited response", failed("rate_limit_exceeded"), { status: 429, code: "technical_limit" }],
-    ["answers with a refused response", failed("invalid_prompt"), { status: 400, code: "invalid_request" }]
+    ["sends an HTML page", textScript("<html>", "text/html"), { status: 502, code: "upstream_error" }],
+    ["sends a failed response", failed("server_error"), { status: 502, code: "upstream_error" }],
+    [
+      "sends a response that failed because of a rate limit",
+      failed("rate_limit_exceeded"),
+      { status: 429, code: "technical_limit" }
+    ],
+    [
+      "sends a response that failed because of the prompt",
+      failed("invalid_prompt"),
+      { status: 400, code: "invalid_request" }
+    ]
   ]
   it.each(refusals)("costs nothing when the upstream %s", async (_, says, refusal) => {
     for (const stream of [false, true]) {
-      // An HTML page has no events, so as a stream it is empty.
+      // The HTML page also fails a request for a stream, because it contains no events.
       gateway.upstream.next(says)
       const debit = await debitOf(async () => expect(await bad({ stream })).toMatchObject(refusal))
       expect(debit).toBe(0n)
@@ -346,18 +358,30 @@ describe("a responses stream that fails", () => {
   })
   const FAILED = "upstream_error"
   const breaks: ReadonlyArray<readonly [upstream: string, rest: ReadonlyArray<Step>, code: string]> = [
-    ["ends", [], FAILED],
-    ["ends with the last word of another protocol", [bytes("data: [DONE]\n\n")], FAILED],
-    ["hangs up", [cut], FAILED],
+    ["ends the stream", [], FAILED],
+    ["ends the stream with [DONE]", [bytes("data: [DONE]\n\n")], FAILED],
+    ["closes the connection", [cut], FAILED],
     ["resets the connection", [reset], FAILED],
     ["ends in the middle of an event", [bytes('event: response.output_text.delta\ndata: {"type":"resp')], FAILED],
-    ["talks nonsense", [bytes("data: kwyjibo\n\n"), stall], FAILED],
-    ["begins a line that never ends", [bytes(`data: ${"x".repeat(9_000_000)}`), stall], FAILED],
-    ["has an error", [wireStep({ type: "error", code: "server_error", message: "kwyjibo" }), stall], FAILED],
-    ["has an error inside", [wireStep({ type: "error", error: { message: "kwyjibo" } }), stall], FAILED],
-    ["fails", [wireStep(failed({ code: "server_error", message: "kwyjibo" })), stall], FAILED],
-    ["meets a limit", [wireStep(failed({ code: "rate_limit_exceeded", message: "x" })), stall], "technical_limit"],
-    ["meets a wall", [wireStep(failed({ code: "context_length_exceeded", message: "x" }))], "invalid_request"]
+    ["sends invalid data", [bytes("data: kwyjibo\n\n"), stall], FAILED],
+    ["sends a line of 9 MB without an end", [bytes(`data: ${"x".repeat(9_000_000)}`), stall], FAILED],
+    ["sends an error event", [wireStep({ type: "error", code: "server_error", message: "kwyjibo" }), stall], FAILED],
+    [
+      "sends an error event with a nested error",
+      [wireStep({ type: "error", error: { message: "kwyjibo" } }), stall],
+      FAILED
+    ],
+    ["sends a failed response", [wireStep(failed({ code: "server_error", message: "kwyjibo" })), stall], FAILED],
+    [
+      "reports a rate limit",
+      [wireStep(failed({ code: "rate_limit_exceeded", message: "x" })), stall],
+      "technical_limit"
+    ],
+    [
+      "reports an exceeded context length",
+      [wireStep(failed({ code: "context_length_exceeded", message: "x" }))],
+      "invalid_request"
+    ]
   ]
 
   const expectRaised = async (rest: ReadonlyArray<Step>, code = FAILED) => {
@@ -406,7 +430,7 @@ describe("a responses stream that fails", () => {
     expect(debit).toBe(72n)
   })
 
-  it("costs nothing without content, whatever usage its first events report", async () => {
+  it("costs nothing without content when its first event reports zero usage", async () => {
     const zeros = { ...begun(), usage: responsesUsage(0, 0) }
     gateway.upstream.next(responseStream([{ type: "response.created", response: zeros }]))
     expect(await debitOf(() => iterate(() => {}))).toBe(0n)
@@ -425,7 +449,7 @@ describe("a responses stream that fails", () => {
     } catch (error) {
       if (error instanceof Error) return error
     }
-    throw new Error("nothing was raised")
+    throw new Error("the call did not fail")
   }
 
   const iterate = (hear: (delta: string) => void) =>
@@ -454,7 +478,7 @@ describe("a responses stream whose client disconnects", () => {
   const framesIn = (body: string): number => body.split("\n\n").length - 1
 
   it.each(events.map(({ type }, i) => [i + 1, type] as const))(
-    "costs the received part after event %i, %s",
+    "costs the received part when it disconnects after event %i, %s",
     async (count) => {
       const before = await gateway.balanceUsdMicro()
       gateway.upstream.next(script({ steps: [...events.slice(0, count).map(wireStep), stall] }))
@@ -478,7 +502,7 @@ describe("a responses stream whose client disconnects", () => {
     }
   )
 
-  it("aborts the upstream at once", async () => {
+  it("causes an abort of the upstream request", async () => {
     gateway.upstream.next(script({ steps: [...events.slice(0, 6).map(wireStep), stall] }))
     const stream = await client.responses.create({ ...hello, stream: true })
     const request = asked()

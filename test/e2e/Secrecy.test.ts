@@ -1,8 +1,8 @@
 /**
- * Facts that must stay secret: the providers, their costs and the content of requests (in responses and metrics), and keys,
- * secrets and conversations (everywhere, also in the log).
+ * Tests that secrets stay secret. Responses and metrics must not contain the providers or their costs. Metrics and the log must
+ * not contain keys, secrets or conversations.
  *
- * The upstream of this suite reveals itself in every way it can.
+ * The upstream of this suite names itself in headers, body members and error messages.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -19,7 +19,7 @@ const LIST_PRICE = "777001"
 const CONVERSATION = "the plans for the birthday party"
 const PEPPER = "the pepper of the gateway that keeps secrets"
 
-/** Facts that only the operator may know. */
+/** Texts that only the operator may see. */
 const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, PROVIDER_KEY, "PROVIDER_KEY"]
 
 let gateway: TestGateway
@@ -122,7 +122,7 @@ const telling = (frame: object, choice: object = {}) => ({
 const answer = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
 const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: PROVIDER, x_host: "kwyjibo" })))
 
-/** Refusals with a reason for the client, each of which also contains a fact that must stay secret. */
+/** Error messages of the upstream. Each contains a text that must stay secret. */
 const refusals: ReadonlyArray<string> = [
   `The model '${MODEL}' does not exist or you do not have access to it.`,
   "llama-9-turbo: max_tokens is too large",
@@ -136,7 +136,7 @@ const refusals: ReadonlyArray<string> = [
 ]
 
 const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
-  ["an answer", json(answer, 200, headers)],
+  ["a whole response", json(answer, 200, headers)],
   [
     "a stream",
     {
@@ -144,8 +144,8 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
       headers: { "content-type": "text/event-stream", ...headers }
     }
   ],
-  ["a page", text("<title>Kwyjibo</title>", "text/html", 200, headers)],
-  ["an error in place of an answer", json({ error: { message: "Kwyjibo broke", code: "kwyjibo" } }, 200, headers)],
+  ["an HTML page", text("<title>Kwyjibo</title>", "text/html", 200, headers)],
+  ["an error with status 200", json({ error: { message: "Kwyjibo broke", code: "kwyjibo" } }, 200, headers)],
   [
     "an error in a stream",
     script({
@@ -155,18 +155,18 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
       ]
     })
   ],
-  ["a stream with a name that is none", script({ steps: [hi, bytes("event: kwyjibo\ndata: kwyjibo\n\n")] })],
+  ["a stream with an unknown event", script({ steps: [hi, bytes("event: kwyjibo\ndata: kwyjibo\n\n")] })],
   ["a stream that breaks", script({ steps: [hi, cut] })],
-  ["nothing", closeAtOnce],
-  ["a page elsewhere", json({}, 302, { location: "https://kwyjibo.example/", ...headers })],
+  ["a connection that closes without a response", closeAtOnce],
+  ["a redirect", json({}, 302, { location: "https://kwyjibo.example/", ...headers })],
   ...refusals.flatMap(
     (message): ReadonlyArray<readonly [string, Script]> => [
       [
-        `400 '${message}'`,
+        `status 400 with the message '${message}'`,
         json({ error: { ...errorBody(message).error, param: "kwyjibo", code: "kwyjibo" } }, 400, headers)
       ],
-      [`500 '${message}'`, json(errorBody(message), 500, headers)],
-      [`429 '${message}'`, json(errorBody(message), 429, { ...headers, "retry-after": "7" })]
+      [`status 500 with the message '${message}'`, json(errorBody(message), 500, headers)],
+      [`status 429 with the message '${message}'`, json(errorBody(message), 429, { ...headers, "retry-after": "7" })]
     ]
   )
 ]
@@ -195,12 +195,12 @@ describe("no client can identify the provider from", () => {
       expect(tap.transcripts).toHaveLength(heard + 1)
       expect(tap.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
     }
-    // Twenty failures would open the circuit breaker.
+    // Successes between the failures keep the circuit breaker closed.
     gateway.upstream.next(json(answer))
     await ask(false)
   })
 
-  it("a page of the public port or the lists on it", async () => {
+  it("a page or a list on the public port", async () => {
     for (const path of [
       "/",
       "/v1/models",
@@ -219,7 +219,7 @@ describe("no client can identify the provider from", () => {
     expect((await fetch(`${tap.url}/metrics`)).status).toBe(404)
   })
 
-  it("the text of a refusal, which uses the public model name", async () => {
+  it("the message of a refusal, which contains the public model name", async () => {
     gateway.upstream.next(json(errorBody(`${MODEL}: prompt is too long: 9 tokens > 8 maximum`), 400))
     expect(JSON.parse(await ask(false)).error.message).toBe("m: prompt is too long: 9 tokens > 8 maximum")
     expect(tap.leaksOf(ofTheOperator)).toEqual([])

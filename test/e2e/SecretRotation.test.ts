@@ -1,6 +1,6 @@
 /**
- * The rotation of the signing secret while resellers are logged in. Their tokens stay valid until the previous secret is
- * removed.
+ * Tests the rotation of the signing secret while resellers are logged in. Their tokens stay valid until the previous secret
+ * is removed.
  */
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { Effect } from "effect"

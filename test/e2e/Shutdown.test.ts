@@ -1,6 +1,6 @@
 /**
- * The shutdown of a busy server. Requests that can finish do so, the others are charged for the delivered part, and no hold
- * stays open.
+ * Tests the shutdown of a busy server. Requests that end within the grace period complete. The other requests are cut and
+ * charged for the delivered part. No hold stays open.
  */
 import { Agent, type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
@@ -20,7 +20,7 @@ interface Told {
   readonly body: string
 }
 
-/** Provides the database and the upstream, and treats silent servers as dead after a second. */
+/** A gateway that owns the database and the upstream. It settles the holds of servers that are silent for a second. */
 let observer: TestGateway
 let customer: Customer
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => observer.close())
 
-/** A request over a connection of this agent, or over a new one. */
+/** Sends a request on a connection of this agent, or on a new connection. */
 const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<Told> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${customer.key}`, "content-type": "application/json" }
@@ -46,7 +46,7 @@ const call = (url: string, agent: Agent | false = false, method = "GET", body?: 
     asked.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-/** Waits until the port is closed. Connections from just before are reset. */
+/** Waits until the server refuses connections. A connection made shortly before that may be reset. */
 const refusing = (url: string): Promise<void> =>
   until(() =>
     call(`${url}/healthz`).then(
@@ -57,7 +57,7 @@ const refusing = (url: string): Promise<void> =>
 
 const chat = { model: "m", messages: [{ role: "user", content: "Say hello." }] }
 
-it("completes streams within the grace period, cuts the others, charges both, and stops", async () => {
+it("a stopping server completes streams within the grace period, cuts the others, charges both, and exits", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: String(DRAIN_SECONDS),
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
@@ -70,12 +70,12 @@ it("completes streams within the grace period, cuts the others, charges both, an
     return stream === true ? script : { ...script, steps: [() => go.fired, ...script.steps] }
   })
 
-  // Idle connections, one of them before its first request.
+  // Three connections are idle. Two of them have carried a request.
   const keptAlive = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
   for (const agent of keptAlive) expect((await call(`${server.url}/readyz`, agent)).status).toBe(200)
   const mute = connect(Number(new URL(server.url).port), "127.0.0.1")
   const muteClosed = new Promise((resolve) => mute.once("close", resolve))
-  // Requests in flight.
+  // Three requests are open: a stream that ends within the grace period, an endless stream, and a whole response.
   const finite = StreamClient.open(server.url, customer.key, { deltas: 10_000, everyMillis: 20 })
   const endless = StreamClient.open(server.url, customer.key, { deltas: 1_000_000, everyMillis: 20 })
   const whole = call(`${server.url}/v1/chat/completions`, false, "POST", { ...chat, ...played({ deltas: 4 }) })
@@ -92,7 +92,7 @@ it("completes streams within the grace period, cuts the others, charges both, an
   expect(late).toMatchObject({ status: 503, headers: { connection: "close", "retry-after": "1" } })
   expect(JSON.parse(late.body)).toMatchObject({ type: "error", error: { code: "overloaded" } })
 
-  // Much longer than the time after which a server counts as dead.
+  // The test waits longer than the time after which a silent server counts as dead.
   const atLeast = finite.deltas.length + 80
   await finite.received(atLeast)
   go.fire()
@@ -128,7 +128,7 @@ it("completes streams within the grace period, cuts the others, charges both, an
   expect(await observer.audit()).toEqual([])
 }, 30_000)
 
-it("settles its open requests before it stops, even after repeated signals", async () => {
+it("a stopping server settles its open requests before it exits, even after repeated signals", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: "20",
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS

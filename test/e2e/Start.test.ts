@@ -1,5 +1,5 @@
 /**
- * The start of a server: clear refusals, the experience of `npm start`, and parallel starts.
+ * Tests the start of a server: refusals to start, `npm start`, and parallel starts.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** The lines that a server printed before it exited with 1 without serving. */
+/** Starts a server that must exit with code 1 without serving. Returns the lines that it has printed. */
 const refusal = async (settings: Settings): Promise<ReadonlyArray<string>> => {
   const server = await ServerProcess.launch(settings)
   expect(await server.exited, server.stderr).toEqual({ code: 1, signal: null })
@@ -50,7 +50,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     return path
   }
 
-  it("when settings are wrong: all of them at once, without secret values", async () => {
+  it("when settings are invalid, for all of them at once and without secret values", async () => {
     const wrong = {
       NODE_ENV: "staging",
       PORT: "abc",
@@ -90,7 +90,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     ])
   })
 
-  it("when settings contradict each other, also for payments", async () => {
+  it("when settings contradict each other, including payment settings", async () => {
     const [half, unfit] = await Promise.all([
       refusal({
         JWT_SECRET_PREVIOUS: STRONG,
@@ -121,7 +121,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     expect([...half, ...unfit].join()).not.toContain("hunter2")
   })
 
-  it("when its database is outdated, unreachable or not an address", async () => {
+  it("when its database is outdated or unreachable, or its URL is invalid", async () => {
     const [old, away, none] = await Promise.all([
       refusal({ ...production, DATABASE_URL: empty.url }),
       refusal({ DATABASE_URL: "postgres://operator:hunter2@127.0.0.1:1/tollgate" }),
@@ -167,7 +167,7 @@ describe("npm start", () => {
     PAYMENTS_SIM_PORT: "0"
   }
 
-  /** The command lines in the output of a server, with continued lines joined as a shell joins them. */
+  /** Returns the command lines in the output of a server. Continued lines are joined as a shell joins them. */
   const commandsIn = (banner: string, name: string): ReadonlyArray<string> =>
     banner
       .replaceAll("\\\n", "")
@@ -196,7 +196,7 @@ describe("npm start", () => {
     readonly prompt_tokens_details?: { readonly cached_tokens?: number }
   }
 
-  /** At the prices of the demo model `demo-chat`. */
+  /** Returns the cost in pico-USD at the prices of the demo model `demo-chat`. */
   const costOf = ({ prompt_tokens, completion_tokens, prompt_tokens_details }: Usage): bigint => {
     const cached = prompt_tokens_details?.cached_tokens ?? 0
     return BigInt(prompt_tokens - cached) * 250_000n + BigInt(cached) * 25_000n + BigInt(completion_tokens) * 2_000_000n
@@ -207,11 +207,11 @@ describe("npm start", () => {
     readonly output_tokens: number
   }
 
-  /** At the prices of `demo-image`. */
+  /** Returns the cost in pico-USD at the prices of the demo model `demo-image`. */
   const costOfImage = ({ input_tokens, output_tokens }: ImageUsage): bigint =>
     BigInt(input_tokens) * 2_000_000n + BigInt(output_tokens) * 8_000_000n
 
-  // The machine may not have curl.
+  // The test is skipped on a machine without curl.
   const hasCurl = (() => {
     try {
       execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
@@ -222,7 +222,7 @@ describe("npm start", () => {
   })()
 
   it.skipIf(!hasCurl)(
-    "serves, prints commands that work, and finds its data again at the second start",
+    "serves, prints commands that work, and has the same data at the second start",
     async () => {
       const first = await start()
       const [streamed = "", whole = "", models = "", image = "", login = ""] = await Promise.all(
@@ -261,7 +261,7 @@ describe("npm start", () => {
 })
 
 describe("two servers", () => {
-  it("that start in parallel on one empty database both serve one schema, one catalog and one demo", async () => {
+  it("started in parallel on one empty database create one schema, one catalog and one demo, and both serve", async () => {
     const settings = {
       NODE_ENV: "development",
       DATABASE_URL: empty.url,

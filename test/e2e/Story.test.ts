@@ -1,6 +1,6 @@
 /**
- * The script docs/story.sh of the README, run as a newcomer runs it: a shell, curl, the command line, and a server with its
- * simulators. The test checks each response for the documented members and no others.
+ * Runs the script docs/story.sh of the README as a new user does, with a shell, curl, the command line, and a server with
+ * simulators. Checks that each response has exactly the documented members.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -28,7 +28,7 @@ let server: ServerProcess
 let told: string
 let steps: ReadonlyArray<Step>
 
-// The machine may not have these programs.
+// The tests are skipped on a machine without curl.
 const hasTools = (() => {
   try {
     execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
@@ -38,7 +38,7 @@ const hasTools = (() => {
   }
 })()
 
-/** `> METHOD PATH BODY`, `< STATUS`, and the response as JSON on several lines. */
+/** Parses the steps in the output: `> METHOD PATH BODY`, then `< STATUS`, then the response as JSON on several lines. */
 const stepsIn = (text: string): ReadonlyArray<Step> =>
   [...text.matchAll(/^> ([A-Z]+ \S+).*\n< (\d+)\n(\{[\s\S]*?^\})$/gm)].map(([, call = "", status, body = ""]) => ({
     call,
@@ -46,7 +46,7 @@ const stepsIn = (text: string): ReadonlyArray<Step> =>
     body: JSON.parse(body)
   }))
 
-/** The responses to a call, in the order of the script. Ids in paths are written as `:id`. */
+/** Returns the steps with this method and path, in the order of the script. `:id` stands for any id in the path. */
 const answersTo = (call: string): ReadonlyArray<Step> =>
   steps.filter((step) => step.call.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id") === call)
 
@@ -77,7 +77,7 @@ beforeAll(async () => {
   const ran = run("bash", [join(ROOT, "docs/story.sh")], { env: environment, maxBuffer: 16 * 1024 * 1024 })
   told = (
     await ran.catch((error: { stdout: string; stderr: string }) => {
-      throw new Error(`the story broke off:\n${error.stdout}${error.stderr}\n${server.stderr}`)
+      throw new Error(`docs/story.sh failed:\n${error.stdout}${error.stderr}\n${server.stderr}`)
     })
   ).stdout
   steps = stepsIn(told)
@@ -113,7 +113,7 @@ describe("the README", () => {
 })
 
 describe.skipIf(!hasTools)("the script docs/story.sh", () => {
-  it("runs to its end, and every response is a success", () => {
+  it("runs to its end, and every request succeeds", () => {
     expect(told).toMatch(/Every check passes\.\n$/)
     expect(steps.length).toBeGreaterThanOrEqual(24)
     expect(steps.map(({ status }) => status)).toEqual(steps.map(({ call }) => (isCreation(call) ? 201 : 200)))
@@ -121,7 +121,7 @@ describe.skipIf(!hasTools)("the script docs/story.sh", () => {
 
   const isCreation = (call: string): boolean => /^POST .*(\/signup|\/topup|\/keys)$/.test(call)
 
-  it("begins with a pending reseller that an operator approves, and a login", () => {
+  it("signs up a reseller, which an operator approves and which then logs in", () => {
     const reseller = { id: UUID, email: expect.stringMatching(/^story-\S+@reseller\.example$/), name: "Toko Token" }
     expect(bodyOf("POST /api/reseller/auth/signup")).toEqual({ reseller: { ...reseller, status: "pending" } })
     expect(told).toMatch(/^\$ tollgate resellers approve \S+ --reason .+\nstory-\S+ is active: /m)
@@ -249,7 +249,7 @@ describe.skipIf(!hasTools)("the script docs/story.sh", () => {
     expect(bodyOf("GET /api/reseller/balance", 1)).toEqual({ balance_usd_micro: "55000123" })
   })
 
-  it("streams a response, and finds its tokens in usage and balances", () => {
+  it("streams a response, whose tokens then appear in the usage and the balances", () => {
     const frames = [...told.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => data)
     expect(frames.at(-1)).toBe("[DONE]")
     const { usage } = JSON.parse(frames.at(-2) ?? "") as { usage: { total_tokens: number } }

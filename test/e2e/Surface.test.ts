@@ -1,6 +1,6 @@
 /**
- * The public port beside inference: the model list, the pages about the service, hints for wrong paths, and keepalives on
- * silent streams.
+ * Tests the other parts of the public port: the model list, the pages about the service, hints for wrong paths, and
+ * keepalives on silent streams.
  */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -69,25 +69,28 @@ describe("the list of models", () => {
     }
   })
 
-  it.each(["m", "lab/alpha", "Beta"])("finds %s by its name", async (name) => {
+  it.each(["m", "lab/alpha", "Beta"])("contains %s, which can be read by its name", async (name) => {
     expect(await client.models.retrieve(name)).toMatchObject({ id: name, object: "model" })
     const unescaped = await get(`/v1/models/${name}`, withKey())
     expect(await unescaped.json()).toEqual({ id: name, object: "model" })
   })
 
-  it.each(["hidden", "retired", "beta", "lab", "%", "m/"])("does not find %s", async (name) => {
-    await expect(client.models.retrieve(name)).rejects.toMatchObject({
-      status: 404,
-      code: "model_not_found",
-      param: "model"
-    })
-  })
+  it.each(["hidden", "retired", "beta", "lab", "%", "m/"])(
+    "causes 404 model_not_found for the name %s",
+    async (name) => {
+      await expect(client.models.retrieve(name)).rejects.toMatchObject({
+        status: 404,
+        code: "model_not_found",
+        param: "model"
+      })
+    }
+  )
 
   it.each<readonly [what: string, headers: Record<string, string>]>([
     ["without a key", {}],
     ["with a wrong key", { authorization: "Bearer tg_wrong" }],
     ["with two keys", { authorization: "Bearer tg_wrong", "x-api-key": "tg_other" }]
-  ])("is refused for %s", async (_, headers) => {
+  ])("is refused %s", async (_, headers) => {
     for (const path of ["/v1/models", "/v1/models/m", "/v1/models/hidden"]) {
       const response = await get(path, { headers })
       expect(response.status).toBe(401)
@@ -99,7 +102,7 @@ describe("the list of models", () => {
     }
   })
 
-  it("is served with the other key header, a query and a trailing slash", async () => {
+  it("is served with the x-api-key header, a query and a trailing slash", async () => {
     const response = await get("/v1/models/?limit=1&after_id=x", { headers: { "x-api-key": gateway.key } })
     expect(response.status).toBe(200)
     expect((await response.json()) as object).toMatchObject({ data: { length: 7 } })
@@ -107,7 +110,7 @@ describe("the list of models", () => {
 })
 
 describe("the public pages", () => {
-  it("answer HEAD /, which coding agents send first", async () => {
+  it("return 200 for HEAD /, which coding agents request first", async () => {
     const response = await get("/", { method: "HEAD" })
     expect([response.status, await response.text()]).toEqual([200, ""])
   })
@@ -157,7 +160,7 @@ describe("the public pages", () => {
     ["/chat/completions", "/v1/chat/completions"],
     ["/v1/v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"]
-  ])("answer the wrong path %s with the path %s", async (path, meant) => {
+  ])("return 404 for the wrong path %s and name the right path %s", async (path, meant) => {
     const response = await get(path, { method: "POST", body: "{}" })
     expect(response.status).toBe(404)
     const { error } = (await response.json()) as { readonly error: { readonly code: string; readonly message: string } }
@@ -169,7 +172,7 @@ describe("the public pages", () => {
     ["GET", "/v1/chat/completions", ["POST"]],
     ["DELETE", "/v1/models", ["GET", "HEAD"]],
     ["PUT", "/healthz", ["GET", "HEAD"]]
-  ])("refuse a %s of %s and list the allowed methods", async (method, path, allowed) => {
+  ])("return 405 for %s %s and list the allowed methods", async (method, path, allowed) => {
     const response = await get(path, { method })
     expect(response.status).toBe(405)
     expect(response.headers.get("allow")?.split(", ")).toEqual(allowed)
@@ -214,7 +217,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("contains every served route and every error of the inference routes", async () => {
+  it("contains the public routes, no route that is not served, and every error of chat completions", async () => {
     const { paths } = await specification()
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(["/", "/healthz", "/readyz", "/v1/chat/completions", "/v1/models", "/v1/models/{model}"])

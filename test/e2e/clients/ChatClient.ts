@@ -1,5 +1,5 @@
 /**
- * Chat completions through OpenAI's client.
+ * Implements the shared client interface for chat completions with OpenAI's official client.
  */
 import OpenAI from "openai"
 import { zodResponseFormat } from "openai/helpers/zod"
@@ -94,7 +94,7 @@ const answerOf = ({ model, choices, usage }: Awaited<ReturnType<OpenAI["chat"]["
   }
 }
 
-/** Reasoning tokens are counted, but their text is not sent. */
+/** Returns the reported usage. Chat completions report reasoning only as a number of tokens, not as text. */
 const usageOf = ({ usage: [input, output], thought }: Said): WireUsage => ({
   ...wireUsage(input, output),
   ...(thought && { completion_tokens_details: { reasoning_tokens: 1 } })

@@ -1,5 +1,5 @@
 /**
- * Messages through both generations of Anthropic's client.
+ * Implements the shared client interface for messages with Anthropic's official clients 0.x and 1.x.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod"
@@ -25,7 +25,7 @@ import {
 import { cut, json, script, until } from "../../support/upstream/Script.ts"
 import type { Answer, Ask, Connection, OfficialClient, Said } from "./OfficialClient.ts"
 
-/** The methods called here exist in both generations, with different types. */
+/** A version of the client. Both versions have the methods that are called here, but with different types. */
 interface Generation {
   readonly number: string
   readonly make: (options: { baseURL: string; apiKey: string; maxRetries: number }) => Anthropic

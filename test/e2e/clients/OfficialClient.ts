@@ -1,6 +1,6 @@
 /**
- * The interface that the shared suites need of an official client: the same calls and results in each protocol, and the
- * upstream scripts of that protocol.
+ * The interface of an official client for the shared suites. It gives every protocol the same calls and results, and contains
+ * the upstream scripts of the protocol.
  */
 import type { z } from "zod"
 import type { Script, Signal } from "../../support/upstream/Script.ts"
@@ -8,18 +8,21 @@ import type { Script, Signal } from "../../support/upstream/Script.ts"
 export interface OfficialClient {
   /** The name of the client and its protocol. */
   readonly name: string
-  /** The upstream path. */
+  /** The path of the requests that the gateway sends to the upstream. */
   readonly path: string
+  /** Creates the client. */
   readonly connect: (gatewayUrl: string, key: string) => Connection
-  /** A script of an upstream that sends this. */
+  /** Returns the script of an upstream that sends this content. */
   readonly upstream: (said: Said, streamed: boolean) => Script
 }
 
+/** A client that is configured for one gateway and one API key. */
 export interface Connection {
+  /** Requests a whole response. */
   readonly answer: (ask: Ask) => Promise<Answer>
-  /** Streams through the client's own helper, which assembles the response. `hear` is called for each piece of text. */
+  /** Requests a stream with the helper of the client that assembles the response. Calls `hear` for each piece of text. */
   readonly stream: (ask: Ask, hear?: () => void) => Promise<Answer>
-  /** Streams event by event. */
+  /** Requests a stream, reads it event by event, and calls `hear` for each piece of text. */
   readonly iterate: (ask: Ask, hear: () => void) => Promise<void>
 }
 
@@ -45,12 +48,12 @@ export interface Answer {
   readonly model: string
   readonly text: string
   readonly call: Call | undefined
-  /** The reasoning, as far as the protocol shows it. */
+  /** Whether the response contains reasoning, as far as the protocol shows it. */
   readonly thought: boolean
   /** The result of the client's own parser. */
   readonly parsed: unknown
   readonly usage: Usage
-  /** The items that a next request sends to continue. */
+  /** The part of the response that the next request repeats to continue the conversation. */
   readonly turn: unknown
 }
 
@@ -68,11 +71,12 @@ export interface Usage {
   readonly output: number
 }
 
+/** The content and the usage that a scripted upstream sends. */
 export interface Said {
   readonly thought?: string
   readonly text?: string
   readonly call?: { readonly name: string; readonly input: unknown }
   readonly usage: readonly [input: number, output: number]
-  /** The stream is cut at this signal, after the text. */
+  /** The signal at which the upstream cuts the stream, after the text. */
   readonly breaksAt?: Signal
 }

@@ -1,5 +1,5 @@
 /**
- * The behaviour that every official client must see from a gateway, with any upstream. The suites share these tests.
+ * Tests that every official client passes against a gateway, with a scripted or a simulated upstream. Two test files share them.
  */
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -19,7 +19,7 @@ const FOUND = "31 degrees, and dry"
 const THINK = "Think first, and then say what you think."
 const LOOK = "What is in this picture?"
 const SHAPE = "How will the weather be?"
-/** Long, because the simulated upstream repeats it. */
+/** A long question. The simulated upstream repeats it, so that its stream lasts until the test cuts it. */
 const STORY = "Tell me a story that does not end. ".repeat(14)
 
 const Weather = z.object({ city: z.string(), degrees: z.number().int(), rain: z.boolean() })
@@ -33,13 +33,13 @@ const weather = {
     additionalProperties: false
   }
 }
-/** One pixel. */
+/** A PNG of one pixel. */
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-/** The moment at which a scripted upstream cuts its stream. */
+/** Fires when a scripted upstream must cut its streams. */
 export const broken = signal()
 
-/** The responses of a scripted upstream. A simulated upstream makes its own. */
+/** The responses of a scripted upstream, by the last words of the request. A simulated upstream generates its own responses. */
 export const sayings: ReadonlyArray<readonly [words: string, said: Said]> = [
   [HELLO, { text: "Hello there!", usage: [9, 3] }],
   [CALL, { call: { name: "get_weather", input: { city: "Solo" } }, usage: [40, 11] }],
@@ -54,7 +54,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
   // All clients run in parallel, because an upstream with a realistic pace is slow.
   vi.setConfig({ maxConcurrency: 100 })
   let venue: Venue
-  /** The cost in pico-USD of the usage that the clients received. */
+  /** The cost in pico-USD of the usage that the clients have received. */
   let due = 0n
 
   beforeAll(async () => {
@@ -70,7 +70,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
       0n
     )
 
-  /** The whole response, and the response that the client assembles from a stream. */
+  /** Requests a whole response and a stream. Returns the whole response and the response assembled from the stream. */
   const bothAnswers = async (client: OfficialClient, ask: Omit<Ask, "model">): Promise<ReadonlyArray<Answer>> => {
     const { answer, stream } = connect(client)
     const asked = { model: venue.model, ...ask }
@@ -86,7 +86,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
 
   describe.concurrent("the official client", () => {
     describe.each(clients)("$name", (client) => {
-      it("receives a response, whole and streamed", async () => {
+      it("receives the same text in a whole response and in a stream", async () => {
         const [whole, streamed] = await bothAnswers(client, { question: HELLO })
         expect(whole?.text).not.toBe("")
         expect(streamed?.text).toBe(whole?.text)
@@ -111,7 +111,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
         }
       })
 
-      it("sends a picture, which is charged as a picture", async () => {
+      it("sends an image, which is counted as more than 700 input tokens", async () => {
         for (const { text, usage } of await bothAnswers(client, { question: LOOK, picture: PICTURE })) {
           expect(text).not.toBe("")
           expect(usage.input + usage.cacheRead).toBeGreaterThan(700)
@@ -124,7 +124,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
         }
       })
 
-      it("raises its own error classes for refusals", async () => {
+      it("raises an error with the status and the request id of a refusal", async () => {
         const ask = { model: venue.model, question: HELLO }
         const refused = { requestID: expect.stringMatching(/^[0-9a-f-]{36}$/) }
         for (const how of ["answer", "stream"] as const) {
@@ -137,7 +137,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
   })
 
   describe("after all calls", () => {
-    it("the customer has paid for the usage that the clients received, to the last token", async () => {
+    it("the customer has paid for exactly the usage that the clients received", async () => {
       expect(due).toBeGreaterThan(0n)
       await expect.poll(venue.balance, { timeout: 20_000 }).toBe(floorToUsd(UsdPico(venue.credit - due)))
     }, 40_000)
@@ -149,7 +149,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
           const over = connect(client)
             [how]({ model: venue.model, question: STORY }, heard.fire)
             .then(
-              () => "ended as if it were whole",
+              () => "ended without an error",
               (error: unknown) => (error instanceof Error ? "raised" : error)
             )
             .then((end) => `${client.name}, ${how}: ${end}`)
@@ -161,7 +161,7 @@ export const officialClients = (open: () => Promise<Venue>): void => {
       expect(await Promise.all(listening.map(({ over }) => over))).toEqual(listening.map(({ raised }) => raised))
     })
 
-    it("no response contains the provider's name, its address or its cost", () => {
+    it("no response contains the name of the provider, its host, a key or a cost", () => {
       expect(venue.leaks()).toEqual([])
     })
   })

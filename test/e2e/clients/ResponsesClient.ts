@@ -1,5 +1,5 @@
 /**
- * Responses through OpenAI's client.
+ * Implements the shared client interface for responses with OpenAI's official client.
  */
 import OpenAI from "openai"
 import { zodTextFormat } from "openai/helpers/zod"
@@ -111,7 +111,7 @@ const itemsOf = ({ thought, text, call }: Said): ReadonlyArray<ToldItem & Record
   ...(call === undefined ? [] : [functionCall(call.name, JSON.stringify(call.input))])
 ]
 
-/** The events of an item in a stream: its parts one by one, each in pieces. */
+/** Returns the stream events of one output item. Each part of the item is sent in several events, one part after another. */
 const eventsOf = (item: Record<string, unknown> & ToldItem, output_index: number): ReadonlyArray<WireEvent> => {
   const at = { item_id: item.id, output_index }
   const parts = (kind: string, text: string, index: string, told: unknown): ReadonlyArray<WireEvent> =>

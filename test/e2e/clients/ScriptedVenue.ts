@@ -1,5 +1,5 @@
 /**
- * A gateway in this process with a scripted upstream. The request itself selects the script.
+ * Starts a gateway in this process with a scripted upstream. Words in the request select the script.
  */
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { ReceivedRequest } from "../../support/ScriptedUpstream.ts"
@@ -13,7 +13,7 @@ import type { Venue } from "./Venue.ts"
 
 const clients = [chatClient, ...messagesClients, responsesClient]
 
-/** A script is found by words that only its request contains. The last match is used. */
+/** Returns a function that starts the gateway. If a request contains the words of several sayings, the last saying is used. */
 export const scriptedVenue =
   (sayings: ReadonlyArray<readonly [words: string, said: Said]>, broken: Signal) => async (): Promise<Venue> => {
     const gateway = await TestGateway.start({
@@ -40,6 +40,6 @@ export const scriptedVenue =
 const scriptFor = (request: ReceivedRequest, sayings: ReadonlyArray<readonly [string, Said]>): Script => {
   const client = clients.find(({ path }) => path === request.path)
   const [, said] = sayings.findLast(([words]) => request.body.includes(words)) ?? []
-  if (client === undefined || said === undefined) throw new Error(`nothing is to be said to ${request.body}`)
+  if (client === undefined || said === undefined) throw new Error(`no script matches the request ${request.body}`)
   return client.upstream(said, (request.json() as { readonly stream?: boolean }).stream === true)
 }

@@ -1,5 +1,5 @@
 /**
- * The server that `npm start` gives a newcomer: its own Postgres, a simulated upstream with a realistic pace, and the demo
+ * Starts a server as `npm start` does: with its own Postgres, a simulated upstream with a realistic pace, and the demo
  * customer.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -21,10 +21,10 @@ export const startedVenue = async (): Promise<Venue> => {
   const told = (name: string): string => new RegExp(`^ +${name} +(\\S+)$`, "m").exec(server.stdout)?.[1] ?? ""
   const tap = await Wiretap.start(server.url)
 
-  /** The output of an admin command beside the running server. */
+  /** Runs a command of the `tollgate` CLI on the database of the running server, and returns its output. */
   const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
     const printed = await Effect.runPromise(CommandLine.start({ DATA_DIR: home }, ...args, "--json").printed)
-    if (printed.code !== 0) throw new Error(`tollgate ${args.join(" ")} ended with ${printed.code}: ${printed.stderr}`)
+    if (printed.code !== 0) throw new Error(`tollgate ${args.join(" ")} exited with ${printed.code}: ${printed.stderr}`)
     return CommandLine.documentOf(printed)
   }
 
@@ -32,7 +32,7 @@ export const startedVenue = async (): Promise<Venue> => {
     url: tap.url,
     key: told("key"),
     model: "demo-chat",
-    // The prices of the demo catalog.
+    // The prices of `demo-chat` in the demo catalog.
     price: { input: 250_000n, cacheWrite: 250_000n, cacheRead: 25_000n, output: 2_000_000n },
     credit: UsdPico(10_000_000_000_000n),
     balance: async () => {

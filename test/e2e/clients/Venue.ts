@@ -1,5 +1,5 @@
 /**
- * A gateway with an upstream and a customer, against which the official clients are tested.
+ * The environment in which the official clients are tested: a gateway with an upstream and a customer.
  */
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Usage } from "./OfficialClient.ts"
@@ -8,16 +8,16 @@ export interface Venue {
   readonly url: string
   readonly key: string
   readonly model: string
-  /** Prices in pico-USD a token. */
+  /** The prices in pico-USD per token. */
   readonly price: Readonly<Record<keyof Usage, bigint>>
   /** The customer's balance at the start. */
   readonly credit: UsdPico
-  /** The customer's present balance. */
+  /** Returns the customer's present balance in USD, as the API formats it. */
   readonly balance: () => Promise<string>
   /** Cuts every open stream. */
   readonly breakStreams: () => void
-  /** The places in responses that reveal the provider or its cost. */
+  /** Returns the places in responses that reveal the provider, its cost or a key. */
   readonly leaks: () => ReadonlyArray<string>
-  /** Fails when the audit finds a difference. */
+  /** Stops the gateway. Fails if the audit finds a violation. */
   readonly close: () => Promise<void>
 }
