@@ -1,5 +1,5 @@
 /**
- * Tests signup, login and the account of a reseller over HTTP (docs/reference/reseller.md#accounts).
+ * Tests signup, login and the account of a reseller over HTTP (docs/reference/reseller.md#signup-and-login).
  */
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"

@@ -1,5 +1,5 @@
 /**
- * Signs resellers up and logs them in (docs/reference/reseller.md#accounts).
+ * Signs resellers up and logs them in (docs/reference/reseller.md#signup-and-login).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
