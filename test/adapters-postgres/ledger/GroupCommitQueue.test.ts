@@ -88,7 +88,7 @@ const stage = (changes: Partial<QueueLimits> = {}) => {
   const transaction = (n: number) =>
     eventually(() => {
       const found = transactions[n]
-      if (found === undefined) throw new Error(`only ${transactions.length} transactions were begun`)
+      if (found === undefined) throw new Error(`the queue has begun only ${transactions.length} transactions`)
       return found
     })
   return { queue, transactions, transaction, events, results, admit, settle }

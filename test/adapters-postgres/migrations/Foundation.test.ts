@@ -85,7 +85,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan without a model",
+    what: "a plan account without a model",
     statement: ({ userId }) =>
       `INSERT INTO account (id, kind, unit, user_id) VALUES (gen_random_uuid(), 'plan', 'token', '${userId}')`,
     refusedWith: CHECK
@@ -278,7 +278,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a hold without an account",
+    what: "a hold with a pay-as-you-go amount and no account",
     statement: ({ held }) => `UPDATE inference_hold SET payg_account = NULL WHERE request_id = '${held}'`,
     refusedWith: CHECK
   },
@@ -288,7 +288,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "an email that is not in lower case",
+    what: "a user with an email that is not in lower case",
     statement: () => "INSERT INTO app_user (id, email) VALUES (gen_random_uuid(), 'Ada@example.com')",
     refusedWith: CHECK
   },

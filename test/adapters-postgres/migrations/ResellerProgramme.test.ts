@@ -45,16 +45,20 @@ const aResellerRow = (otherwise: Readonly<Record<string, string>>) =>
 const updated = (table: string, change: string, id: string) => `UPDATE ${table} SET ${change} WHERE id = '${id}'`
 
 const resellers: ReadonlyArray<WrongState> = [
-  wrong("a reseller's email that is not in lower case", () => aResellerRow({ email: "'New@example.com'" }), CHECK),
+  wrong(
+    "a reseller with an email that is not in lower case",
+    () => aResellerRow({ email: "'New@example.com'" }),
+    CHECK
+  ),
   wrong(
     "a second reseller with the same email",
     ({ resellerId }) => aResellerRow({ email: `'${resellerId}@example.com'` }),
     UNIQUE,
     "reseller_email_key"
   ),
-  wrong("an invalid WhatsApp number", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
-  wrong("a password in plain text", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
-  wrong("an unknown status", () => aResellerRow({ status: "'closed'" }), CHECK),
+  wrong("a reseller with an invalid WhatsApp number", () => aResellerRow({ wa_number: "'+62812345678'" }), CHECK),
+  wrong("a reseller with a password in plain text", () => aResellerRow({ password_hash: "'correct horse'" }), CHECK),
+  wrong("a reseller with an unknown status", () => aResellerRow({ status: "'closed'" }), CHECK),
   wrong(
     "an active reseller that becomes pending again",
     ({ resellerId }) => updated("reseller", "status = 'pending'", resellerId),
@@ -92,7 +96,7 @@ const resellers: ReadonlyArray<WrongState> = [
     CHECK
   ),
   wrong(
-    "a customer linked twice",
+    "a second link between the same reseller and user",
     ({ resellerId, userId }) =>
       insertInto("reseller_customer", { reseller_id: `'${resellerId}'`, user_id: `'${userId}'` }),
     UNIQUE
@@ -177,36 +181,51 @@ const AMOUNTS = "topup_amounts"
 const PROVISION = "topup_provision"
 
 const amounts: ReadonlyArray<WrongState> = [
-  wrong("a fee rounded down", (l) => inRupiah(l, { fee_idr: "500", total_idr: "10501" }), CHECK, AMOUNTS),
+  wrong(
+    "an order with a fee that is rounded down",
+    (l) => inRupiah(l, { fee_idr: "500", total_idr: "10501" }),
+    CHECK,
+    AMOUNTS
+  ),
   wrong("an order in rupiah without a fee", (l) => inRupiah(l, { fee_idr: "NULL" }), CHECK, AMOUNTS),
   wrong(
-    "a total that differs from the amount plus the fee",
+    "an order with a total that differs from the amount plus the fee",
     (l) => inRupiah(l, { total_idr: "10501" }),
     CHECK,
     AMOUNTS
   ),
-  wrong("a credited quota that includes the fee", (l) => inRupiah(l, { quota_usd_micro: "1050200" }), CHECK, AMOUNTS),
   wrong(
-    "a hosted order with a fee",
+    "an order with a quota that includes the fee",
+    (l) => inRupiah(l, { quota_usd_micro: "1050200" }),
+    CHECK,
+    AMOUNTS
+  ),
+  wrong(
+    "an order with the method hosted_qris and a fee",
     (l) => inRupiah(l, { method: "'hosted_qris'", instructions: `'{"_tag": "HostedQris"}'` }),
     CHECK,
     AMOUNTS
   ),
   wrong("an order in rupiah with a token", (l) => inRupiah(l, { token_kind: "'usdt'" }), CHECK, AMOUNTS),
-  wrong(
-    "an order with amounts in dollars and rupiah",
-    (l) => orderOf(l, "both", { amount_idr: "100000" }),
-    CHECK,
-    AMOUNTS
-  ),
+  wrong("a dollar order with an amount in rupiah", (l) => orderOf(l, "both", { amount_idr: "100000" }), CHECK, AMOUNTS),
   wrong("a dollar order without a token", (l) => orderOf(l, "none", { token_kind: "NULL" }), CHECK),
   wrong("an order of zero quota", (l) => inRupiah(l, { quota_usd_micro: "0" }), CHECK),
-  wrong("an order by an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
+  wrong("an order of an unknown reseller", (l) => orderOf(l, "r", { reseller_id: "gen_random_uuid()" }), FOREIGN_KEY),
   wrong("a ready order without instructions", (l) => orderOf(l, "blind", { instructions: "NULL" }), CHECK, PROVISION),
   wrong("a ready order without a status", (l) => orderOf(l, "nowhere", { status: "NULL" }), CHECK, PROVISION),
   wrong("a draft with a status", ({ draft }) => updated("topup_order", "status = 'pending'", draft), CHECK, PROVISION),
-  wrong("a draft that is due", ({ draft }) => updated("topup_order", "next_look_at = now()", draft), CHECK, PROVISION),
-  wrong("a draft that is paid", ({ draft }) => updated("topup_order", "received_raw = 1", draft), CHECK, PROVISION),
+  wrong(
+    "a draft with a due time",
+    ({ draft }) => updated("topup_order", "next_look_at = now()", draft),
+    CHECK,
+    PROVISION
+  ),
+  wrong(
+    "a draft with a received amount",
+    ({ draft }) => updated("topup_order", "received_raw = 1", draft),
+    CHECK,
+    PROVISION
+  ),
   wrong(
     "an abandoned draft without a reason",
     ({ draft }) => updated("topup_order", "provision_state = 'abandoned'", draft),
@@ -214,31 +233,31 @@ const amounts: ReadonlyArray<WrongState> = [
     PROVISION
   ),
   wrong(
-    "instructions for another payment method",
+    "an order with the instructions of another payment method",
     (l) => inRupiah(l, { instructions: `'{"_tag": "HostedQris"}'` }),
     CHECK,
     "topup_instructions"
   ),
   wrong(
-    "instructions without a payment method",
+    "an order with instructions that name no payment method",
     (l) => inRupiah(l, { instructions: "'{}'" }),
     CHECK,
     "topup_instructions"
   ),
   wrong(
-    "an order whose payable amount is one wei below the credited amount",
+    "an order with a payable amount that is one wei below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
     CHECK,
     "topup_bep20"
   ),
   wrong(
-    "instructions for another token",
+    "an order with instructions for another token",
     (l) => orderOf(l, "other").replace('"tokenKind":"usdt"', '"tokenKind":"usdc"'),
     CHECK,
     "topup_bep20"
   ),
   wrong(
-    "deposit instructions without an address",
+    "an order with instructions that contain no deposit address",
     (l) => orderOf(l, "nowhere").replace("depositAddress", "elsewhere"),
     CHECK,
     "topup_bep20"
@@ -259,7 +278,7 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_order_deposit_index_key"
   ),
   wrong(
-    "two orders for one payment",
+    "two orders with the same payment id",
     (l) => orderOf(l, "twice", { provider_payment_id: `'pending of ${l.resellerId}'` }),
     UNIQUE,
     "topup_order_provider_provider_payment_id_key"
@@ -369,7 +388,7 @@ const lives: ReadonlyArray<WrongState> = [
     )
   ),
   wrong(
-    "an abandoned draft that becomes ready",
+    "an abandoned draft that becomes a draft again",
     ({ draft }) => `${updated("topup_order", "provision_state = 'abandoned', abandoned_because = 'slow'", draft)};
       ${updated("topup_order", "provision_state = 'creating', abandoned_because = NULL", draft)}`,
     RESTRICT,
@@ -519,7 +538,7 @@ describe("the schema of resellers and orders", () => {
       })
     }
     accepts("an order in rupiah with its fee rounded up", (ledger) => inRupiah(ledger, {}))
-    accepts("a hosted order in rupiah without a fee", (ledger) =>
+    accepts("an order with the method hosted_qris and no fee", (ledger) =>
       inRupiah(ledger, {
         method: "'hosted_qris'",
         instructions: `'{"_tag": "HostedQris"}'`,

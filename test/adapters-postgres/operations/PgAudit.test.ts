@@ -240,7 +240,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["cost-is-price"]
   },
   {
-    what: "a plan charge with a wrong plan value",
+    what: "a settlement with a wrong plan value",
     statements: ({ settled, payg }) => `
       UPDATE settlement SET plan_value_pico = plan_value_pico + 1000, payg_pico = payg_pico - 1000
         WHERE request_id = '${settled}';
@@ -387,12 +387,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "an image with a review for another reason",
+    what: "an image review with a reason that differs from the state of the image request",
     statements: (ledger) => `${aReview(ledger, {})}; UPDATE image_review SET reason = 'withheld'`,
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "a charged review without a transfer",
+    what: "a review that was resolved with a charge and has no transfer",
     statements: (ledger) =>
       `${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED}`,
     breaks: ["image-charges-are-resolved"]
@@ -407,7 +407,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["image-charges-are-resolved"]
   },
   {
-    what: "a charge for an image without a review",
+    what: "an image charge without a review",
     statements: ({ payg }) => `
       INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
         VALUES (gen_random_uuid(), 'image_charge', '${IMAGE}', 'usd_pico', '${payg}', '${PAYG_FUNDING}', 5, 'eve');

@@ -128,7 +128,7 @@ describe("usage roll-ups in Postgres", () => {
           (i) => {
             const [node, principal, model] = [nodes[i % 2], principals[i % 3], all[i % all.length]]
             if (node === undefined || principal === undefined || model === undefined)
-              return Effect.die("there are none")
+              return Effect.die("a node, a principal or a model is missing")
             return serve(node.ledger, aRequest(principal, model, i % 5 !== 0), endings[i % 4] ?? "complete")
           },
           { concurrency: 40 }

@@ -114,7 +114,7 @@ const createKey = (
       INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
       VALUES (${id}, ${material.publicId}, ${userId}, ${name}, ${secretMac}, ${pepperVersion})
       RETURNING ${sql.literal(KEY_COLUMNS)}`
-    if (row === undefined) return yield* Effect.dieMessage("an inserted key was not returned")
+    if (row === undefined) return yield* Effect.dieMessage("the database did not return the inserted API key")
     const detail = { public_id: material.publicId, user_id: userId, email, name }
     yield* AuditLog.record({ operator, action: "key.create", subject: id, detail })
     // An authenticator may have cached this public id as unknown.

@@ -74,7 +74,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
             created === undefined
               ? (before ?? (yield* findCustomer(resellerId, email)))
               : ({ customer: created, owner: "none" } as const)
-          if (found === undefined) return yield* Effect.dieMessage("a user neither exists nor can be created")
+          if (found === undefined) return yield* Effect.dieMessage("the user does not exist and cannot be created")
           const decided = decideLink(found.owner, policy)
           if (decided.link) yield* linkTo(resellerId, found.customer, AuditLog.itself(resellerId))
           return { ...found.customer, created: decided.create }

@@ -77,7 +77,9 @@ export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>
  */
 export const book = (booking: Booking, actor: string): InTransaction<void> =>
   Effect.flatMap(bookOnce(booking, actor), (booked) =>
-    booked ? Effect.void : Effect.dieMessage(`the transfer ${booking.code} of ${booking.ref} is already booked`)
+    booked
+      ? Effect.void
+      : Effect.dieMessage(`a transfer with the code ${booking.code} and the reference ${booking.ref} is already booked`)
   )
 
 /**

@@ -173,7 +173,9 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
           VALUES (${yield* nextUuidV7}, ${resellerId}, ${method}, ${provider}, ${simulated}, ${amount_idr}, ${fee_idr},
             ${total_idr}, ${token_kind}, ${quotaUsdMicro}, ${depositIndex})
           RETURNING ${sql.literal(DRAFT)}`
-        return drafted === undefined ? yield* Effect.dieMessage("an inserted draft was not returned") : toDraft(drafted)
+        return drafted === undefined
+          ? yield* Effect.dieMessage("the database did not return the inserted draft")
+          : toDraft(drafted)
       }).pipe(sqlErrorsAreDefects),
 
     makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
