@@ -1,7 +1,8 @@
 /**
- * The arrows of ARCHITECTURE.md, held against every import.
+ * Checks every import against the layers of ARCHITECTURE.md.
  *
- * Workspace packages are found through their `source` condition, so a rule sees `packages/*\/src`, never `dist`.
+ * Imports of workspace packages resolve to `packages/*\/src` and never to `dist`, because of the `source` condition in the
+ * options below.
  */
 const DEVELOPMENT_PACKAGES = "^packages/(simulators|embedded-postgres)/"
 
@@ -16,7 +17,7 @@ export default {
     },
     {
       name: "domain-imports-effect-only",
-      comment: "Pure rules need no platform: the only library of the domain is effect, and nothing of Node.",
+      comment: "The domain imports no library except effect, and no module of Node.",
       severity: "error",
       from: { path: "^packages/domain/src/" },
       to: { pathNot: "^(packages/domain/src/|node_modules/effect/)" }
@@ -31,21 +32,22 @@ export default {
     },
     {
       name: "application-imports-effect-only",
-      comment: "A use case that needs a library needs a port instead. Node's types are not an import.",
+      comment: "The application imports no library except effect. A use case that needs another library calls a port.",
       severity: "error",
       from: { path: "^packages/application/src/" },
       to: { pathNot: "^(packages/(domain|application)/src/|node_modules/effect/)" }
     },
     {
       name: "adapters-do-not-meet",
-      comment: "Two adapters meet only in packages/composition and in the apps; what they share is a port.",
+      comment:
+        "An adapter imports no other adapter; packages/composition and the apps combine adapters. A type that two adapters need belongs to a port.",
       severity: "error",
       from: { path: "^packages/(adapters-[a-z]+)/" },
       to: { path: "^packages/(adapters-[a-z]+|composition)/", pathNot: "^packages/$1/" }
     },
     {
       name: "apps-stand-alone",
-      comment: "Nothing is built on top of an app, not even the other app.",
+      comment: "No package and no other app imports an app.",
       severity: "error",
       from: { path: "^(packages|apps/([a-z]+))/" },
       to: { path: "^apps/", pathNot: "^apps/$2/" }
@@ -54,7 +56,7 @@ export default {
       name: "development-packages-stay-in-development",
       comment:
         "Production contains neither the simulators nor the embedded Postgres. Only the development code of an app " +
-        "uses them.",
+        "imports them.",
       severity: "error",
       from: {
         path: "^(packages|apps)/",
@@ -71,21 +73,21 @@ export default {
     },
     {
       name: "embedded-postgres-stands-alone",
-      comment: "It returns where Postgres listens; connection settings are the Postgres adapter's.",
+      comment: "The embedded Postgres imports no other package of the repository.",
       severity: "error",
       from: { path: "^packages/embedded-postgres/" },
       to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" }
     },
     {
       name: "no-circular",
-      comment: "A cycle means two files are one concept.",
+      comment: "Files that import each other in a circle belong to one concept: join them.",
       severity: "error",
       from: {},
       to: { circular: true }
     },
     {
       name: "no-orphans",
-      comment: "A file that no other file imports is dead, or missing in the composition.",
+      comment: "A file that no other file imports is unused, or its import is missing in packages/composition.",
       severity: "error",
       from: { orphan: true, pathNot: ["^apps/[a-z]+/src/main\\.ts$", "^apps/[a-z]+/bin/", "\\.json$"] },
       to: {}
@@ -99,14 +101,15 @@ export default {
     },
     {
       name: "no-dev-dependencies-in-production-code",
-      comment: "What ships must be installed by a production install.",
+      comment: "Production code imports only libraries that a production install contains.",
       severity: "error",
       from: { path: "^(packages|apps)/[^/]+/src/" },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] }
     },
     {
       name: "no-undeclared-dependencies",
-      comment: "Each package lists the libraries that it imports; the manifest of the root does not count.",
+      comment:
+        "Each package.json lists the libraries that its package imports. The package.json of the repository does not count.",
       severity: "error",
       from: { path: "^(packages|apps)/[^/]+/src/" },
       to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] }
@@ -114,7 +117,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    // Anchored: an unanchored `dist/` would also hide node_modules/effect/dist and blind the library rules.
+    // The pattern begins with ^, because `dist/` alone would also exclude node_modules/effect/dist, and the rules about
+    // libraries would then never report an import.
     exclude: { path: "^(packages|apps)/[^/]+/(dist|node_modules)/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },

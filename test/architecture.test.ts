@@ -1,6 +1,6 @@
 /**
- * Rules that the compiler and the import rules cannot check: words that a layer must not contain, circles between folders,
- * the shape of files, and documents that stay true.
+ * Tests rules that neither the compiler nor .dependency-cruiser.mjs can check: words that a layer must not contain, circular
+ * imports between folders, names and lengths of files, and references in documents.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -21,13 +21,13 @@ const documents = [
 ]
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
-/** The code of a file, without comments: a rule is about what runs. */
+/** Returns the text of a file without comments, because the rules apply only to code. */
 const codeOf = (path: string): string =>
   read(path)
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ""))
     .replace(/(^|[^:"'`])\/\/.*$/gm, "$1")
 
-/** `path:line` of every line of these files that the words match. */
+/** Returns the path, the number and the text of every line of code that matches `words`. */
 const linesWith = (paths: ReadonlyArray<string>, words: RegExp): ReadonlyArray<string> =>
   paths.flatMap((path) =>
     codeOf(path)
@@ -41,34 +41,34 @@ const DOMAIN = "packages/domain/src"
 const APPLICATION = "packages/application/src"
 const POSTGRES = "packages/adapters-postgres/src"
 
-describe("layers", () => {
-  it("the domain has no context, no layers and no clock", () => {
+describe("the layers", () => {
+  it("use no effects, contexts, layers or clocks in the domain", () => {
     const words = /effect\/(Context|Layer|Clock|Runtime|ManagedRuntime|Effect)"|performance\.now|new Date\(\)/
     expect(linesWith(inLayer(DOMAIN), words)).toEqual([])
   })
 
-  it("the domain and the application do not throw, and do not run effects", () => {
+  it("throw no exception and run no effect in the domain and the application", () => {
     const words = /\bthrow\b|Effect\.run(Promise|Sync|Fork|Callback)|Runtime\.run/
     expect(linesWith(inLayer(DOMAIN, APPLICATION), words)).toEqual([])
   })
 
-  it("only apps read the environment, and packages take neither time nor randomness from a global", () => {
+  it("read the environment only in apps, and use no global clock or random numbers in packages", () => {
     expect(linesWith(inLayer("packages"), /process\.env\b|Date\.now\(|Math\.random\(/)).toEqual([])
   })
 
-  it("no floating point where money is", () => {
+  it("use no floating-point numbers in the domain, the application and the Postgres adapter", () => {
     const words = /\bNumber\(|parseFloat|toFixed|\bNumber\.parse/
     expect(linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)).toEqual([])
   })
 
-  it("statuses and codes of HTTP stay in the HTTP adapter", () => {
+  it("contain HTTP statuses and headers only in the HTTP adapter", () => {
     const words = /HttpApiSchema|status: ?[1-5]\d\d\b|"x-[a-z-]+-billing"/
     expect(linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)).toEqual([])
   })
 })
 
-describe("folders", () => {
-  /** The source file that an import names, for imports of the workspace. */
+describe("the folders", () => {
+  /** Returns the files of this repository that a file imports. */
   const importedBy = (path: string): ReadonlyArray<string> =>
     [...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].flatMap(([, specifier = ""]) => {
       const [, name, module] = /^@tollgate\/([a-z-]+)\/(.+)$/.exec(specifier) ?? []
@@ -76,7 +76,7 @@ describe("folders", () => {
       return specifier.startsWith(".") ? [relative(root, resolve(root, dirname(path), specifier))] : []
     })
 
-  /** The first circle of imports between folders, or nothing. */
+  /** Returns the first circle of imports between folders, or `undefined` if there is none. */
   const circleIn = (edges: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyArray<string> | undefined => {
     const done = new Set<string>()
     const visit = (folder: string, above: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
@@ -96,7 +96,7 @@ describe("folders", () => {
     return undefined
   }
 
-  it("import each other without a circle", () => {
+  it("have no circular imports", () => {
     const edges = new Map<string, Set<string>>()
     for (const path of sources) {
       for (const target of importedBy(path)) {
@@ -117,37 +117,37 @@ describe("folders", () => {
   })
 })
 
-describe("files", () => {
-  it("are whole concepts: few have at most 30 lines", () => {
+describe("the source files", () => {
+  it("have more than 30 lines, except less than 12 % of them", () => {
     const fragments = sources.filter((path) => read(path).trimEnd().split("\n").length <= 30)
     expect(fragments.length / sources.length).toBeLessThan(0.12)
   })
 
-  it("are named by a concept", () => {
+  it("have no generic names such as utils or helpers", () => {
     const banned = /(^|\/)(index|utils?|helpers?|common|misc|managers?|base|mappers?|types)\.ts$/i
     expect(sources.filter((path) => banned.test(path))).toEqual([])
   })
 
-  it("begin by saying what they are", () => {
+  it("begin with a comment", () => {
     expect(sources.filter((path) => !read(path).startsWith("/**"))).toEqual([])
   })
 
-  it("are about one thing", () => {
+  it("have at most 300 lines", () => {
     const long = sources.filter((path) => read(path).split("\n").length > 300)
     expect(long).toEqual([])
   })
 
-  it("import modules, not barrels, and other packages by their name", () => {
+  it("import single modules instead of whole packages, and other packages by name", () => {
     expect(linesWith(sources, /from "effect"|from "(\.\.\/)+(packages|apps)\/|from "@tollgate\/[a-z-]+"/)).toEqual([])
   })
 
-  it("leave nothing for later", () => {
+  it("contain no TODO and no unimplemented code", () => {
     const words = /\b(TODO|FIXME|XXX|HACK)\b|not implemented/i
     expect(sources.filter((path) => words.test(read(path)))).toEqual([])
   })
 })
 
-describe("errors", () => {
+describe("the errors", () => {
   const tagsIn = (path: string) =>
     [...read(path).matchAll(/TaggedError<\w+>\(\)\("(\w+)"/g)].map(([, tag]) => tag ?? "")
   const rowsIn = (path: string) =>
@@ -156,20 +156,20 @@ describe("errors", () => {
   it.each([
     ["inference", "inference/InferenceErrors.ts", "InferenceErrors.ts", ["InternalError", "InsufficientBalance"]],
     ["images", "images/ImageErrors.ts", "ImageErrors.ts", []]
-  ])("of %s each have exactly one row in the wire table", (_, domain, wire, beside) => {
+  ])("of %s each have exactly one row in the table of HTTP errors", (_, domain, wire, beside) => {
     const tags = tagsIn(`${DOMAIN}/${domain}`)
     const rows = rowsIn(`packages/adapters-http/src/wire/${wire}`)
     expect(tags.length).toBeGreaterThan(5)
     expect([...rows].sort()).toEqual([...tags, ...beside].sort())
   })
 
-  it("have tags of their own", () => {
+  it("have different tags", () => {
     const tags = inLayer("packages").flatMap(tagsIn)
     expect(tags.filter((tag, i) => tags.indexOf(tag) !== i)).toEqual([])
   })
 })
 
-/** The anchors of a document: the ids of its rules, and the slugs of its headings as GitHub makes them. */
+/** Returns the anchors of a document: the ids of its rules, and the anchors that GitHub generates for its headings. */
 const anchorsOf = (path: string): ReadonlySet<string> =>
   new Set([
     ...[...read(path).matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id ?? ""),
@@ -184,7 +184,7 @@ const anchorsOf = (path: string): ReadonlySet<string> =>
 const REFERENCE = "docs/reference"
 const references = documents.filter((path) => path.startsWith(`${REFERENCE}/`))
 
-/** The files whose text a person reads: sources, tests, documents, scripts. */
+/** The files that people read: sources, tests, documents and scripts. */
 const texts = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".dependency-cruiser.mjs", "Dockerfile", "compose.yaml"],
   ...["packages", "apps", "test", "docs"]
@@ -192,8 +192,8 @@ const texts = [
     .filter((path) => /\.(ts|js|mjs|md|sh|html|css|json|yaml)$/.test(path))
 ]
 
-describe("documents", () => {
-  it("link to documents and anchors that exist", () => {
+describe("the documents", () => {
+  it("link only to documents and anchors that exist", () => {
     const dead = documents.flatMap((path) =>
       [...read(path).matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)]
         .filter(([, target = ""]) => !/^[a-z]+:/.test(target))
@@ -207,7 +207,7 @@ describe("documents", () => {
     expect(dead).toEqual([])
   })
 
-  it("name files that exist", () => {
+  it("name only files that exist", () => {
     const named = documents.flatMap((path) =>
       [...read(path).matchAll(/`((?:packages|apps|test|docs)\/[\w./-]+\.\w+)`/g)].map(([, file]) => ({
         path,
@@ -218,15 +218,15 @@ describe("documents", () => {
     expect(dead.map(({ path, file }) => `${path} -> ${file}`)).toEqual([])
   })
 
-  it("have a table of features that matches the folders", () => {
-    const floors = ["domain", "application", "adapters-http", "adapters-postgres", "adapters-upstream"]
+  it("list the features in a table that matches the folders", () => {
+    const layers = ["domain", "application", "adapters-http", "adapters-postgres", "adapters-upstream"]
     const rows = [...read("ARCHITECTURE.md").matchAll(/^\| ([a-z]+) \|((?:[^|\n]*\|){5})$/gm)]
     const wrong = rows.flatMap(([, feature = "", cells = ""]) =>
       cells
         .split("|")
-        .slice(0, floors.length)
-        .map((cell, i) => ({ folder: `packages/${floors[i]}/src/${feature}`, cell: cell.trim() }))
-        // A cell is empty, begins with an x, or names the folder where the feature lives instead.
+        .slice(0, layers.length)
+        .map((cell, i) => ({ folder: `packages/${layers[i]}/src/${feature}`, cell: cell.trim() }))
+        // A cell is empty, begins with an x, or names another folder that contains the feature.
         .filter(({ cell }) => cell === "" || cell.startsWith("x"))
         .filter(({ folder, cell }) => existsSync(join(root, folder)) !== cell.startsWith("x"))
     )
@@ -236,7 +236,7 @@ describe("documents", () => {
     expect(wrong).toEqual([])
   })
 
-  it("name tests that exist: every invariant and every rule of the reference has one", () => {
+  it("name only tests that exist", () => {
     const claims = ["packages/domain/README.md", ...references].flatMap((path) =>
       [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
         path,
@@ -251,7 +251,7 @@ describe("documents", () => {
     expect(untrue).toEqual([])
   })
 
-  it("have one id for each rule of the reference, and a test beside each", () => {
+  it("give each rule of the reference a unique id and a test", () => {
     const rules = references.flatMap((path) =>
       read(path)
         .split(/^(?=- <a id=)/m)
@@ -267,7 +267,7 @@ describe("documents", () => {
     expect(rules.filter(({ id }, i) => rules.findIndex((other) => other.id === id) !== i)).toEqual([])
   })
 
-  it("are referred to by page and anchor, and by decisions that exist", () => {
+  it("are referred to only by pages, anchors and decision numbers that exist", () => {
     const decisions = new Set(filesUnder("docs/adr").map((path) => path.slice("docs/adr/".length).slice(0, 4)))
     const dead = texts.flatMap((path) => [
       ...[...read(path).matchAll(/docs\/(reference\/[\w-]+\.md)(?:#([\w-]+))?/g)]
@@ -283,7 +283,7 @@ describe("documents", () => {
     expect(dead).toEqual([])
   })
 
-  it("are referred to in one form: the forms of earlier comments do not occur", () => {
+  it("are not referred to as a spec, a gap or a gap list", () => {
     const earlier = /\(spec: |\bgaps? [A-HX]\d|\bgap list\b|spec-gaps/
     const own = "test/architecture.test.ts"
     const found = texts
@@ -293,9 +293,9 @@ describe("documents", () => {
   })
 })
 
-describe("words", () => {
-  it("of the glossary are used, and indefinite persons do not occur", () => {
-    // Character classes keep the words themselves out of this file.
+describe("the texts", () => {
+  it("contain none of the forbidden words", () => {
+    // The character classes keep this line from matching the pattern, because this file is checked too.
     const forbidden = /(?:some|no)[b]ody|who(?:m)?[e]ver|[s]upplier/i
     const rootFiles = readdirSync(root, { withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name !== "package-lock.json")

@@ -1,5 +1,6 @@
 /**
- * The packages as others install them: packed, installed into projects outside the repository, type-checked and run.
+ * Tests the packages in the way that other projects use them: packs them, installs them into projects outside the
+ * repository, and type-checks and runs these projects.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -21,14 +22,14 @@ const ROOT = resolve(import.meta.dirname, "../..")
 const INSTALL_TIMEOUT_MILLIS = 180_000
 
 const run = promisify(execFile)
-/** npm in a folder. `npm test` sets variables that would direct a nested npm to this repository. */
+/** Runs npm in a folder. Removes variables that `npm test` sets, because they direct npm to this repository. */
 const npm = (folder: string, ...args: ReadonlyArray<string>) => {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$)/.test(name)))
   return run("npm", [...args, "--prefer-offline", "--no-audit", "--no-fund"], { cwd: folder, env })
 }
 
 let home: string
-/** The installed copy of an example. */
+/** Returns the folder of the installed copy of an example. */
 const example = (name: string): string => join(home, "examples", name)
 const emptyProject = (): string => join(home, "empty")
 
@@ -40,7 +41,7 @@ beforeAll(async () => {
     recursive: true,
     filter: (path) => !/\/(node_modules|dist)$/.test(path)
   })
-  // One installation for both examples: effect alone has 2,700 files.
+  // Both examples share one `npm install`, which saves time: effect alone has 2,700 files.
   const examples = ["ledger-service", "metering-client"]
   await write(join(home, "examples"), { private: true, workspaces: examples })
   for (const name of examples) {
@@ -62,7 +63,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** Writes a manifest with the packed packages in place of published ones. */
+/** Writes a package.json in which each @tollgate dependency is the packed file of the package. */
 const write = (folder: string, manifest: Manifest): Promise<void> => {
   const dependencies = Object.fromEntries(
     Object.entries(manifest.dependencies ?? {}).map(([name, version]) =>
@@ -115,7 +116,7 @@ describe("an empty project", () => {
         skipLibCheck: false
       }
       const compilation = ts.createProgram([main, ...declarations], options)
-      // Every declaration of ours is checked; the ones of effect are its own task and would take ten seconds.
+      // Only the declarations of our packages are checked, because those of effect would take ten seconds.
       const diagnostics = [main, ...declarations].flatMap((path) => {
         const file = compilation.getSourceFile(path)
         return [...compilation.getSyntacticDiagnostics(file), ...compilation.getSemanticDiagnostics(file)]
@@ -138,7 +139,7 @@ describe("an empty project", () => {
   })
 })
 
-/** The declaration files of our packages, as installed in this folder. */
+/** Returns the declaration files of our packages that are installed in this folder. */
 const declarationsOf = async (folder: string): Promise<ReadonlyArray<string>> => {
   const files = await filesOf(join(folder, "node_modules/@tollgate"))
   return files.filter((path) => path.endsWith(".d.ts"))
@@ -150,7 +151,7 @@ const filesOf = async (folder: string): Promise<ReadonlyArray<string>> =>
     .map((entry) => join(entry.parentPath, entry.name))
 
 describe("a packed package", () => {
-  it("contains its sources, their outputs and nothing else", async () => {
+  it("contains only its package.json, README, sources, and the outputs of these sources", async () => {
     const installed = join(emptyProject(), "node_modules/@tollgate")
     const files = (await filesOf(installed)).map((path) => path.slice(installed.length + 1))
     const named = (extension: string) =>
@@ -168,7 +169,7 @@ describe("a packed package", () => {
     expect(files.filter((path) => path.endsWith(".tsbuildinfo"))).toEqual([])
   })
 
-  it("has no .ts specifier in its outputs", async () => {
+  it("has no import of a .ts file in its outputs", async () => {
     const files = await filesOf(join(emptyProject(), "node_modules/@tollgate"))
     const outputs = files.filter((path) => /\/dist\/.*\.(js|d\.ts)$/.test(path))
     const texts = await Promise.all(outputs.map(async (path) => ({ path, text: await readFile(path, "utf8") })))
@@ -190,11 +191,14 @@ describe("the metering client", () => {
     [1, "client_gone: 11 + 1 tokens, 13 micro-USD"],
     [3, "client_gone: 11 + 3 tokens, 17 micro-USD"],
     [99, "complete: 11 + 10 tokens, 31 micro-USD"]
-  ])("bills the prompt and the deltas when it leaves after %d", async (deltas, printed) => {
-    expect(await bill(deltas)).toBe(printed)
-  })
+  ])(
+    "computes the charge for the prompt and the received deltas if it stops after %d deltas: %s",
+    async (deltas, printed) => {
+      expect(await bill(deltas)).toBe(printed)
+    }
+  )
 
-  it("bills the figures that the gateway charges for the same stream", async () => {
+  it("computes the same charge as the gateway for the same stream", async () => {
     const gateway = await TestGateway.start()
     const deltas = [" hello", " hello", " hello", " hello"].map((content) => event(chunk({ content })))
     const end = [event(chunk({}, "stop")), event(usageChunk(usage(70, 4))), done]
@@ -259,7 +263,7 @@ describe("the ledger service", () => {
     return { posted: BigInt(rows[0].debits_posted) / 1_000_000n, pending: BigInt(rows[0].debits_pending) / 1_000_000n }
   }
 
-  it("admits exactly 10 of 20 concurrent holds on a balance for 10", async () => {
+  it("accepts exactly 10 of 20 concurrent holds if the balance covers 10", async () => {
     await open("ten", 120n)
     const requests = Array.from({ length: 20 }, (_, i) => ({ id: `ten-${i}`, account: "ten", input: 10, output: 1 }))
     const held = await Promise.all(requests.map((request) => post("/holds", request)))
@@ -272,7 +276,7 @@ describe("the ledger service", () => {
     expect(await balanceOf("ten")).toEqual({ posted: 120n, pending: 0n })
   })
 
-  it("settles a request once, however many settlements arrive", async () => {
+  it("settles a request once if five settlements arrive concurrently", async () => {
     await open("once", 100n)
     const request = { id: "once-1", account: "once", input: 10, output: 5 }
     expect(await post("/holds", request)).toEqual({
@@ -304,7 +308,7 @@ describe("the ledger service", () => {
 })
 
 describe("docs/embedding.md", () => {
-  it("shows code of the examples, unchanged", async () => {
+  it("quotes the code of the examples unchanged", async () => {
     const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8")
     const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code)
     const sources = (await filesOf(join(ROOT, "examples"))).filter((path) => /\/src\/[^/]+\.ts$/.test(path))

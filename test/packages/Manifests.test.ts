@@ -1,5 +1,6 @@
 /**
- * Each manifest lists exactly the libraries that its sources import, in exact versions, and in the same version everywhere.
+ * Checks every package.json: it lists exactly the libraries that the package's sources import, with exact versions that are
+ * the same in every package.json.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -33,7 +34,7 @@ const sourcesIn = (folder: string): ReadonlyArray<string> =>
     .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !/\/node_modules\b/.test(entry.parentPath))
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
 
-/** The package of an import: `effect` of `effect/Effect`, `@effect/sql` of `@effect/sql/SqlClient`. */
+/** Returns the package name in an import: `effect` for `effect/Effect`, `@effect/sql` for `@effect/sql/SqlClient`. */
 const packageOf = (specifier: string): string =>
   specifier
     .split("/")
@@ -48,14 +49,17 @@ const importedBy = (sources: ReadonlyArray<string>): ReadonlySet<string> =>
       .map(packageOf)
   )
 
-/** Imported, or loaded by a name that is computed or is not an import, such as a file that is served. */
+/**
+ * Returns whether a source names the library: in an import, in an import with a computed name, or in the path of a file
+ * that the server sends.
+ */
 const isUsedBy = (sources: ReadonlyArray<string>, library: string): boolean => {
   const scope = packageOf(library).split("/")[0]
   const names = [`"${library}"`, `"${library}/`, `\`${library}-\${`, `\`${scope}/\${`]
   return sources.some((text) => names.some((name) => text.includes(name)))
 }
 
-/** The libraries that the sources import and the manifest does not list, and the reverse. */
+/** Returns the imported libraries that the manifest does not list, and the listed libraries that no source uses. */
 const differences = (manifest: Manifest, sources: ReadonlyArray<string>) => {
   const listed = Object.keys(listedBy(manifest))
   return {
@@ -80,12 +84,12 @@ describe("the manifest of", () => {
     const { missing, unused } = differences(manifestOf(folder), sourcesIn(`${folder}/src`))
     expect(missing).toEqual([])
     expect(unused.filter((library) => library !== "typescript" && !library.startsWith("@types/"))).toEqual(
-      // The domain needs effect, and a project lists it to have one copy of it.
+      // An example may list effect without importing it, so that npm installs only one copy for it and the domain.
       unused.includes("effect") ? ["effect"] : []
     )
   })
 
-  it("the root lists the libraries of the tests, and tools that a script runs", () => {
+  it("the repository lists the libraries of the tests, and the tools that its scripts run", () => {
     const root = manifestOf(".")
     const { missing, unused } = differences(root, [...sourcesIn("test"), ...sourcesIn("tools")])
     const scripts = Object.values(root.scripts ?? {}).join(" ")
@@ -94,7 +98,7 @@ describe("the manifest of", () => {
       const commands = typeof bin === "string" ? [packageOf(library)] : Object.keys(bin)
       return commands.some((command) => new RegExp(`\\b${command}\\b`).test(scripts))
     }
-    // npm needs an exact version of a library that another library requires from its user.
+    // A peer dependency of another library must be listed, even if no test imports it.
     const peers = new Set(
       Object.keys(listedBy(root)).flatMap((library) =>
         Object.keys(manifestOf(`node_modules/${library}`).peerDependencies ?? {})
@@ -106,7 +110,7 @@ describe("the manifest of", () => {
     expect(unused.filter((library) => !isNeeded(library))).toEqual([])
   })
 
-  it("a package with a planted import or a planted library differs", () => {
+  it("a package with an unlisted import or an unused library is reported as different", () => {
     const domain = manifestOf("packages/domain")
     const sources = sourcesIn("packages/domain/src")
     const planted = { ...domain, dependencies: { ...domain.dependencies, uqr: "0.1.3" } }
@@ -115,7 +119,7 @@ describe("the manifest of", () => {
     expect(differences(planted, sources)).toEqual({ missing: [], unused: ["uqr"] })
   })
 
-  it("each package names exact versions, the same ones everywhere", () => {
+  it("each package lists exact versions, which are the same in every manifest", () => {
     const listed = [".", ...workspaces, ...examples].flatMap((folder) => Object.entries(listedBy(manifestOf(folder))))
     expect(listed.filter(([, version]) => !/^(npm:@[\w/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
     const versions = new Map(listed)
@@ -125,7 +129,7 @@ describe("the manifest of", () => {
     )
   })
 
-  it("each package exports its modules: sources here, outputs elsewhere", () => {
+  it("each package exports its sources to this repository, and its compiled outputs to other projects", () => {
     const modules = { source: "./src/*.ts", types: "./dist/*.d.ts", default: "./dist/*.js" }
     for (const folder of workspaces.filter((path) => path.startsWith("packages/"))) {
       expect(manifestOf(folder).exports, folder).toMatchObject({ "./*": modules, "./package.json": "./package.json" })

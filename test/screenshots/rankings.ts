@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the rankings page that the README shows, from a believable history.
+ * Takes the screenshots of the rankings page for the README. The page shows a generated history of usage.
  *
  *     npm run screenshots        writes docs/rankings/{light,dark,phone}.png
  */
@@ -13,21 +13,21 @@ import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"
 
 const folder = resolve(import.meta.dirname, "../../docs/rankings")
 
-interface Picture extends BrowserContextOptions {
+interface Screenshot extends BrowserContextOptions {
   readonly name: string
   readonly window: string
 }
 
-const desk = { viewport: { width: 1280, height: 800 } }
-const pictures: ReadonlyArray<Picture> = [
-  { name: "light", window: "month", colorScheme: "light", ...desk },
-  { name: "dark", window: "month", colorScheme: "dark", ...desk },
+const desktop = { viewport: { width: 1280, height: 800 } }
+const screenshots: ReadonlyArray<Screenshot> = [
+  { name: "light", window: "month", colorScheme: "light", ...desktop },
+  { name: "dark", window: "month", colorScheme: "dark", ...desktop },
   {
     name: "phone",
     window: "week",
     colorScheme: "light",
     viewport: { width: 375, height: 812 },
-    // Twice as many would be more than the browser can draw of a page so long.
+    // A factor of 2 would make the image of this long page larger than the browser can draw.
     deviceScaleFactor: 1.5,
     isMobile: true,
     hasTouch: true
@@ -35,11 +35,11 @@ const pictures: ReadonlyArray<Picture> = [
 ]
 
 const browser = await Browser.open()
-if (typeof browser === "string") throw new Error(`no browser, no pictures: ${browser}`)
+if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
 const { url } = await startGateway({ catalog: catalogOf({}), rankings: new RememberedRankings().layer })
 try {
   await mkdir(folder, { recursive: true })
-  for (const { name, window, ...options } of pictures) {
+  for (const { name, window, ...options } of screenshots) {
     const context = await browser.newContext({ ...options, timezoneId: "Asia/Jakarta", locale: "en-GB" })
     const page = await context.newPage()
     await page.clock.setFixedTime(BelievableHistory.now)

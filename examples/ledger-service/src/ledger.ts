@@ -1,7 +1,8 @@
 /**
- * Holds and settlements over two tables. The rules of `@tollgate/domain` decide; this file stores what they return.
+ * Stores accounts and holds in two tables. Functions of `@tollgate/domain` decide each hold and each settlement, and this
+ * file stores the new balances that they return.
  *
- * Every transaction locks the row of the account first, so two requests never reserve the same money.
+ * Every transaction locks the row of the account first, so two requests never hold the same money.
  */
 import { AccountId, type PaygAccount } from "@tollgate/domain/ledger/Account"
 import { decideHold, type Hold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
@@ -36,13 +37,13 @@ export const createTables = () =>
 export interface Request {
   readonly id: string
   readonly account: string
-  /** Tokens of the prompt. */
+  /** The number of prompt tokens. */
   readonly input: number
-  /** Tokens of the output: at most so many for a hold, exactly so many for a settlement. */
+  /** The number of output tokens: the maximum for a hold, the actual number for a settlement. */
   readonly output: number
 }
 
-/** Reserves the price of the request, or as much of it as the balance covers. */
+/** Holds the maximum cost of the request, or as much of this cost as the balance covers. */
 export const hold = ({ account, id, input, output }: Request): Promise<Hold | InsufficientBalance | "request exists"> =>
   transaction(async (client) => {
     const payg = await lockAccount(client, "id = $1", account)
@@ -58,7 +59,10 @@ export const hold = ({ account, id, input, output }: Request): Promise<Hold | In
     return hold
   })
 
-/** Releases the hold and debits the usage. Deleting the row of the hold grants the right to settle, so it happens once. */
+/**
+ * Releases the hold and debits the cost of the request. Only the transaction that deletes the hold's row settles, so a
+ * request is settled once.
+ */
 export const settle = ({ id, input, output }: Omit<Request, "account">): Promise<Settlement | "no hold"> =>
   transaction(async (client) => {
     const payg = await lockAccount(client, "id = (SELECT account_id FROM holds WHERE request_id = $1)", id)
@@ -73,7 +77,7 @@ export const settle = ({ id, input, output }: Omit<Request, "account">): Promise
     return settled.settlement
   })
 
-/** Runs a decision in one transaction. After a failure it closes the connection, which rolls the transaction back. */
+/** Runs `decide` in one transaction. After a failure, closes the connection, which rolls the transaction back. */
 const transaction = async <A>(decide: (client: PoolClient) => Promise<A>): Promise<A> => {
   const client = await pool.connect()
   let failed = true

@@ -1,5 +1,6 @@
 /**
- * `POST /holds` reserves money for a request before it runs, `POST /settlements` charges it afterwards.
+ * Serves two routes. `POST /holds` sets money aside before a request runs. `POST /settlements` charges the request after
+ * it has run.
  *
  *     DATABASE_URL=postgres://... PORT=8090 node dist/main.js
  */
@@ -14,7 +15,7 @@ const { NonNegativeInt, String: Text } = Schema
 const Body = Schema.Struct({ id: Text, account: Text, input: NonNegativeInt, output: NonNegativeInt })
 const readBody = Schema.decodeUnknownEither(Schema.parseJson(Body))
 
-/** The status and the body of the response. */
+/** Returns the status and the body of the response. */
 const replyTo = async (request: IncomingMessage): Promise<readonly [number, unknown]> => {
   const body = readBody(await text(request))
   if (Either.isLeft(body)) return [400, { error: body.left.message }]

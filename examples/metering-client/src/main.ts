@@ -1,9 +1,9 @@
 /**
- * Bills one chat stream as the gateway does. A stream that is cut after k deltas costs the prompt and those k deltas.
+ * Reads one chat stream and computes what the gateway charges for this stream. A stream that ends early, after k deltas,
+ * costs the prompt and these k deltas.
  *
- *     node dist/main.js 3      # leaves after 3 deltas; without a number it reads to the end
+ *     node dist/main.js 3      # disconnects after 3 deltas; without a number, reads the whole stream
  */
-
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { chargeOf, costOf, type Ending, meterEvent, startMeter } from "@tollgate/domain/metering"
 import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
@@ -15,7 +15,7 @@ const maxDeltas = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
 const messages = [{ role: "user", content: "Count to ten." }]
 const requestBody = { model: "m", stream: true, stream_options: { include_usage: true }, messages }
-// Micro-USD per million tokens, which is the same number as pico-USD per token.
+// Prices in pico-USD per token, which is the same number as micro-USD per million tokens.
 const inputPrice = PicoPerToken(1_000_000n)
 const price = { input: inputPrice, cacheWrite: inputPrice, cacheRead: inputPrice, output: PicoPerToken(2_000_000n) }
 

@@ -1,5 +1,5 @@
 /**
- * A provider that streams ten deltas and then reports the usage.
+ * Runs a provider for the example, which streams ten deltas and then reports the usage.
  */
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -9,7 +9,7 @@ const words = ["one", " two", " three", " four", " five", " six", " seven", " ei
 const deltas = words.map((content) => ({ choices: [{ index: 0, delta: { content } }] }))
 const usage = { choices: [], usage: { prompt_tokens: 11, completion_tokens: 10 } }
 
-/** Returns its address. It listens until the process ends. */
+/** Starts the provider and returns its base URL. The provider listens until the process ends. */
 export const startProvider = async (): Promise<string> => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" })
