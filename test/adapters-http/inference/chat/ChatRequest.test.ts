@@ -12,14 +12,14 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(chatBodyFor(accepted(body), upstreamModel)).toString()
 
 describe("a chat request", () => {
-  it("tells its model, whether it is streamed, and whether it requests usage", () => {
+  it("is read with its model, its stream flag and its usage flag", () => {
     const request = { model: "m", messages, stream: true, stream_options: { include_usage: true } }
     expect(accepted(request)).toMatchObject({ model: "m", streamed: true, includeUsage: true })
     expect(accepted({ model: "m", messages })).toMatchObject({ streamed: false, includeUsage: false })
     expect(accepted({ model: "m", messages, stream: null, stream_options: null })).toMatchObject({ streamed: false })
   })
 
-  it("may have escapes in its model name", () => {
+  it("can have a model name with JSON escapes", () => {
     expect(accepted(`{"model":"a\\u002fb","messages":[{"role":"user"}]}`).model).toBe("a/b")
   })
 
@@ -58,7 +58,7 @@ describe("a chat request", () => {
     [null, "[]"],
     [null, "{"],
     [null, '{"model":"m","messages":[{"role":"user"}]} x']
-  ])("is refused with the name of the invalid member %s: %j", (param, body) => {
+  ])("is refused with an error whose param is %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -72,19 +72,19 @@ describe("a chat request", () => {
     expect(accepted({ model: "m", messages, ...limits }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured only by the members that a model reads", () => {
-    const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
+  it("has the size of only those members that a model reads", () => {
+    const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
       n: 3,
       user: "not read".repeat(1_000),
       messages: [
         { role: "user", content: "twelve bytes" },
-        { role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }
+        { role: "user", content: [{ type: "image_url", image_url: { url: image } }] }
       ],
       tools: [{ type: "function", function: { name: "f" } }]
     }
-    // Counts the roles, the text, the types and the name, but neither `user` nor the picture.
+    // The size includes the roles, the text, the types and the function name, but neither `user` nor the image.
     expect(accepted(request).size).toEqual({
       textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
       attachments: 1,
@@ -124,7 +124,7 @@ describe("the chat body for a provider", () => {
       ',"stream_options":{"include_usage":null}',
       '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
     ]
-  ])("requests the usage of a stream, whatever stream_options the client sends: %s", (options, expected) => {
+  ])("requests usage for a stream, whatever follows `stream` in the client's body: %j", (options, expected) => {
     const tail = ',"messages":[{"role":"user"}]}'
     expect(sentBody(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
   })

@@ -25,7 +25,7 @@ const rewritten = (choice: object, more: object = {}) => ({
 })
 
 describe("a whole chat completion", () => {
-  it("has the gateway's id, the public name of the model, its message and its usage", () => {
+  it("has the gateway's id, the public name of the model, and the provider's message and usage", () => {
     const body = {
       ...completion({ content: ["Hello"], usage: usage(7, 2, 3) }),
       system_fingerprint: "fp",
@@ -91,7 +91,7 @@ describe("a whole chat completion", () => {
     expect(content).toBe("hmf{}")
   })
 
-  it("has a total that the gateway computes, including separately counted reasoning tokens", () => {
+  it("reports reasoning tokens as completion tokens if the provider counts them only in its total", () => {
     const body = { ...completion(), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35, cost: 1 } }
     expect(Either.getOrThrow(translatedJson(body)).json.usage).toEqual({
       prompt_tokens: 10,
@@ -100,7 +100,7 @@ describe("a whole chat completion", () => {
     })
   })
 
-  it("keeps the position of every choice", () => {
+  it("keeps the order of the choices, and adds missing indexes", () => {
     const choices = [
       { message: { content: "a" }, finish_reason: "eos" },
       { index: 1, message: { content: "b" }, finish_reason: "MAX_TOKENS" }
@@ -124,7 +124,7 @@ describe("a whole chat completion", () => {
     ["an error", { error: { message: "boom", code: 502 } }],
     ["an error next to null choices", { ...completion(), choices: null, error: "boom" }],
     ["an error in a choice", completionWith({ content: "" }, { finish_reason: "error", error: { code: 500 } })]
-  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
+  ])("fails, also for a client that requested a stream, if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
@@ -136,8 +136,8 @@ describe("a whole chat completion", () => {
   })
 })
 
-describe("N35: a whole chat completion for a streamed request", () => {
-  it("becomes role and content, finish, usage if requested, and [DONE]", () => {
+describe("a whole chat completion for a client that requested a stream", () => {
+  it("becomes a delta with role and content, a finish reason, the usage if requested, and [DONE]", () => {
     const { frames, ...rest } = Either.getOrThrow(asStream(completion({ usage: usage(7, 2) }), true))
     expect(framesOf(frames)).toEqual([
       deltaChunk({ role: "assistant", content: "Hello there" }),
@@ -152,7 +152,7 @@ describe("N35: a whole chat completion for a streamed request", () => {
     })
   })
 
-  it("reports its usage for billing, but not to a client that did not request it", () => {
+  it("reports its usage for billing, but writes it only for a client that requested it", () => {
     const { frames, usage: reported } = Either.getOrThrow(asStream(completion({ usage: usage(7, 2) })))
     expect(framesOf(frames)).toEqual([
       deltaChunk({ role: "assistant", content: "Hello there" }),
@@ -162,7 +162,7 @@ describe("N35: a whole chat completion for a streamed request", () => {
     expect(reported?.output).toBe(2n)
   })
 
-  it("has an index on every tool call", () => {
+  it("has an index in every tool call", () => {
     const call = { id: "call_1", function: { name: "f", arguments: "{}" } }
     const { frames, content } = Either.getOrThrow(asStream(completionWith({ content: null, tool_calls: [call] })))
     expect(framesOf(frames)).toEqual([

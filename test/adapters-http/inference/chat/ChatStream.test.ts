@@ -25,16 +25,16 @@ const choices = (...items: ReadonlyArray<object>) => ({ ...hi, choices: items })
 const call = (...deltas: ReadonlyArray<object>) => chunk({ tool_calls: deltas })
 const writtenCall = (...deltas: ReadonlyArray<object>) => deltaChunk({ tool_calls: deltas })
 
-const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
-  N1: [
+const rows: ReadonlyArray<ReadonlyArray<Row>> = [
+  [
     {
-      name: "chunks, finish, usage and [DONE] are written in this order",
+      name: "content, finish reason, usage and [DONE] are written in this order",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 2)), "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
-  N2: [
+  [
     {
       name: "a null usage is removed from chunks",
       sent: sse({ ...begin, usage: null }, { ...hi, usage: null }, { ...stop, usage: null }, "[DONE]"),
@@ -42,7 +42,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: writtenWhole
     }
   ],
-  N3: [
+  [
     {
       name: "cumulative usage is written once, at the end, with its last value",
       sent: sse(
@@ -55,15 +55,15 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      name: "counts that fall to zero in the last chunk are ignored",
+      name: "usage counts that fall to zero in the last chunk are ignored",
       sent: sse({ ...begin, usage: usage(7, 2) }, hi, { ...stop, usage: usage(0, 0) }, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
-  N4: [
+  [
     {
-      name: "usage in the chunk with the finish is written in a separate chunk",
+      name: "usage in the chunk with the finish reason is written in a separate chunk",
       sent: sse(begin, hi, { ...stop, usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -75,7 +75,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
-  N5: [
+  [
     {
       name: "a usage chunk without choices adds no choice",
       sent: sse(...whole.slice(0, 3), { usage: usage(7, 2) }, "[DONE]"),
@@ -95,9 +95,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [...writtenWhole.slice(0, 3), usageFrame(7, 2), "[DONE]"]
     }
   ],
-  N6: [
+  [
     {
-      name: "usage before the finish is written after the finish",
+      name: "usage before the finish reason is written after the finish reason",
       sent: sse(begin, hi, usageChunk(usage(7, 2)), stop, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -109,7 +109,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     }
   ],
-  N7: [
+  [
     {
       name: "usage that was not reported is not invented",
       sent: sse(...whole),
@@ -117,52 +117,56 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: writtenWhole
     },
     {
-      name: "usage that was reported in part is not written",
+      name: "usage without prompt tokens is not written",
       sent: sse(...whole.slice(0, 3), { usage: { completion_tokens: 2 } }, "[DONE]"),
       includeUsage: true,
       frames: writtenWhole
     }
   ],
-  N8: [undefined, null, false].map((includeUsage) => ({
+  [undefined, null, false].map((includeUsage) => ({
     name: `usage is not written for include_usage ${includeUsage}`,
     sent: sse(begin, hi, stop, usageChunk(usage(7, 2)), "[DONE]"),
     ...(includeUsage === undefined ? {} : { includeUsage }),
     frames: writtenWhole
   })),
-  N9: [
+  [
     {
-      name: "content and finish in one chunk are written in two",
+      name: "content and a finish reason in one chunk are written in two chunks",
       sent: sse(begin, chunk({ content: "hi" }, "stop"), "[DONE]"),
       frames: writtenWhole
     }
   ],
-  N10: [{ content: "" }, { role: "assistant" }, { content: null, role: "assistant" }]
+  [{ content: "" }, { role: "assistant" }, { content: null, role: "assistant" }]
     .map((delta) => ({
-      name: `a finish with ${JSON.stringify(delta)} has an empty delta`,
+      name: `the delta ${JSON.stringify(delta)} is written as empty in the chunk with the finish reason`,
       sent: sse(begin, hi, chunk(delta, "stop"), "[DONE]"),
       frames: writtenWhole
     }))
     .concat({
-      name: "a finish with a null delta is written with an empty delta",
+      name: "a null delta is written as empty in the chunk with the finish reason",
       sent: sse(begin, hi, choices({ index: 0, delta: null, finish_reason: "stop" }), "[DONE]"),
       frames: writtenWhole
     }),
-  N11: [
+  [
     {
-      name: "only the first finish of a choice is written",
+      name: "only the first finish reason of a choice is written",
       sent: sse(begin, hi, stop, chunk({}, "length"), stop, "[DONE]"),
       frames: writtenWhole
     },
     {
-      name: "content after a finish is charged, so it is passed on",
+      name: "content after a finish reason is passed on, because it is charged",
       sent: sse(begin, stop, hi, "[DONE]"),
       frames: [writtenBegin, writtenStop, writtenHi, "[DONE]"]
     }
   ],
-  N12: [
-    { name: "[DONE] after content adds the missing finish", sent: sse(begin, hi, "[DONE]"), frames: writtenWhole },
+  [
     {
-      name: "[DONE] after tool calls adds the missing finish `tool_calls`",
+      name: "the finish reason `stop` is added if [DONE] follows content",
+      sent: sse(begin, hi, "[DONE]"),
+      frames: writtenWhole
+    },
+    {
+      name: "the finish reason `tool_calls` is added if [DONE] follows tool calls",
       sent: sse(begin, call({ index: 0, id: "call_1", type: "function", function: { name: "f" } }), "[DONE]"),
       frames: [
         writtenBegin,
@@ -172,24 +176,24 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N13: [
+  [
     {
-      name: "a stream that ends after the finish, without [DONE], is complete",
+      name: "a stream that ends after the finish reason is complete even without [DONE]",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 2))),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     { name: "the last blank line may be missing", sent: sse(...whole).trimEnd(), frames: writtenWhole },
     {
-      name: "a usage chunk that is cut after the finish is ignored",
+      name: "an incomplete usage chunk after the finish reason is ignored",
       sent: `${sse(begin, hi, stop)}data: {"choices":[],"usa`,
       includeUsage: true,
       frames: writtenWhole
     }
   ],
-  N14: [
+  [
     {
-      name: "a stream that ends before the finish fails",
+      name: "a stream that ends before the finish reason fails",
       sent: sse(begin, hi),
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
@@ -201,13 +205,13 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that ends with one of two choices unfinished fails",
+      name: "a stream that ends without the finish reason of one choice fails",
       sent: sse(hi, chunk({}, "stop"), choices({ index: 1, delta: { content: "ho" }, finish_reason: null })),
       frames: [writtenFirstHi, writtenStop, deltaChunk({ role: "assistant", content: "ho" }, 1)],
       end: "UpstreamFailed"
     }
   ],
-  N15: [
+  [
     { name: "a stream with only [DONE] fails", sent: sse("[DONE]"), frames: [], end: "UpstreamFailed" },
     { name: "an empty stream fails", sent: "", frames: [], end: "UpstreamFailed" },
     {
@@ -217,21 +221,21 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     }
   ],
-  N16: [
+  [
     {
-      name: "comments, blank lines, ids and retry times are dropped",
+      name: "SSE comments, blank lines, ids and retry times are dropped",
       sent: `: OPENROUTER PROCESSING\n\n\n\n${sse(begin)}id: 7\nretry: 10\n${sse(hi)}:\n\nid\n\n${sse(stop, "[DONE]")}`,
       frames: writtenWhole
     }
   ],
-  N17: [
+  [
     {
       name: "pings and other objects that are not chunks are dropped",
       sent: `event: ping\ndata: {}\n\ndata:\n\n${sse({ type: "ping" }, begin, { hello: 1 }, hi, stop, "[DONE]")}`,
       frames: writtenWhole
     }
   ],
-  N18: [
+  [
     {
       name: "a missing space after `data:` is accepted",
       sent: sse(...whole).replaceAll("data: ", "data:"),
@@ -241,20 +245,20 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
     { name: "lines that end in CR are accepted", sent: sse(...whole).replaceAll("\n", "\r"), frames: writtenWhole },
     { name: "a byte order mark is skipped", sent: `\ufeff${sse(...whole)}`, frames: writtenWhole },
     {
-      name: "data in several lines is joined",
+      name: "data on several lines is joined",
       sent: `data: {"choices":[{"index":0,\ndata: "delta":{"content":"hi"}}]}\n\n${sse(stop, "[DONE]")}`,
       frames: [writtenFirstHi, writtenStop, "[DONE]"]
     },
     { name: "an `event: message` line is ignored", sent: `event: message\n${sse(...whole)}`, frames: writtenWhole }
   ],
-  N19: [
+  [
     {
       name: "multi-byte characters survive a chunk boundary at any byte",
       sent: sse(chunk({ content: "dé日👩‍👩‍👧" }), stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant", content: "dé日👩‍👩‍👧" }), writtenStop, "[DONE]"]
     }
   ],
-  N20: [
+  [
     {
       name: "a first chunk with only filter results is dropped",
       sent: sse(
@@ -264,7 +268,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: writtenWhole
     }
   ],
-  N21: [
+  [
     {
       name: "members that identify the provider are removed",
       sent: sse(
@@ -290,7 +294,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [writtenFirstHi, writtenStop, "[DONE]"]
     }
   ],
-  N22: [
+  [
     {
       name: "unknown members of deltas are kept",
       sent: sse(
@@ -307,9 +311,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N23: [
+  [
     {
-      name: "reasoning details are kept for the next turn, without members that identify the provider",
+      name: "reasoning details lose only the members that identify the provider",
       sent: sse(
         chunk({ reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", provider: "Bedrock" }] }),
         stop,
@@ -322,19 +326,19 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N24: [
+  [
     {
       name: "a missing role is added to the first delta",
       sent: sse(hi, hi, stop, "[DONE]"),
       frames: [writtenFirstHi, writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "a role is written even if the finish comes first",
+      name: "a role is written even if the first chunk has only a finish reason",
       sent: sse(stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }), writtenStop, "[DONE]"]
     }
   ],
-  N25: [
+  [
     {
       name: "a role that every chunk repeats is written only in the first chunk",
       sent: sse(
@@ -353,7 +357,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N26: [
+  [
     {
       name: "tool calls without index and type get an index and a type",
       sent: sse(
@@ -379,7 +383,7 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "a tool call without an id starts with its name",
+      name: "a tool-call delta with a name but without an id starts a new tool call",
       sent: sse(
         begin,
         call({ function: { name: "f" } }),
@@ -407,9 +411,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N27: [
+  [
     {
-      name: "a finish of `stop` after tool calls is kept",
+      name: "the finish reason `stop` is kept after tool calls",
       sent: sse(begin, call({ index: 0, id: "call_1", type: "function", function: { name: "f" } }), stop, "[DONE]"),
       frames: [
         writtenBegin,
@@ -419,9 +423,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       ]
     }
   ],
-  N28: [
+  [
     {
-      name: "each of several interleaved choices has a role and a finish",
+      name: "each of several interleaved choices gets a role and a finish reason",
       sent: sse(
         choices({ index: 1, delta: { content: "b" } }, { index: 0, delta: { content: "a" } }),
         chunk({}, "stop"),
@@ -455,12 +459,16 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     }
   ],
-  N29: [
+  [
     ["an error member", { error: { message: "Provider returned error", code: 502 } }, "UpstreamFailed"],
     ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
-    ["an error object in the old format", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
-    ["a rate limit by its code", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
-    ["a rate limit by its type", { error: { message: "x", type: "rate_limit_error" } }, "TechnicalLimit"],
+    ["an object of the type `error`", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
+    ["a rate-limit error with the code 429", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
+    [
+      "a rate-limit error with the type `rate_limit_error`",
+      { error: { message: "x", type: "rate_limit_error" } },
+      "TechnicalLimit"
+    ],
     [
       "an error next to choices",
       { ...chunk({ content: "" }, "error"), error: { code: 502, message: "x" } },
@@ -476,18 +484,18 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
     ["an error as the finish reason", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
   ]
     .map(([kind, frame, end]) => ({
-      name: `${kind} breaks the stream, and no later chunk is written`,
+      name: `${kind} fails the stream, and no later chunk is written`,
       sent: sse(begin, hi, frame as object, hi, stop, "[DONE]"),
       frames: [writtenBegin, writtenHi],
       end: end as string
     }))
     .concat({
-      name: "an error event fails the stream",
+      name: "an event with the name `error` fails the stream",
       sent: `${sse(begin, hi)}event: error\ndata: {"message":"overloaded"}\n\n${sse(stop, "[DONE]")}`,
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     }),
-  N30: [
+  [
     ["eos", "stop"],
     ["STOP", "stop"],
     ["end_turn", "stop"],
@@ -509,9 +517,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       sent: sse(begin, chunk({ content: "hi" }, ""), stop, "[DONE]"),
       frames: writtenWhole
     }),
-  N31: [
+  [
     {
-      name: "the common members of a chunk come from the gateway, not from the provider",
+      name: "the members `id`, `object`, `created` and `model` come from the gateway, not from the provider",
       sent: sse(
         { ...begin, object: "", id: "", model: "" },
         { choices: hi.choices },
@@ -521,11 +529,11 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: writtenWhole
     }
   ],
-  N32: [
+  [
     { name: "[DONE] may be followed by spaces", sent: sse(begin, hi, stop, "[DONE] "), frames: writtenWhole },
     { name: "data after [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: writtenWhole }
   ],
-  N33: [
+  [
     {
       name: "an event that is not JSON fails the stream",
       sent: sse(begin, "{oops", hi),
@@ -539,9 +547,9 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     }
   ],
-  N36: [
+  [
     {
-      name: "log probabilities stay with their content",
+      name: "log probabilities stay in the chunk with their content",
       sent: sse(
         choices({
           index: 0,
@@ -563,31 +571,31 @@ const rows: { readonly [row: string]: ReadonlyArray<Row> } = {
       frames: [deltaChunk({ role: "assistant" }, 0, { logprobs: { content: [1] } }), writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "log probabilities of a finish stay with the finish",
+      name: "log probabilities beside a finish reason stay in the chunk with the finish reason",
       sent: sse(hi, choices({ index: 0, delta: {}, logprobs: { content: [] }, finish_reason: "stop" }), "[DONE]"),
       frames: [writtenFirstHi, finished("stop", 0, { logprobs: { content: [] } }), "[DONE]"]
     }
   ],
-  N37: [
+  [
     {
       name: "empty deltas are dropped",
       sent: sse(chunk({}), begin, chunk({}), hi, chunk({ content: "" }), stop, "[DONE]"),
       frames: writtenWhole
     }
   ]
-}
+]
 
-const table = Object.entries(rows).flatMap(([row, cases]) => cases.map((it) => [row, it.name, it] as const))
+const table = rows.flat().map((row) => [row.name, row] as const)
 
 const expected = ({ frames, end = "complete" }: Row) => ({ frames, end })
 const seen = ({ frames, end }: TranslatedStream) => ({ frames, end })
 
-describe("a translated chat stream", () => {
-  it.each(table)("%s: %s", (_, __, row) => {
+describe("chat stream translation", () => {
+  it.each(table)("%s", (_, row) => {
     expect(seen(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
-  it.each(table)("%s: %s, with a chunk boundary at any byte", (_, __, row) => {
+  it.each(table)("%s, even with a chunk boundary at any byte", (_, row) => {
     const bytes = Buffer.from(row.sent)
     const uncut = translatedStream([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {
@@ -601,7 +609,7 @@ describe("a translated chat stream", () => {
     ).toBe(uncut)
   })
 
-  it("N34: fails on a line that does not end", () => {
+  it("fails on a line that never ends", () => {
     const megabyte = Buffer.alloc(1024 * 1024, "x")
     const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(megabyte)]
     expect(seen(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })

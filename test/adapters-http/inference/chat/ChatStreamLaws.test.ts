@@ -1,5 +1,5 @@
 /**
- * Properties of every translated chat stream, for any input in any order.
+ * These properties hold for every translated chat stream, for any events from the provider in any order.
  */
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -91,12 +91,12 @@ const choicesByIndex = (bytes: Buffer): ReadonlyArray<ReadonlyArray<JsonObject>>
 const keysOf = (object: JsonObject): string => Object.keys(object).join()
 
 describe("any chat stream", () => {
-  law("counts exactly the content of the frames that it writes", [sent], (bytes) => {
+  law("reports exactly the content of the frames that it writes", [sent], (bytes) => {
     const { content } = translatedStream([bytes], true)
     return content === chunksOf(bytes).map(contentOf).join("")
   })
 
-  law("counts the content of each choice separately", [sent], (bytes) => {
+  law("reports the content of each choice separately", [sent], (bytes) => {
     const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
     return (
       JSON.stringify([...translatedStream([bytes], true).texts].sort()) ===
@@ -121,7 +121,7 @@ describe("any chat stream", () => {
   )
 
   law(
-    "finishes each choice at most once with an empty delta, and every choice if the stream is complete",
+    "writes at most one finish reason for each choice, and exactly one if the stream is complete",
     [sent],
     (bytes) => {
       const { end } = translatedStream([bytes], true)
@@ -153,7 +153,7 @@ describe("any chat stream", () => {
     )
   })
 
-  law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of its frames for a prefix of the provider's bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes], true)
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
     const written = part.text.replace(/data: \[DONE\]\n\n$/, "")

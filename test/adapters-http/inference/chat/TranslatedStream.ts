@@ -1,5 +1,6 @@
 /**
- * Passes a provider's bytes through the decoder and the translator like the relay, and parses the resulting frames.
+ * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
+ * resulting frames.
  */
 
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
@@ -27,15 +28,15 @@ export const streamed = (includeUsage?: boolean | null): ChatRequest =>
   })
 
 export interface TranslatedStream {
-  /** The written frames. */
+  /** The written frames, as text. */
   readonly text: string
-  /** The parsed `data` of the frames; `[DONE]` as text. */
+  /** The parsed `data` of each frame. The end mark is the string `[DONE]`. */
   readonly frames: ReadonlyArray<unknown>
   readonly content: string
-  /** The content of each choice. */
+  /** The content of each choice that has content. */
   readonly texts: ReadonlyArray<string>
   readonly usage: ReportedUsage.ReportedUsage
-  /** All members above in one string, for comparisons. */
+  /** The frames, the content, the usage and the end in one string, for comparisons. */
   readonly trace: string
   /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string

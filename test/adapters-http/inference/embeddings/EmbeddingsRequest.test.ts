@@ -24,9 +24,9 @@ describe("an embeddings request", () => {
     ["texts", ["a", "b", "c"], 3, 0],
     ["a token array", [1, 2, 3, 4], 1, 4],
     ["token arrays", [[1, 2], [3]], 2, 3],
-    ["a token array as long as a model reads", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
+    ["a token array with 8,191 tokens", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
     ["2,048 texts", Array.from({ length: 2_048 }, () => "a"), 2_048, 0]
-  ])("has as many inputs as its response must have embeddings: %s", (_, input, inputs, tokens) => {
+  ])("has the correct number of inputs and of counted tokens for %s", (_, input, inputs, tokens) => {
     expect(accepted(asking(input))).toMatchObject({
       model: "m",
       streamed: false,
@@ -64,11 +64,11 @@ describe("an embeddings request", () => {
     ["input", '{"model":"m","input":"a","Input":"b"}'],
     [null, '{"model":"m","input":["a"'],
     [null, "[]"]
-  ])("is refused with the member at fault: %s in %j", (param, body) => {
+  ])("is refused with an error whose param is %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
-  it.each([false, null])("may say that it is not streamed: %j", (stream) => {
+  it.each([false, null])("is accepted with stream %j", (stream) => {
     expect(accepted(asking("a", { stream }))).toMatchObject({ streamed: false })
   })
 
@@ -80,7 +80,7 @@ describe("an embeddings request", () => {
   })
 
   law(
-    "is estimated at one input token or more, and no output, for every accepted form of input",
+    "has an estimate of at least one input token and no output tokens, for every valid input",
     [anyInput],
     (input) => {
       const { inputFloor, inputCeiling, output } = estimate(accepted(asking(input)).size)
@@ -88,12 +88,12 @@ describe("an embeddings request", () => {
     }
   )
 
-  law("holds exactly the tokens of its token arrays", [many(tokenArray)], (input) => {
+  law("has an estimate that equals the number of tokens in its token arrays", [many(tokenArray)], (input) => {
     const { inputFloor, inputCeiling } = estimate(accepted(asking(input)).size)
     return inputFloor === BigInt(input.flat().length) && inputCeiling === inputFloor
   })
 
-  law("has each text once in its prompt, and counts each token once", [anyInput], (input) => {
+  law("has a prompt that contains each text once and counts each token once", [anyInput], (input) => {
     const { text, separateTexts, extraTokens } = accepted(asking(input)).promptText()
     const inputs = [input].flat(2)
     const texts = inputs.filter((each) => typeof each === "string")

@@ -25,8 +25,8 @@ const list = (data: unknown, more: object = {}) => ({
   ...more
 })
 
-describe("a response of embeddings", () => {
-  it("has the public name, its embeddings and its usage, and no other member", () => {
+describe("an embeddings response", () => {
+  it("has the public model name, the embeddings and the usage, and no unknown member", () => {
     const { body, content, usage } = accepted(
       list([item([0.5], { provider: "acme" })], {
         id: "acme-1",
@@ -52,51 +52,58 @@ describe("a response of embeddings", () => {
     )
   })
 
-  it("may be in base64", () => {
+  it("can contain base64 embeddings", () => {
     const { body } = accepted(list([item("AAAAPwAAgL8=")]))
     expect(JSON.parse(body)).toMatchObject({ data: [{ embedding: "AAAAPwAAgL8=" }] })
   })
 
-  it("keeps the order and the indexes of the provider, and counts where there are none", () => {
+  it("keeps the provider's order and indexes, and uses the position as a missing index", () => {
     const { body } = accepted(list([item([1], { index: 1 }), item([2]), { embedding: [3] }]), 3)
     const { data } = JSON.parse(body) as { readonly data: ReadonlyArray<unknown> }
     expect(data).toEqual([item([1], { index: 1 }), item([2]), item([3], { index: 2 })])
   })
 
   it.each([
-    ["both figures", { prompt_tokens: 4, total_tokens: 5 }, 4n],
-    ["the total alone", { total_tokens: 5 }, 5n],
-    ["zero", { prompt_tokens: 0 }, 0n],
-    ["a completion, which does not exist", { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 }, 4n]
-  ])("reports the prompt from %s, and no output", (_, usage, input) => {
+    ["`prompt_tokens`, although `total_tokens` differs", { prompt_tokens: 4, total_tokens: 5 }, 4n],
+    ["`total_tokens` if `prompt_tokens` is missing", { total_tokens: 5 }, 5n],
+    ["`prompt_tokens` of 0", { prompt_tokens: 0 }, 0n],
+    [
+      "`prompt_tokens`, although `completion_tokens` is present",
+      { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 },
+      4n
+    ]
+  ])("reports the prompt tokens from %s, and no output tokens", (_, usage, input) => {
     expect(accepted(list([item()], { usage })).usage).toMatchObject({ prompt: { input }, output: 0n })
   })
 
-  it.each([[undefined], [null], [{}], [{ prompt_tokens: "3" }], [[]]])("invents no usage: %j", (usage) => {
-    const { body, usage: reported } = accepted(list([item()], { usage }))
-    expect(JSON.parse(body)).not.toHaveProperty("usage")
-    expect(reported).toMatchObject({ prompt: undefined, output: undefined })
-  })
+  it.each([[undefined], [null], [{}], [{ prompt_tokens: "3" }], [[]]])(
+    "reports no usage if the provider's usage is %j",
+    (usage) => {
+      const { body, usage: reported } = accepted(list([item()], { usage }))
+      expect(JSON.parse(body)).not.toHaveProperty("usage")
+      expect(reported).toMatchObject({ prompt: undefined, output: undefined })
+    }
+  )
 
   it.each([
-    ["no JSON", "oops"],
-    ["an array", "[]"],
-    ["no data", { object: "list" }],
-    ["data of another kind", list({})],
-    ["no embeddings", list([])],
+    ["a body that is not JSON", "oops"],
+    ["a JSON array", "[]"],
+    ["an object without `data`", { object: "list" }],
+    ["`data` that is not an array", list({})],
+    ["an empty `data` array", list([])],
     ["fewer embeddings than inputs", list([item()]), 2],
     ["more embeddings than inputs", list([item(), item()])],
     ["an item without an embedding", list([{ index: 0 }])],
     ["an item that is not an object", list([[0.5]])],
     ["an empty embedding", list([item([])])],
-    ["an embedding of words", list([item(["acme"])])],
-    ["an embedding of nulls", list([item([null])])],
+    ["an embedding that contains a string", list([item(["acme"])])],
+    ["an embedding that contains null", list([item([null])])],
     ["an embedding that is an object", list([item({ float: [1] })])],
-    ["a text that is not base64", list([item("no embedding today")])],
-    ["an error beside the data", list([item()], { error: { message: "broken" } })],
-    ["a body that ends early", JSON.stringify(list([item()])).slice(0, -1)],
-    ["a body that continues", `${JSON.stringify(list([item()]))} x`]
-  ])("is a failure of the provider: %s", (_, body, inputs = 1) => {
+    ["an embedding that is a string but not base64", list([item("no embedding today")])],
+    ["an error beside `data`", list([item()], { error: { message: "broken" } })],
+    ["a truncated body", JSON.stringify(list([item()])).slice(0, -1)],
+    ["text after the JSON object", `${JSON.stringify(list([item()]))} x`]
+  ])("fails with UpstreamFailed if the provider sends %s", (_, body, inputs = 1) => {
     expect(failed(body, inputs)).toBe("UpstreamFailed")
   })
 
@@ -104,7 +111,7 @@ describe("a response of embeddings", () => {
     ["TechnicalLimit", { code: "rate_limit_exceeded" }],
     ["UpstreamRejected", { type: "invalid_request_error" }],
     ["RequestTooLarge", { code: 413 }]
-  ])("is a %s under a good status", (tag, error) => {
+  ])("fails with %s for an error in a body with status 200", (tag, error) => {
     expect(failed({ error: { message: "acme says no", ...error } })).toBe(tag)
   })
 
@@ -121,7 +128,7 @@ describe("a response of embeddings", () => {
   )
 
   law(
-    "carries any vectors unchanged, and nothing of the members around them",
+    "contains any vectors unchanged, and no unknown members of the provider",
     [vectors, unknownMembers],
     (all, more) => {
       const data = all.map((embedding, index) => ({ ...more, object: "embedding", index, embedding }))
@@ -132,7 +139,7 @@ describe("a response of embeddings", () => {
     }
   )
 
-  law("is refused or translated, and never throws, for any bytes", [FastCheck.string()], (body) =>
+  law("is refused or translated for any bytes, without an exception", [FastCheck.string()], (body) =>
     Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )
 })

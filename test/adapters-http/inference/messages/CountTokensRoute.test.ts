@@ -14,7 +14,7 @@ import {
 } from "../relay/TestGateway.ts"
 
 const request = { model: "m", messages: [{ role: "user", content: "hi" }] }
-/** Counts one token per character, plus the tokens that frame a message. */
+/** The estimate for `request`: one token for each character of role and content, and 6 tokens for one message. */
 const ESTIMATED = "userhi".length + 6
 
 let upstreams: FakeUpstreams
@@ -42,7 +42,7 @@ const post = (body: unknown = request, headers: Record<string, string> = {}) =>
 const count = async (pending: Promise<Response>) => (await pending).json()
 
 describe("a token count", () => {
-  it("comes from the provider, which is asked for the upstream model, and has no other members of the provider's response", async () => {
+  it("is requested from the provider with the upstream model, and returned without other members", async () => {
     const body = `{"messages":[{"role":"user","content":"\\u0068i"}], "model":"m" ,"x":1e2}`
     const pending = post(body, { "anthropic-version": "2026-10-21", "anthropic-beta": "a,b" })
     const exchange = await upstreams.next()
@@ -59,8 +59,8 @@ describe("a token count", () => {
   })
 
   it.each([
-    ["does not know the route", 404, '{"type":"error","error":{"type":"not_found_error","message":"x"}}'],
-    ["fails", 500, "oops"],
+    ["returns status 404", 404, '{"type":"error","error":{"type":"not_found_error","message":"x"}}'],
+    ["returns status 500", 500, "oops"],
     ["returns another object", 200, '{"tokens":5}'],
     ["returns a body that is not JSON", 200, "<html>"],
     ["returns a body that is too large", 200, `{"input_tokens":5,"x":"${"x".repeat(100_000)}"}`]
@@ -97,7 +97,7 @@ describe("a token count", () => {
     expect(await count(pending)).toEqual({ input_tokens: 7 })
   })
 
-  it("is extrapolated from the beginning of a prompt that is too long to count", async () => {
+  it("is extrapolated from the beginning of a very long prompt", async () => {
     gateway = await start({ catalog: catalogOf({ protocols: ["chat"] }) })
     const content = "x".repeat(999_996)
     expect(await count(post({ ...request, messages: [{ role: "user", content }] }))).toEqual({
@@ -105,14 +105,14 @@ describe("a token count", () => {
     })
   })
 
-  it("creates no hold, charges nothing, and does not count as a finished request", async () => {
+  it("creates no hold, is not charged, and is not counted by the metrics of finished requests", async () => {
     gateway = await start({ catalog: catalogOf({ protocols: ["chat"] }) })
     await post()
     expect([gateway.journal.admitted, gateway.journal.settled]).toEqual([[], []])
     expect(gateway.counters.finishedRequests).toEqual([])
   })
 
-  it("never takes more than 16 connections to the provider", async () => {
+  it("never uses more than 16 connections to the provider", async () => {
     let counted = 0
     const counts = Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -128,8 +128,8 @@ describe("a token count", () => {
   })
 })
 
-describe("a refused token count", () => {
-  it("has the same errors as the messages route and reports only the first of several faults", async () => {
+describe("a request for a token count", () => {
+  it("is checked in the same order and with the same errors as a messages request", async () => {
     gateway = await start({ bodyBytes: 1_000 })
     const refused = async (body: unknown, headers: Record<string, string> = {}) => {
       const response = await post(body, headers)
@@ -150,7 +150,7 @@ describe("a refused token count", () => {
     expect(upstreams.exchanges).toEqual([])
   })
 
-  it("closes the upstream request when the client disconnects", async () => {
+  it("is aborted at the provider when the client disconnects", async () => {
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(request)
     client.send(
@@ -158,11 +158,11 @@ describe("a refused token count", () => {
     )
     const exchange = await upstreams.next()
     client.leave()
-    await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
+    await eventually(() => exchange.verdict === "undecided", "the end of the request to the provider")
     await eventually(() => gateway.counters.openRequests === 0, "the end of the request")
   })
 
-  it("has status 503 if the server stops before the provider responds", async () => {
+  it("returns status 503 if the server stops before the provider responds", async () => {
     gateway = await start({ drainSeconds: 0 })
     const pending = post()
     await upstreams.next()

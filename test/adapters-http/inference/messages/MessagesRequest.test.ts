@@ -19,7 +19,7 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(withUpstreamModel(accepted(body), upstreamModel)).toString()
 
 describe("a messages request", () => {
-  it("tells its model, its output limit, and whether it is streamed", () => {
+  it("is read with its model, its output limit and its stream flag", () => {
     expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
     expect(accepted({ ...minimal, stream: null })).toMatchObject({ streamed: false })
     expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, choices: 1 } })
@@ -65,7 +65,7 @@ describe("a messages request", () => {
     ["unknown members", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
     ["fallbacks that the provider chooses", { fallbacks: "default" }],
     ["an empty list of fallbacks", { fallbacks: [] }]
-  ])("may have %s", (_, members) => {
+  ])("is accepted with %s", (_, members) => {
     expect(refusedParam({ ...minimal, ...members })).toBe("accepted")
   })
 
@@ -73,35 +73,35 @@ describe("a messages request", () => {
     ["fallbacks", { ...minimal, fallbacks: [{ model: "larger" }] }],
     ["tools", { ...minimal, tools: [{ name: "f" }, { type: "advisor_20260301", name: "advisor", model: "larger" }] }],
     ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
-  ])("is refused if its %s name a second model, which would not be charged", (param, body) => {
+  ])("is refused if its %s select a second model, whose price would not be charged", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
-  it("may contain the word advisor in a tool definition", () => {
+  it("is accepted if a tool definition only contains the word advisor", () => {
     expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
       "accepted"
     )
   })
 
-  it("is measured only by the members that a model reads, without the base64 of its media", () => {
+  it("has the size of only those members that a model reads, without base64 media", () => {
     const data = "iVBORw0KGgo".repeat(1_000)
-    const picture = { type: "image", source: { type: "base64", media_type: "image/png", data } }
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data } }
     const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }
     const request = { ...minimal, system: "s".repeat(100), tools: [{ name: "t".repeat(50) }] }
-    const { size } = accepted({ ...request, messages: [{ role: "user", content: [picture, report] }] })
+    const { size } = accepted({ ...request, messages: [{ role: "user", content: [image, report] }] })
     expect(size.attachments).toBe(2)
     expect(size.textBytes).toBeGreaterThan(150)
     expect(size.textBytes).toBeLessThan(400)
   })
 
-  it("counts a plain-text document as text", () => {
+  it("has a size that counts a plain-text document as text", () => {
     const data = "once upon a time ".repeat(200)
     const story = { type: "document", source: { type: "text", media_type: "text/plain", data } }
     const { size } = accepted({ ...minimal, messages: [{ role: "user", content: [story] }] })
     expect(size.textBytes).toBeGreaterThan(data.length)
   })
 
-  it("provides the prompt text for the token count", () => {
+  it("has a prompt text for the token count", () => {
     expect(accepted({ ...minimal, system: "Be brief." }).promptText()).toEqual({
       text: "userBe brief.hi",
       extraTokens: 6
@@ -110,7 +110,7 @@ describe("a messages request", () => {
 })
 
 describe("a request for a token count", () => {
-  it("needs no output limit and is otherwise checked like a messages request", () => {
+  it("needs no output limit, and is otherwise checked like a messages request", () => {
     expect(Either.isRight(readCountRequest(bytes({ model: "m", messages })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ model: "m", messages: [] })))).toBe(true)
     expect(Either.isLeft(readCountRequest(bytes({ messages })))).toBe(true)
@@ -142,7 +142,7 @@ describe("the messages headers for a provider", () => {
     "anthropic-dangerous-direct-browser-access": "true"
   }
 
-  it("contain the client's version and betas, and no other client header", () => {
+  it("contain the client's anthropic-version and anthropic-beta, and no other client header", () => {
     const given = { "anthropic-version": "2026-10-21", "anthropic-beta": "a-2025-01-01,b-2025-02-02, c" }
     expect(messagesHeadersFor({ ...otherHeaders, ...given }, true)).toEqual({
       "content-type": "application/json",
@@ -153,7 +153,7 @@ describe("the messages headers for a provider", () => {
   })
 
   it.each([{}, { "anthropic-version": "", "anthropic-beta": "" }])(
-    "contain a default version if the client sends none: %j",
+    "contain a default anthropic-version if the client sends the headers %j",
     (none) => {
       expect(messagesHeadersFor({ ...otherHeaders, ...none }, false)).toEqual({
         "content-type": "application/json",

@@ -23,7 +23,7 @@ const translatedJson = (body: unknown) =>
 const asStream = (body: unknown) => messagesProtocol.stream.fromWholeResponse(streamed, context, bytes(body))
 
 describe("a whole message", () => {
-  it("has the public name of the model, its id, its content and its usage", () => {
+  it("has the public name of the model, and the provider's id, content and usage", () => {
     const given = { ...message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }) }), provider: "x" }
     expect(translatedJson(given)).toEqual(
       Either.right({
@@ -71,7 +71,7 @@ describe("a whole message", () => {
     ["JSON that is nested too deeply", `{"type":"message","content":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
     ["an error", errorOf("boom", "api_error")],
     ["an error of another protocol", { error: { message: "boom", code: 502 } }]
-  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
+  ])("fails, also for a client that requested a stream, if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
@@ -81,8 +81,8 @@ describe("a whole message", () => {
   })
 })
 
-describe("a whole message for a streamed request", () => {
-  it("has the events that a provider would have sent", () => {
+describe("a whole message for a client that requested a stream", () => {
+  it("becomes the events that a provider would have streamed", () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "EqQB" },
       { type: "text", text: "hi", citations: [{ cited_text: "it" }] },

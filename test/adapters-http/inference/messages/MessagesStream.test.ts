@@ -81,12 +81,12 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "events without an `event:` line get one from their type",
+      name: "events without an `event:` line get an `event:` line from their type",
       sent: dataOnly(...whole),
       written: writtenWhole
     },
     {
-      name: "events without a type get one from their `event:` line",
+      name: "events without a type get the type from their `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {}\n\n`,
       written: writtenWhole
     },
@@ -96,7 +96,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "events of the type `ping` are passed on after the message has started",
+      name: "`ping` events are passed on only after `message_start`",
       sent: sse(ping, start, ping, textStart, hi, ping, ...ending),
       written: [started, ping, textStart, hi, ping, ...ending]
     },
@@ -111,12 +111,12 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "events after the last event are ignored",
+      name: "events after `message_stop` are ignored",
       sent: `${sse(...whole)}event: data\ndata: [DONE]\n\n${sse(hi)}data: {`,
       written: writtenWhole
     },
     {
-      name: "events may be mixed with end marks of other protocols",
+      name: "end marks of other protocols between the events are dropped",
       sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
       written: writtenWhole
     },
@@ -132,26 +132,34 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
     }
   ],
   framing: [
-    { name: "a missing space after the colon", sent: sse(...whole).replaceAll(": ", ":"), written: writtenWhole },
-    { name: "lines that end in CRLF", sent: sse(...whole).replaceAll("\n", "\r\n"), written: writtenWhole },
-    { name: "lines that end in CR", sent: sse(...whole).replaceAll("\n", "\r"), written: writtenWhole },
-    { name: "a byte order mark", sent: `\ufeff${sse(...whole)}`, written: writtenWhole },
     {
-      name: "comments, ids and retry times",
+      name: "a missing space after the colon is accepted",
+      sent: sse(...whole).replaceAll(": ", ":"),
+      written: writtenWhole
+    },
+    {
+      name: "lines that end in CRLF are accepted",
+      sent: sse(...whole).replaceAll("\n", "\r\n"),
+      written: writtenWhole
+    },
+    { name: "lines that end in CR are accepted", sent: sse(...whole).replaceAll("\n", "\r"), written: writtenWhole },
+    { name: "a byte order mark is skipped", sent: `\ufeff${sse(...whole)}`, written: writtenWhole },
+    {
+      name: "SSE comments, ids and retry times are dropped",
       sent: `: hello\n\nid: 7\nretry: 10\n${sse(...whole)}:\n\n`,
       written: writtenWhole
     },
     {
-      name: "data in several lines",
+      name: "data on several lines is joined",
       sent: sse(...whole).replaceAll(',"index"', ',\ndata:   "index"'),
       written: writtenWhole
     },
     {
-      name: "multi-byte characters",
+      name: "multi-byte characters are kept",
       sent: sse(start, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending),
       written: [started, textStart, textDelta("dé日👩‍👩‍👧\u2028"), ...ending]
     },
-    { name: "a missing blank line at the end", sent: sse(...whole).trimEnd(), written: writtenWhole }
+    { name: "a missing blank line at the end is accepted", sent: sse(...whole).trimEnd(), written: writtenWhole }
   ],
   names: [
     {
@@ -229,7 +237,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "the marks of cloud platforms are removed from ids, both in calls and in results",
+      name: "the marks of cloud platforms are removed from ids in tool calls and tool results",
       sent: sse(
         withMessage({ id: "msg_bdrk_01AbC" }),
         toolStart("toolu_vrtx_01X", "f"),
@@ -244,14 +252,14 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     ...["gen-1763620000-abc", "", undefined].map((id) => ({
-      name: `a message with the id ${JSON.stringify(id)} gets an id of the gateway`,
+      name: `the message id ${JSON.stringify(id)} is replaced by an id from the gateway`,
       sent: sse(withMessage({ id }), ...whole.slice(1)),
       written: [writtenMessage({ id: "msg_ours" }), ...writtenWhole.slice(1)]
     }))
   ],
   repairs: [
     {
-      name: "usage that was not reported is 0 where clients require it",
+      name: "unreported usage is written as 0 where clients require usage",
       sent: sse(messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop),
       written: [
         writtenMessage({ usage: { input_tokens: 0, output_tokens: 0 } }),
@@ -263,7 +271,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "an empty `message_start` gets the members of an assistant's message",
+      name: "the members that clients require are added to an empty `message_start`",
       sent: sse({ type: "message_start" }, ...whole.slice(1)),
       written: [
         {
@@ -288,12 +296,12 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "an event that is cut after the stop reason is ignored",
+      name: "an incomplete event after the stop reason is ignored",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {"type":"mess`,
       written: writtenWhole
     },
     {
-      name: "a stream with `message_stop` may lack a stop reason",
+      name: "a stream with `message_stop` is complete even without a stop reason",
       sent: sse(...unfinished, blockStop(), messageStop),
       written: [...writtenUnfinished, blockStop(), messageStop]
     },
@@ -310,7 +318,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that ends after usage without a stop reason fails",
+      name: "a stream that ends after a `message_delta` without a stop reason fails",
       sent: sse(...unfinished, messageDelta(1, null)),
       written: [...writtenUnfinished, messageDelta(1, null)],
       end: "UpstreamFailed"
@@ -343,7 +351,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       end: "UpstreamFailed"
     },
     ...['{"type":"content_block_delta",', "oops", "[1]", '"hi"', "5"].map((data) => ({
-      name: `the data ${data} breaks the stream`,
+      name: `an event with the data ${data} fails the stream`,
       sent: `${sse(...unfinished)}data: ${data}\n\n${sse(...ending)}`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
@@ -357,31 +365,31 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   ],
   errors: [
     ["an overload error", sse(errorOf("Overloaded", "overloaded_error")), "UpstreamFailed"],
-    ["a rate limit", sse(errorOf("slow down", "rate_limit_error")), "TechnicalLimit"],
+    ["a rate-limit error", sse(errorOf("slow down", "rate_limit_error")), "TechnicalLimit"],
     ["an error for an invalid request", sse(errorOf("too long", "invalid_request_error")), "UpstreamRejected"],
     ["an error without an `event:` line", dataOnly(errorOf("boom", "api_error")), "UpstreamFailed"],
     ["an error of another protocol", dataOnly({ error: { message: "x", code: 429 } }), "TechnicalLimit"],
     ["an error that is not JSON", "event: error\ndata: Internal Server Error\n\n", "UpstreamFailed"],
-    ["an error that is empty", "event: error\ndata:\n\n", "UpstreamFailed"],
+    ["an error without data", "event: error\ndata:\n\n", "UpstreamFailed"],
     ["an error next to content", sse({ ...hi, error: { message: "boom" } }), "UpstreamFailed"]
   ].map(([kind = "", frame, end = ""]) => ({
-    name: `${kind} breaks the stream, and no later event is written`,
+    name: `${kind} fails the stream, and no later event is written`,
     sent: `${sse(...unfinished)}${frame}${sse(hi, ...ending)}`,
     written: writtenUnfinished,
     end
   }))
 }
 
-const table = Object.entries(rows).flatMap(([topic, cases]) => cases.map((it) => [topic, it.name, it] as const))
+const table = Object.values(rows).flatMap((cases) => cases.map((row) => [row.name, row] as const))
 
 const seen = ({ text, end }: TranslatedStream) => ({ written: eventsOf(text), end })
 
-describe("a translated messages stream", () => {
-  it.each(table)("%s: %s", (_, __, { sent, written, end = "complete" }) => {
+describe("messages stream translation", () => {
+  it.each(table)("%s", (_, { sent, written, end = "complete" }) => {
     expect(seen(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
   })
 
-  it.each(table)("%s: %s, received in single bytes", (_, __, { sent }) => {
+  it.each(table)("%s, even if each chunk has one byte", (_, { sent }) => {
     const bytes = Buffer.from(sent)
     expect(traceOf(translatedStream([...bytes].map((byte) => Buffer.of(byte))))).toBe(
       traceOf(translatedStream([bytes]))
@@ -389,7 +397,7 @@ describe("a translated messages stream", () => {
   })
 
   it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])(
-    "framing: %s, with a chunk boundary at any byte",
+    "%s, even with a chunk boundary at any byte",
     (_, { sent }) => {
       const bytes = Buffer.from(sent)
       const uncut = traceOf(translatedStream([bytes]))
@@ -409,7 +417,7 @@ describe("a translated messages stream", () => {
     expect(content).toBe("é/")
   })
 
-  it("fails on an event that is nested too deeply, and on an event that does not end", () => {
+  it("fails on an event that is nested too deeply, and on an event that never ends", () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
     expect(translatedStream([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
@@ -421,7 +429,7 @@ describe("a translated messages stream", () => {
 describe("the usage of a translated messages stream", () => {
   const reported = (...events: ReadonlyArray<WireEvent>) => translatedStream([Buffer.from(sse(...events))]).usage
 
-  it("combines `message_start` and `message_delta`", () => {
+  it("combines the usage in `message_start` and in `message_delta`", () => {
     const caching = messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) })
     expect(reported(caching, textStart, hi, ...ending)).toEqual({
       prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
@@ -429,11 +437,11 @@ describe("the usage of a translated messages stream", () => {
     })
   })
 
-  it("is the usage of `message_start` if the stream has no end", () => {
+  it("is the prompt usage in `message_start` if the stream is cut", () => {
     expect(reported(...unfinished)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
   })
 
-  it("is unknown if the provider reported none, although the client sees 0", () => {
+  it("is unreported if the provider reported none, although the client receives 0", () => {
     const silent = [messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop]
     expect(reported(...silent)).toEqual({ prompt: undefined, output: undefined })
   })

@@ -1,5 +1,5 @@
 /**
- * Properties of every translated messages stream, for any input in any order.
+ * These properties hold for every translated messages stream, for any events from the provider in any order.
  */
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import { asObject } from "@tollgate/domain/inference/Json"
@@ -80,7 +80,7 @@ const events = FastCheck.tuple(start, FastCheck.array(middle, { maxLength: 8 }),
   ...middle,
   ...last
 ])
-/** Encodes events with or without their `event:` lines. */
+/** Generates the bytes of a stream, with or without `event:` lines. */
 const sent = FastCheck.tuple(events, FastCheck.boolean()).map(([events, named]) =>
   Buffer.from(named ? sse(...events) : sse(...events).replace(/^event: .*\n/gm, ""))
 )
@@ -89,7 +89,7 @@ const writtenEvents = (bytes: Buffer) => eventsOf(translatedStream([bytes]).text
 const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
 describe("any messages stream", () => {
-  law("counts exactly the content of the events that it writes", [sent], (bytes) => {
+  law("reports exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, text } = translatedStream([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
   })
@@ -108,19 +108,23 @@ describe("any messages stream", () => {
     )
   })
 
-  law("writes `message_stop` if and only if it is complete, and nothing after `message_stop`", [sent], (bytes) => {
-    const stops = typesOf(bytes).filter((type) => type === "message_stop").length
-    return translatedStream([bytes]).end === "complete"
-      ? stops === 1 && typesOf(bytes).at(-1) === "message_stop"
-      : stops === 0
-  })
+  law(
+    "writes `message_stop` if and only if it is complete, and writes nothing after `message_stop`",
+    [sent],
+    (bytes) => {
+      const stops = typesOf(bytes).filter((type) => type === "message_stop").length
+      return translatedStream([bytes]).end === "complete"
+        ? stops === 1 && typesOf(bytes).at(-1) === "message_stop"
+        : stops === 0
+    }
+  )
 
   law("keeps all content", [events], (events) => {
     const known = events.filter(({ type }) => type !== SECRET && type !== "error")
     return translatedStream([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
-  law("writes a prefix of the frames for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of its frames for a prefix of the provider's bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes])
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
     return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))

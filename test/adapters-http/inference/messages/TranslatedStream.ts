@@ -1,5 +1,6 @@
 /**
- * Passes a provider's bytes through the decoder and the translator like the relay, and parses the resulting frames.
+ * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
+ * resulting frames.
  */
 
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
@@ -30,7 +31,7 @@ export const requestOf = (members: object = {}): MessagesRequest =>
 export const streamed = requestOf({ stream: true })
 
 export interface TranslatedStream {
-  /** The written frames. */
+  /** The written frames, as text. */
   readonly text: string
   readonly content: string
   readonly usage: ReportedUsage.ReportedUsage
@@ -61,14 +62,14 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStrea
   return { text, content, usage, end: end ?? "open" }
 }
 
-/** Returns all members in one string, for comparisons. */
+/** Returns the frames, the content, the usage and the end in one string, for comparisons. */
 export const traceOf = ({ text, content, usage, end }: TranslatedStream): string =>
   `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
 
-/** Returns frames in the format of the protocol. */
+/** Returns the events as frames in the format of the protocol. */
 export const sse = (...events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 
-/** Returns the events of the frames; fails if a frame is not in the canonical format. */
+/** Returns the events in the frames. Fails unless each frame has an `event:` and a `data:` line of the same type. */
 export const eventsOf = (text: string): ReadonlyArray<WireEvent> =>
   text
     .split("\n\n")
@@ -76,6 +77,7 @@ export const eventsOf = (text: string): ReadonlyArray<WireEvent> =>
     .map((frame) => {
       const [, name, data = ""] = /^event: (\w+)\ndata: (\{[^\n]*\})$/.exec(frame) ?? []
       const event: WireEvent = JSON.parse(data)
-      if (event.type !== name) throw new Error(`a frame that is not canonical: ${frame}`)
+      if (event.type !== name)
+        throw new Error(`the frame does not have an event line and a data line of the same type: ${frame}`)
       return event
     })

@@ -1,5 +1,6 @@
 /**
- * The end of a responses stream that fails. The last events must continue the events that the client has received.
+ * These tests check the end of a responses stream that fails. The last events must continue the events that the client
+ * has already received.
  */
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
@@ -46,7 +47,7 @@ it("a responses stream that fails after a keepalive begins with response.created
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "failed", charge: { charged: { output: 0n } } })
 })
 
-it("a responses stream that is still open when the drain ends gets the error events of its protocol and is charged for the delivered content", async () => {
+it("a responses stream that is open when the drain ends gets error events, and only delivered content is charged", async () => {
   const { gateway, upstream, response } = await start({ drainSeconds: 0.1 })
   upstream.stream()
   for (const event of numbered(...opening(), textDelta("hello"))) upstream.event(event)
@@ -63,7 +64,7 @@ it("a responses stream that is still open when the drain ends gets the error eve
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
 })
 
-it("a responses stream that fails with an internal error ends with the error events of its protocol", async () => {
+it("a responses stream that fails because of an exception in the gateway ends with response.failed and error", async () => {
   const { gateway, upstream, response } = await start()
   upstream.stream()
   upstream.event(createdEvent())

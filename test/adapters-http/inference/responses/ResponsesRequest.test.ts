@@ -13,7 +13,7 @@ const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(withUpstreamModel(accepted(body), upstreamModel)).toString()
 
 describe("a responses request", () => {
-  it("tells its model and whether it is streamed", () => {
+  it("is read with its model and its stream flag", () => {
     expect(accepted({ model: "m", input: "hi", stream: true })).toMatchObject({ model: "m", streamed: true })
     for (const stream of [undefined, null, false]) {
       expect(accepted({ model: "m", input: "hi", stream })).toMatchObject({ streamed: false })
@@ -23,13 +23,13 @@ describe("a responses request", () => {
   it.each([
     ["a string", "hi"],
     ["messages", [{ role: "user", content: "hi" }]],
-    ["parts", [{ type: "input_text", text: "hi" }]],
+    ["content parts", [{ type: "input_text", text: "hi" }]],
     ["items of any shape", [{ type: "item_reference", id: "msg_1" }, { type: "brand_new", x: 1 }, "odd", null, 7]]
-  ])("may have %s as its input", (_, input) => {
+  ])("is accepted with %s as its input", (_, input) => {
     expect(refusedParam({ model: "m", input })).toBe("accepted")
   })
 
-  it("may have any other member, of any shape", () => {
+  it("is accepted with any other members, of any shape", () => {
     const others = {
       instructions: [{ role: "developer", content: "x" }],
       tools: [{ type: "web_search" }, { type: "function", name: "image_generation" }, "image_generation", null],
@@ -70,7 +70,7 @@ describe("a responses request", () => {
     [null, ""],
     [null, "[]"],
     [null, '{"model":"m","input":"hi"']
-  ])("is refused with the name of the invalid member %s: %j", (param, body) => {
+  ])("is refused with an error whose param is %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -84,15 +84,15 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", max_output_tokens }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("is measured only by the members that a model reads", () => {
-    const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
+  it("has the size of only those members that a model reads", () => {
+    const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",
       metadata: { note: "not read".repeat(1_000) },
       instructions: "brief",
       input: [
         { role: "user", content: "twelve bytes" },
-        { role: "user", content: [{ type: "input_image", image_url: picture }] },
+        { role: "user", content: [{ type: "input_image", image_url: image }] },
         { type: "reasoning", encrypted_content: "gAAAAABk".repeat(1_000) }
       ],
       tools: [{ type: "function", name: "f" }],

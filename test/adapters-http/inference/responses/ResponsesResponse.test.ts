@@ -37,7 +37,7 @@ const search = { id: "ws_1", type: "web_search_call", status: "completed", actio
 const everything = [reasoning, message("Hello"), refusal, functionCall("look", '{"at":1}'), custom, search]
 
 describe("a whole response", () => {
-  it("has the public name of the model, its id, its content and its usage", () => {
+  it("has the public name of the model, and the provider's id, content and usage", () => {
     const given = response({ content: ["Hello"], usage: responsesUsage(7, 2, 3) })
     const { service_tier: _, ...expected } = given
     expect(translatedJson(given)).toEqual({
@@ -47,7 +47,7 @@ describe("a whole response", () => {
     })
   })
 
-  it("gets an id from the gateway if its own id would identify the provider, and the members that every client requires", () => {
+  it("gets an id from the gateway if the provider's id does not begin with resp_, and gets required members", () => {
     const { json } = translatedJson({ id: "gen-17", output: [] })
     expect(json).toEqual({
       id: "resp_ours",
@@ -64,11 +64,11 @@ describe("a whole response", () => {
     expect(usage).toBeUndefined()
   })
 
-  it("counts the content of every item", () => {
+  it("reports the content of every item", () => {
     expect(translatedJson(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
   })
 
-  it("is accepted if it ended at its output limit", () => {
+  it("is accepted if it is incomplete because of its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
     expect(translatedJson(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
   })
@@ -87,7 +87,7 @@ describe("a whole response", () => {
     ["a failed response without a reason", response({}, { status: "failed" })],
     ["a cancelled response", response({}, { status: "cancelled" })],
     ["a response that has not ended", response({}, { status: "queued", output: [] })]
-  ])("fails as a body and as a stream if the provider sends %s", (_, body) => {
+  ])("fails, also for a client that requested a stream, if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
@@ -102,8 +102,8 @@ describe("a whole response", () => {
   })
 })
 
-describe("a whole response for a streamed request", () => {
-  it("has the events that a provider would have sent", () => {
+describe("a whole response for a client that requested a stream", () => {
+  it("becomes the events that a provider would have streamed", () => {
     const { frames, content, usage, end } = Either.getOrThrow(
       asStream(response({ content: ["Hello"], usage: responsesUsage(7, 2) }))
     )
@@ -138,7 +138,7 @@ describe("a whole response for a streamed request", () => {
     FastCheck.constant(search)
   )
   law(
-    "is accumulated to the same response by the official client",
+    "is accumulated to the same output by the official client",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {
       const given = response({ usage: responsesUsage(7, 2) }, { output, status })
@@ -160,7 +160,7 @@ describe("a whole response for a streamed request", () => {
     200
   )
 
-  it("has an id for every item", () => {
+  it("has an id for every item, even if the provider sends no id", () => {
     const { id: _, ...nameless } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))

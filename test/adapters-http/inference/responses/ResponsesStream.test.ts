@@ -63,14 +63,14 @@ describe("a responses stream", () => {
     ["comments", ": OPENROUTER PROCESSING\n\n"],
     ["events for the provider's own clients", wireText({ type: "codex.rate_limits", limits: {} })],
     ["the end mark of another protocol", "data: [DONE]\n\n"],
-    ["empty data", "data:\n\n"],
-    ["types with a line break", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
+    ["events with empty data", "data:\n\n"],
+    ["events whose type contains a line break", 'data: {"type":"response.x\\nevent: error\\ndata: {}"}\n\n']
   ])("drops %s", (_, noise) => {
     const events = whole.flatMap((event) => [event, noise])
     expect(translatedStream(sent(noise, ...events)).text).toBe(translatedStream(sent(...whole)).text)
   })
 
-  it("passes on unknown response events", () => {
+  it("passes on `response.*` events of unknown types", () => {
     const event = { type: "response.sonnet.delta", sequence_number: 1, delta: "rose" }
     const { events, content } = translatedStream(sent(created(), event))
     expect(events[1]).toEqual(event)
@@ -121,14 +121,14 @@ describe("a responses stream", () => {
     })
   })
 
-  it("keeps the members that the client itself sent, whatever their names are", () => {
+  it("keeps tools and metadata from the client, even if they contain names of hidden members", () => {
     const tools = [{ type: "function", name: "f", parameters: { properties: { cost: {}, provider: {}, x_y: {} } } }]
     const given = { ...begun(), tools, metadata: { cost: "1", provider: "x" } }
     const { events } = translatedStream(sent({ type: "response.created", response: given }))
     expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
   })
 
-  it("shows the charged usage with a correct total", () => {
+  it("contains the charged usage with a correct total", () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
     const end = { type: "response.completed", response: { ...response(), usage } }
     expect(translatedStream(sent(...unfinished, end)).events.at(-1)).toMatchObject({
@@ -136,7 +136,7 @@ describe("a responses stream", () => {
     })
   })
 
-  it("is complete with known usage if it ended at its output limit", () => {
+  it("is complete and reports usage if it ends at its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
     const seen = translatedStream(sent(...unfinished, end, textDelta("late")))
@@ -144,7 +144,7 @@ describe("a responses stream", () => {
     expect(seen.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
   })
 
-  it("counts the name and the arguments of a call once", () => {
+  it("reports the name and the arguments of a tool call once", () => {
     const added = { type: "response.output_item.added", output_index: 0, item: functionCall("look", "") }
     const delta = (delta: string) => ({ type: "response.function_call_arguments.delta", output_index: 0, delta })
     const done = { type: "response.function_call_arguments.done", output_index: 0, arguments: '{"at":1}' }
@@ -155,12 +155,12 @@ describe("a responses stream", () => {
     )
   })
 
-  it("counts content that occurs only in its last event", () => {
+  it("reports content that occurs only in its last event", () => {
     const completed = { type: "response.completed", response: response({ content: ["all at once"] }) }
     expect(translatedStream(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
   })
 
-  it("ignores everything after its last event", () => {
+  it("ignores everything after response.completed", () => {
     const late = [textDelta("late"), { type: "error", message: "late" }, "data: [DONE]\n\n", "data: kwyjibo\n\n"]
     expect(translatedStream(sent(...whole, ...late))).toEqual(translatedStream(sent(...whole)))
   })
@@ -176,24 +176,32 @@ describe("a responses stream that fails", () => {
     ["ends before its last event", "", "UpstreamFailed"],
     ["ends with the end mark of another protocol", "data: [DONE]\n\n", "UpstreamFailed"],
     ["has data that is not JSON", "data: {kwyjibo\n\n", "UpstreamFailed"],
-    ["has a list as its data", "data: []\n\n", "UpstreamFailed"],
+    ["has data that is not a JSON object", "data: []\n\n", "UpstreamFailed"],
     [
       "has an event that is nested too deeply",
       `data: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n\n`,
       "UpstreamFailed"
     ],
-    ["has an error", sent({ type: "error", code: "server_error", message: "kwyjibo" }), "UpstreamFailed"],
-    ["has an error in an `error` member", sent({ type: "error", error: { message: "kwyjibo" } }), "UpstreamFailed"],
+    ["has an error event", sent({ type: "error", code: "server_error", message: "kwyjibo" }), "UpstreamFailed"],
     [
-      "has an error that only its `event:` line marks",
+      "has an error event with an `error` member",
+      sent({ type: "error", error: { message: "kwyjibo" } }),
+      "UpstreamFailed"
+    ],
+    [
+      "has an error event without a type in its data",
       'event: error\ndata: {"message":"kwyjibo"}\n\n',
       "UpstreamFailed"
     ],
-    ["has an error with another type in its data", 'event: error\ndata: {"type":"server_error"}\n\n', "UpstreamFailed"],
+    [
+      "has an error event with another type in its data",
+      'event: error\ndata: {"type":"server_error"}\n\n',
+      "UpstreamFailed"
+    ],
     ["has an error in a text delta", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
     ["has an error that is a string", sent({ type: "response.x", error: "kwyjibo" }), "UpstreamFailed"],
-    ["has a failed response", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
-    ["has a failed response without a reason", sent(failed(null)), "UpstreamFailed"],
+    ["has response.failed with an error", sent(failed({ code: "server_error", message: "kwyjibo" })), "UpstreamFailed"],
+    ["has response.failed without an error", sent(failed(null)), "UpstreamFailed"],
     ["completes without a response", sent({ type: "response.completed" }), "UpstreamFailed"],
     ["has response.failed without a response", sent({ type: "response.failed" }), "UpstreamFailed"],
     [
@@ -207,23 +215,27 @@ describe("a responses stream that fails", () => {
       "UpstreamFailed"
     ],
     [
-      "has a rate limit in a failed response",
+      "has response.failed with a rate-limit error",
       sent(failed({ code: "rate_limit_exceeded", message: "kwyjibo" })),
       "TechnicalLimit"
     ],
     [
-      "has a rate limit that its `event:` line marks as an error",
+      "has an error event with the type `rate_limit_error` in its data",
       'event: error\ndata: {"type":"rate_limit_error"}\n\n',
       "TechnicalLimit"
     ],
-    ["has a rate limit in an error event", sent({ type: "error", code: "rate_limit_exceeded" }), "TechnicalLimit"],
     [
-      "has a prompt that is too long",
+      "has an error event with a rate-limit code",
+      sent({ type: "error", code: "rate_limit_exceeded" }),
+      "TechnicalLimit"
+    ],
+    [
+      "has response.failed because the prompt is too long",
       sent(failed({ code: "context_length_exceeded", message: "x" })),
       "UpstreamRejected"
     ],
     [
-      "has an error for an invalid request",
+      "has an error event for an invalid request",
       sent({ type: "error", code: "invalid_prompt", message: "kwyjibo" }),
       "UpstreamRejected"
     ]
@@ -257,7 +269,7 @@ describe("a responses stream that fails", () => {
     })
   })
 
-  it("keeps the error code of a permanent fault in the request", () => {
+  it("contains the provider's error code if the request has a fault", () => {
     const { events } = translatedStream(
       sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" }))
     )
@@ -283,14 +295,14 @@ describe("a responses stream that fails", () => {
     })
   })
 
-  it("does not repeat the long members of the response", () => {
+  it("does not repeat the long members of the response in its error events", () => {
     const long = { ...begun(), instructions: "x".repeat(10_000), tools: [{ name: "x".repeat(10_000) }] }
     const { events, text, before } = translatedStream(sent({ type: "response.created", response: long }))
     expect(text.length - before.length).toBeLessThan(2_000)
     expect(events.at(-2)).toMatchObject({ response: { instructions: null, tools: [], output: [] } })
   })
 
-  it("continues the sequence numbers if the provider sends none", () => {
+  it("numbers its error events by position if the provider sends no sequence numbers", () => {
     const { events } = translatedStream(sent(created(), ...closing()))
     expect(events.slice(-2).map((event) => event.sequence_number)).toEqual([4, 5])
   })

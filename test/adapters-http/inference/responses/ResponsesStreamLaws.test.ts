@@ -1,5 +1,5 @@
 /**
- * Properties of every translated responses stream, for any input in any order.
+ * These properties hold for every translated responses stream, for any events from the provider in any order.
  */
 import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
@@ -77,25 +77,29 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
 describe("any responses stream", () => {
   law("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
 
-  law("counts exactly the content of the events that it writes", [sent], (bytes) => {
+  law("reports exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, events } = translatedStream(bytes)
     const written = events.map(contentOfEvent).join("")
     return content === written || (written === "" && content === "x")
   })
 
-  law("ends with one final event, or with both `response.failed` and `error` after a failure", [sent], (bytes) => {
-    const { events, end } = translatedStream(bytes)
-    const [last, lastButOne] = events.map(({ type }) => type).reverse()
-    const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
-    return (
-      endings.length === 1 &&
-      (end === "complete"
-        ? last === "response.completed" || last === "response.incomplete"
-        : last === "error" && lastButOne === "response.failed" && asObject(events.at(-1)?.error) !== undefined)
-    )
-  })
+  law(
+    "ends with `response.completed` or `response.incomplete`, or with `response.failed` and `error` after a failure",
+    [sent],
+    (bytes) => {
+      const { events, end } = translatedStream(bytes)
+      const [last, lastButOne] = events.map(({ type }) => type).reverse()
+      const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
+      return (
+        endings.length === 1 &&
+        (end === "complete"
+          ? last === "response.completed" || last === "response.incomplete"
+          : last === "error" && lastButOne === "response.failed" && asObject(events.at(-1)?.error) !== undefined)
+      )
+    }
+  )
 
-  law("has the public name in every member `model`", [sent], (bytes) =>
+  law("has the public name of the model in every member `model`", [sent], (bytes) =>
     translatedStream(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&
@@ -103,7 +107,7 @@ describe("any responses stream", () => {
     )
   )
 
-  law("writes a prefix of the events for a prefix of the bytes", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes a prefix of its events for a prefix of the provider's bytes", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream(bytes)
     const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
     return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)

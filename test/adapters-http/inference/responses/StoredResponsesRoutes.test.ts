@@ -17,7 +17,7 @@ const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown
   ["listed with its input items", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
 ]
 
-it.each(calls)("a response cannot be %s, and the 404 says that responses are not stored", async (_, call) => {
+it.each(calls)("a response cannot be %s: the 404 states that responses are not stored", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({
     status: 404,
@@ -28,7 +28,7 @@ it.each(calls)("a response cannot be %s, and the 404 says that responses are not
   })
 })
 
-it.each(calls)("a response cannot be %s without a key", async (_, call) => {
+it.each(calls)("a response cannot be %s with an invalid API key", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "wrong", maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
 })

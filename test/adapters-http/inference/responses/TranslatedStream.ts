@@ -1,5 +1,6 @@
 /**
- * Passes a provider's bytes through the decoder and the translator like the relay, and parses the resulting frames.
+ * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
+ * resulting frames.
  */
 
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
@@ -20,9 +21,9 @@ export const requestOf = (members: object = {}): ResponsesRequest =>
   )
 
 export interface TranslatedStream {
-  /** The written frames, including the frames of a failure at the end. */
+  /** The written frames as text, including the frames that report a failure at the end. */
   readonly text: string
-  /** The written frames without the frames of a failure. */
+  /** The written frames as text, without the frames that report a failure. */
   readonly before: string
   readonly events: ReadonlyArray<JsonObject>
   readonly content: string
@@ -56,7 +57,7 @@ export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
   return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }
 }
 
-/** Returns the events of the frames; fails unless each frame has one `event:` and one `data:` line of the same type. */
+/** Returns the events in the frames. Fails unless each frame has an `event:` and a `data:` line of the same type. */
 export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
   text
     .split("\n\n")
@@ -64,9 +65,9 @@ export const eventsOf = (text: string): ReadonlyArray<JsonObject> =>
     .map((frame) => {
       const [, name, data] = /^event: ([\w.-]+)\ndata: ([^\n]*)$/.exec(frame) ?? []
       if (name === undefined || data === undefined)
-        throw new Error(`a frame without one event line and one data line: ${frame}`)
+        throw new Error(`the frame does not have one event line and one data line: ${frame}`)
       const event = JSON.parse(data)
-      if (event.type !== name) throw new Error(`an event of two names: ${frame}`)
+      if (event.type !== name) throw new Error(`the type in the data differs from the event line: ${frame}`)
       return event
     })
 
