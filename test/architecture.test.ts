@@ -118,7 +118,7 @@ describe("the folders", () => {
 })
 
 describe("the source files", () => {
-  it("have more than 30 lines, except less than 12 % of them", () => {
+  it("are longer than 30 lines, with less than 12 % exceptions", () => {
     const fragments = sources.filter((path) => read(path).trimEnd().split("\n").length <= 30)
     expect(fragments.length / sources.length).toBeLessThan(0.12)
   })

@@ -1,5 +1,5 @@
 /**
- * `tollgate`: runs one command and ends with its exit code.
+ * Runs one command line of `tollgate`, and ends the process with its exit code.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Exit from "effect/Exit"

@@ -77,7 +77,7 @@ export const watched = (
       const unannounced = lifeline === home.lifeline ? [] : [lifeline, log]
       yield* Effect.promise(async () => {
         for (const file of unannounced) await rm(file, { force: true })
-        // Fails if the socket directory is not empty, because another process already uses the directory.
+        // If another process already uses the socket directory, the directory is not empty, and `rmdir` fails.
         await rmdir(home.socketDir).catch(() => {})
       })
     })

@@ -1,6 +1,6 @@
 /**
- * Parses and prints amounts of money. Commands print a balance in USD with six decimals and in whole
- * micro-USD, both rounded down; quota is a whole number of micro-USD, so its six decimals are exact.
+ * Parses and formats amounts of money. Commands print a balance in USD with six decimals and in whole micro-USD, both
+ * rounded down. Quota is not rounded, because it is a whole number of micro-USD.
  */
 import { toUsdPico, UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { floorToUsd, floorToUsdMicro, type UsdPico } from "@tollgate/domain/money/UsdPico"

@@ -1,5 +1,5 @@
 /**
- * `tollgate audit`: recomputes every balance from the journals.
+ * Defines `tollgate audit`, which recomputes every balance from the journals.
  */
 import { Audit } from "@tollgate/application/operations/Audit"
 import * as Effect from "effect/Effect"

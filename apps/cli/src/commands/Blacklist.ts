@@ -1,5 +1,5 @@
 /**
- * `tollgate blacklist`: manages the email addresses and domains that cannot sign up as resellers.
+ * Defines `tollgate blacklist`, which manages the email addresses and domains that cannot sign up as resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

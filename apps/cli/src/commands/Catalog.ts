@@ -1,5 +1,5 @@
 /**
- * `tollgate catalog`: applies catalog files and shows the catalog.
+ * Defines `tollgate catalog`, which applies catalog files and shows the catalog.
  */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"

@@ -1,5 +1,5 @@
 /**
- * Formats the stored catalog as JSON with the members of a catalog file, and as text tables.
+ * Formats the stored catalog as JSON, with the same members as a catalog file, and as text tables.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Model } from "@tollgate/domain/catalog/Model"

@@ -10,7 +10,7 @@ import { CommandFailed } from "../exit/CommandFailed.ts"
 import { printableLine } from "../terminal/Output.ts"
 
 /**
- * The option `--yes`. It is required when stdin is not a terminal, because the command cannot ask the question there.
+ * The option `--yes`. It is required when stdin is not a terminal, because the command then cannot ask the question.
  * The option is checked before the database is opened.
  */
 export const yes = Options.boolean("yes").pipe(
@@ -38,7 +38,7 @@ export const confirm = (question: string, yes: boolean): Effect.Effect<void, Com
 /** Prints the question to stderr and reads one line from the terminal. The end of the input counts as an empty line. */
 const ask = (question: string): Effect.Effect<string> =>
   Effect.async((resume) => {
-    // With `terminal: true`, Readline would intercept Ctrl-C; this setting lets it end the process with SIGINT.
+    // With `terminal: true`, Readline would intercept Ctrl-C. With this setting, Ctrl-C sends SIGINT to the process.
     const lines = Readline.createInterface({ input: process.stdin, output: process.stderr, terminal: false })
     lines.once("line", (line) => {
       resume(Effect.succeed(line))

@@ -1,5 +1,5 @@
 /**
- * `tollgate customers`: links users to resellers.
+ * Defines `tollgate customers`, which links users to resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

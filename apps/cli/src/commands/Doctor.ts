@@ -1,5 +1,5 @@
 /**
- * `tollgate doctor`: checks everything that a gateway needs, and advises on each problem.
+ * Defines `tollgate doctor`, which checks everything that a gateway needs, and advises on each problem.
  */
 import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -16,7 +16,7 @@ import type { Report } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 
-/** Defines the command, which opens the database itself in order to report a failure to open the database as a finding. */
+/** Defines the command. It opens the database itself, so that its report can contain a failure to open the database. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
   database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>

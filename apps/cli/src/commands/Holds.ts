@@ -1,5 +1,5 @@
 /**
- * `tollgate holds`: lists the holds of open requests, and settles the holds of dead nodes.
+ * Defines `tollgate holds`, which lists the holds of open requests, and settles the holds of dead nodes.
  */
 import * as Command from "@effect/cli/Command"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"

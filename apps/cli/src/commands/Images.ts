@@ -1,5 +1,5 @@
 /**
- * `tollgate images`: lists and resolves the image requests that an operator must review.
+ * Defines `tollgate images`, which lists and resolves the image requests that an operator must review.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

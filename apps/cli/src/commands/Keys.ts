@@ -1,5 +1,5 @@
 /**
- * `tollgate keys`: creates, lists and revokes the API keys of users.
+ * Defines `tollgate keys`, which creates, lists and revokes the API keys of users.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

@@ -1,5 +1,5 @@
 /**
- * `tollgate migrate`: migrates the database to the schema of this version.
+ * Defines `tollgate migrate`, which migrates the database to the schema of this version.
  */
 import { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * `tollgate payg`: credits pay-as-you-go balances.
+ * Defines `tollgate payg`, which credits pay-as-you-go balances.
  */
 import * as Command from "@effect/cli/Command"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"

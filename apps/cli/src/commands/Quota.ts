@@ -1,5 +1,5 @@
 /**
- * `tollgate quota`: changes the prepaid quota of resellers.
+ * Defines `tollgate quota`, which changes the prepaid quota of resellers.
  */
 import * as Command from "@effect/cli/Command"
 import { Quota } from "@tollgate/application/reseller/Quota"

@@ -1,5 +1,5 @@
 /**
- * `tollgate rankings`: rebuilds the hourly sums of usage that the public rankings show.
+ * Defines `tollgate rankings`, which rebuilds the hourly sums of usage that the public rankings show.
  */
 import * as Command from "@effect/cli/Command"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"

@@ -1,5 +1,5 @@
 /**
- * `tollgate resellers`: lists, reviews, suspends and reactivates resellers.
+ * Defines `tollgate resellers`, which lists, reviews, suspends and reactivates resellers.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

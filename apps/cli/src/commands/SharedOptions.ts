@@ -65,7 +65,7 @@ export const reason = option("reason", "TEXT", Reason, "The reason for the chang
 export const operatorFor = (command: string, reason: Option.Option<string>): Effect.Effect<Operator> =>
   Effect.map(userName, (actor) => ({ actor, reason: Option.getOrElse(reason, () => `cli: ${command}`) }))
 
-/** The name of the operating system user, or the user id in a container without a user database. */
+/** The name of the operating system user, or the user id if the user has no name, as in some containers. */
 const userName = Effect.try(() => Os.userInfo().username).pipe(
   Effect.orElseSucceed(() => `uid ${process.getuid?.() ?? "unknown"}`)
 )

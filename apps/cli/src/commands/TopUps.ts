@@ -1,5 +1,5 @@
 /**
- * `tollgate topups`: shows top-up orders and reconciles them with the payment providers.
+ * Defines `tollgate topups`, which shows top-up orders and reconciles them with the payment providers.
  */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
@@ -24,7 +24,7 @@ import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
 const isOrderId = Schema.is(OrderId)
 
-/** Reads the id of an order, either as such an id or as the order number that payers and providers see. */
+/** The id of an order, or the order number that payers and providers see, which is `RTO-` and the id. */
 const OrderName = Schema.String.pipe(
   Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {

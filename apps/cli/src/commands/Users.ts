@@ -1,5 +1,5 @@
 /**
- * `tollgate users`: creates and shows users. A user owns balances and API keys.
+ * Defines `tollgate users`, which creates and shows users. A user owns balances and API keys.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

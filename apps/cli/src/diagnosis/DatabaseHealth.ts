@@ -109,7 +109,7 @@ const holds = Effect.gen(function* () {
   ]
 })
 
-/** The maximum number of waiting reviews to count. If more wait, the finding reports "1000 or more". */
+/** The maximum number of waiting reviews to read. If so many wait, the finding reports "1000 or more". */
 const MAX_COUNTED = 1_000
 
 const images = Effect.gen(function* () {

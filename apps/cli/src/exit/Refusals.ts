@@ -1,5 +1,5 @@
 /**
- * Maps each error with which the domain refuses a command to a code and a message.
+ * Defines the code and the message for each error with which the domain refuses a command.
  */
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"

@@ -48,7 +48,10 @@ export const demoCustomer = (dataDir: string) =>
     return { email, key: secret } satisfies DemoCustomer
   })
 
-/** Writes the key file atomically. Keeps a key that another server has stored meanwhile; both keys are valid. */
+/**
+ * Writes the key file atomically. If another server has written the file in the meantime, its key stays in the file. Both
+ * keys are valid.
+ */
 const store = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(file), { recursive: true })
   const draft = `${file}.${randomUUID()}`
