@@ -1,12 +1,13 @@
 /**
  * Runs command lines for tests: in this process, or in a separate process.
  */
-import { spawn } from "node:child_process"
-import { fileURLToPath } from "node:url"
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import type { Readable } from "node:stream"
 import { SqlClient } from "@effect/sql"
 import { Console, Effect, Layer } from "effect"
 import { expect } from "vitest"
 import { runCommand } from "../../apps/cli/src/RunCommand.ts"
+import { bundled, CLI } from "../support/Bundle.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
 export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -58,27 +59,33 @@ export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed>
   })
 
 export interface Running {
-  readonly pid: number
   readonly signal: (signal: NodeJS.Signals) => void
   readonly printed: Effect.Effect<Printed>
 }
 
-const MAIN = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url))
-
 /** Starts a command in a separate process, whose stdin is not a terminal. */
 export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
-  const child = spawn(process.execPath, ["--conditions=source", "--import", "tsx", MAIN, ...args], {
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ["ignore", "pipe", "pipe"]
-  })
+  const child = bundled(CLI).then((main) =>
+    spawn(process.execPath, [main, ...args], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+  )
+  const printed = child.then(printedBy)
+  return {
+    signal: (signal) => void child.then((running) => running.kill(signal)),
+    printed: Effect.promise(() => printed)
+  }
+}
+
+const printedBy = (child: ChildProcessByStdio<null, Readable, Readable>): Promise<Printed> => {
   const [out, err]: [Array<Buffer>, Array<Buffer>] = [[], []]
   child.stdout.on("data", (chunk) => out.push(chunk))
   child.stderr.on("data", (chunk) => err.push(chunk))
-  const ended = new Promise<Printed>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     child.once("error", reject)
     child.once("close", (code) =>
       resolve({ code: code ?? -1, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() })
     )
   })
-  return { pid: child.pid ?? -1, signal: (signal) => child.kill(signal), printed: Effect.promise(() => ended) }
 }

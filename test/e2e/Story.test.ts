@@ -10,6 +10,7 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { bundled, CLI } from "../support/Bundle.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
@@ -66,13 +67,12 @@ beforeAll(async () => {
     PAYMENTS_SIM_PORT: "0"
   })
   await server.printed(/Ctrl-C/)
-  const cli = [process.execPath, "--conditions=source", "--import", "tsx", "apps/cli/src/main.ts"].join(" ")
   const environment = {
     ...shared,
     PATH: process.env.PATH,
     TOLLGATE_URL: server.url,
     PAYMENTS_URL: /payments +(\S+)/.exec(server.stdout)?.[1] ?? "",
-    TOLLGATE_CLI: cli
+    TOLLGATE_CLI: `${process.execPath} ${await bundled(CLI)}`
   }
   const ran = run("bash", [join(ROOT, "docs/story.sh")], { env: environment, maxBuffer: 16 * 1024 * 1024 })
   told = (

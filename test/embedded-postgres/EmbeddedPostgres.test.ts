@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Schedule, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, describe } from "vitest"
+import { bundled, type Program } from "../support/Bundle.ts"
 
 const aTemporaryDirectory = () => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))
 
@@ -33,18 +34,17 @@ const startUntil = (directory: string) =>
     return { ...postgres, letGo: Scope.close(scope, Exit.void) }
   })
 
-const root = resolve(import.meta.dirname, "../..")
+const NEED_POSTGRES: Program = { name: "need-postgres", entry: "test/support/programs/needPostgres.ts" }
 
 /** Starts another process that uses Postgres, and collects the lines that the process prints. */
 const aProgram = (directory: string, mode: "wait" | "write") =>
   Effect.acquireRelease(
-    Effect.sync(() => {
-      const program = join(root, "test/support/programs/needPostgres.ts")
+    Effect.promise(async () => {
       const child = spawn(
         process.execPath,
-        ["--conditions=source", "--import", "tsx", program, directory, mode],
+        [await bundled(NEED_POSTGRES), directory, mode],
         // The process gets a separate process group, so that a test can send SIGINT to the group, as Ctrl-C does.
-        { cwd: root, detached: true, stdio: ["ignore", "pipe", "inherit"] }
+        { detached: true, stdio: ["ignore", "pipe", "inherit"] }
       )
       const said: Array<string> = []
       child.stdout.on("data", (chunk) => said.push(...String(chunk).trim().split("\n")))

