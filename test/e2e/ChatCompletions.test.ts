@@ -188,7 +188,7 @@ describe("a chat stream", () => {
     })
   })
 
-  it("is charged with cached tokens in their own class", async () => {
+  it("is charged for cached tokens as cache reads, not as input", async () => {
     gateway.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(100, 1, 60) })))
     await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -199,7 +199,7 @@ describe("a chat stream", () => {
   })
 })
 
-describe("every response of this suite", () => {
+describe("every response in this file", () => {
   it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })

@@ -42,7 +42,10 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Applies a catalog with the usual model, a hidden, a retired and an image model, and a model for the messages protocol only. */
+/**
+ * Applies a catalog with the usual model, a hidden, a retired and an image model, and a model for the messages protocol
+ * only.
+ */
 const withMoreModels = async (): Promise<void> => {
   const price = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 2_000_000 }
   const model = (public_name: string, more: object = {}, provider = "scripted-provider") => ({
@@ -121,7 +124,7 @@ const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
   expect(await traces()).toEqual(before)
 }
 
-describe("the API key", () => {
+describe("authentication", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
   /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognize as wrong. */
   const halfRight = () => {
@@ -179,13 +182,13 @@ describe("the API key", () => {
     ["in both headers", () => [bearer(gateway.key), ["X-Api-Key", gateway.key]]],
     ["twice in the same header", () => [bearer(gateway.key), bearer(gateway.key)]],
     ["in x-api-key with an empty Bearer token", () => [bearer(""), ["x-api-key", gateway.key]]]
-  ])("is accepted %s", async (_, headers) => {
+  ])("accepts an API key %s", async (_, headers) => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     expect((await ask({ headers: headers() })).status).toBe(200)
   })
 })
 
-describe("a request for a model", () => {
+describe("a request", () => {
   it.each([
     ["is unknown", "gpt-unknown"],
     ["is hidden", "hidden"],
@@ -196,7 +199,7 @@ describe("a request for a model", () => {
     ["is named in another letter case", "M"],
     ["is named __proto__", "__proto__"],
     ["has a name of 5,000 letters", "x".repeat(5_000)]
-  ])("returns 404 model_not_found when the model %s", (_, model) =>
+  ])("returns 404 model_not_found when its model %s", (_, model) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: gateway.key, body: { model, messages } })
       expectRefusal(answer, { status: 404, error: { code: "model_not_found", param: "model" } })
@@ -206,7 +209,7 @@ describe("a request for a model", () => {
   )
 })
 
-describe("the request body", () => {
+describe("a request body", () => {
   const raw = JSON.stringify
   const user = raw(messages)
   it.each<readonly [what: string, body: unknown, param: string | null]>([
@@ -256,7 +259,7 @@ describe("the request body", () => {
       "stream_options.include_usage"
     ],
     ["has two max_tokens members", `{"model":"m","max_tokens":1,"messages":${user},"max_tokens":9}`, "max_tokens"]
-  ])("returns 400 invalid_request when it %s", (_, body, param) =>
+  ])("causes 400 invalid_request when it %s", (_, body, param) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: gateway.key, body })
       expectRefusal(answer, { status: 400, error: { code: "invalid_request", param } })
@@ -267,7 +270,7 @@ describe("the request body", () => {
     ["has the content type of a form", ["content-type", "multipart/form-data; boundary=x"]],
     ["has the content type of an HTML page", ["content-type", "text/html"]],
     ["is compressed", ["content-encoding", "gzip"]]
-  ])("returns 400 invalid_request when it %s", (_, header) =>
+  ])("causes 400 invalid_request when it %s", (_, header) =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = raw(good)
@@ -283,7 +286,7 @@ describe("the request body", () => {
     })
   )
 
-  it("returns 400 invalid_request when it is not UTF-8", () =>
+  it("causes 400 invalid_request when it is not UTF-8", () =>
     leavesNoTrace(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = Buffer.from(raw(good).replace("hello", "h\u00e9llo"), "latin1")

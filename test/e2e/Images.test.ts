@@ -148,7 +148,7 @@ describe("the AI SDK", () => {
   })
 })
 
-describe("every response of this suite", () => {
+describe("every response in this file", () => {
   it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })

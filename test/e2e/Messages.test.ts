@@ -58,7 +58,10 @@ const generations = [
   }
 ]
 
-/** Returns the decrease of the balance by a call, in micro-USD. An input token costs 1 micro-USD, an output token 2 micro-USD. */
+/**
+ * Returns the decrease of the balance by a call, in micro-USD. An input token costs 1 micro-USD, an output token 2
+ * micro-USD.
+ */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   await settled()
   const before = await gateway.balanceUsdMicro()
@@ -290,7 +293,7 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     })
   })
 
-  it("sends its API key in the header of its version", async () => {
+  it("sends its API key in the header that its version uses", async () => {
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const names: Array<string> = []
     const client = make()
@@ -454,7 +457,7 @@ describe("a relayed message", () => {
   })
 })
 
-describe("every response of this suite", () => {
+describe("every response in this file", () => {
   it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })

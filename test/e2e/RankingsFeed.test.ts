@@ -27,8 +27,9 @@ const HOUR = 60 * MINUTE
 const DAYS = 40
 const INSTANTS = 500
 /**
- * The age up to which settlements are folded before the first comparison. Folded speeds are stored for 8 days, and a feed reads
- * the speeds of 7 days. So after folding, only the feeds of the last day have all speeds. One hour is a safety margin.
+ * The age up to which settlements are folded before the first comparison. Folded speeds are stored for 8 days, and a feed
+ * reads the speeds of 7 days. So after folding, only the feeds of the last day have all speeds. One hour is a safety
+ * margin.
  */
 const FOLDED_MILLIS = 8 * DAY - HOUR
 

@@ -203,7 +203,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("stays pending after a partial payment, shows the received amount, and completes with the rest", async () => {
+  it("stays pending after a partial payment, shows the received amount, and is credited when the rest arrives", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))

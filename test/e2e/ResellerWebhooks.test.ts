@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
 
-/** Forwards a webhook with the headers that the payment provider has signed or set. */
+/** Forwards a webhook to the gateway with the signature headers and the content type of the payment provider. */
 const send = ({ path, headers, body }: Heard, changed: Partial<Heard> = {}): Promise<Answer> =>
   programme.post(changed.path ?? path, {
     body: changed.body ?? body,

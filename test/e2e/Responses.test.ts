@@ -157,7 +157,7 @@ describe("a whole response", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("is charged with cache reads and cache writes in their own classes", async () => {
+  it("is charged for cached tokens as cache reads and cache writes, not as input", async () => {
     gateway.upstream.next(json(response({ usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.create(hello)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -264,7 +264,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("is charged with cache reads and cache writes in their own classes", async () => {
+  it("is charged for cached tokens as cache reads and cache writes, not as input", async () => {
     gateway.upstream.next(responseStream(responseEvents({ content: ["x"], usage: responsesUsage(100, 1, 60, 30) })))
     await client.responses.stream(hello).finalResponse()
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -288,7 +288,7 @@ describe("a responses request that fails", () => {
   const bad = (members: object) => refusedWith(client.responses.create({ ...hello, ...members }))
   const invalid = (param: string) => ({ status: 400, code: "invalid_request", param, type: "invalid_request_error" })
 
-  it("is refused and not sent to an upstream when the request, the key or the balance does not permit it", async () => {
+  it("is refused and not sent to an upstream when the request or the key is invalid or the balance is zero", async () => {
     const before = gateway.upstream.requests.length
     expect(await bad({ input: 7 })).toEqual(invalid("input"))
     expect(await bad({ input: [] })).toEqual(invalid("input"))
@@ -530,7 +530,7 @@ describe("a responses stream whose client disconnects", () => {
   })
 })
 
-describe("every response of this suite", () => {
+describe("every response in this file", () => {
   it("contains no provider name, provider host, key or cost", () => {
     expect(gateway.leaks).toEqual([])
   })

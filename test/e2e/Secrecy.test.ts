@@ -1,6 +1,6 @@
 /**
- * Tests that secrets stay secret. Responses and metrics must not contain the providers or their costs. Metrics and the log must
- * not contain keys, secrets or conversations.
+ * Tests that secrets stay secret. Responses and metrics must not contain the providers or their costs. Metrics and the log
+ * must not contain keys, secrets or conversations.
  *
  * The upstream of this suite names itself in headers, body members and error messages.
  */

@@ -43,7 +43,7 @@ const accepts = async ({ url }: TestGateway, token: string): Promise<boolean> =>
   return response.status === 200
 }
 
-it("a token stays valid after a rotation while its signing secret is kept as the previous one", async () => {
+it("a token stays valid after a rotation while its signing secret is kept as JWT_SECRET_PREVIOUS", async () => {
   await send(before, "/signup", { ...account, name: "Toko", wa_number: "6281234567890" })
   const operator = { actor: "test", reason: "required by a test" }
   await before.run(Effect.asVoid(reviewReseller(account.email, "approve", operator)))

@@ -79,7 +79,7 @@ const rememberCheckpoints = async (): Promise<void> => {
   for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
 }
 
-it(`loses no request and charges none twice or beyond the received content when servers are killed ${KILLS} times`, async () => {
+it(`no request is lost, charged twice or charged for undelivered content when servers are killed ${KILLS} times`, async () => {
   const servers = [await startServer(), await startServer()]
   let stopped = false
   const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))

@@ -1,5 +1,5 @@
 /**
- * The database fails in several ways while the gateway is under load. Every delivered response is charged exactly once, and
+ * Tests a gateway under load whose database fails in several ways. Every delivered response is charged exactly once, and
  * the gateway recovers without help.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -124,7 +124,7 @@ const wholeAnswer = async (): Promise<void> => {
   answers.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
 }
 
-it(`charges every delivered response exactly once through ${sequence.length} database failures`, async () => {
+it(`the gateway charges every delivered response exactly once through ${sequence.length} database failures`, async () => {
   let stopped = false
   const keepAsking = async (ask: () => Promise<void>) => {
     while (!stopped) {

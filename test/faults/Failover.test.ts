@@ -1,6 +1,7 @@
 /**
- * Failover between providers. While no content has reached the client, a failed request is sent to the next provider. The
- * customer pays once. A provider that keeps failing, is at its concurrency limit or refuses our account is skipped.
+ * Tests failover between providers. While no content has reached the client, a failed request is sent to the next provider.
+ * The customer pays once. A provider that keeps failing, is at its concurrency limit or rejects the API key of the gateway
+ * is skipped.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI, { APIError } from "openai"
@@ -107,7 +108,7 @@ const good = (streamed: boolean): Script =>
     ? stream(chatFrames({ content: [HELLO], usage: usage(7, 1) }))
     : json(completion({ content: [HELLO], usage: usage(7, 1) }))
 
-/** Adds the number of requests to each upstream, and the decrease of the balance in micro-USD. */
+/** Makes a call. Returns its result with the requests to each upstream and the decrease of the balance in micro-USD. */
 const observed = async (call: () => Promise<Heard>) => {
   const asked = [gateway.upstream.requests.length, second.requests.length] as const
   const before = await gateway.balanceUsdMicro()
@@ -143,10 +144,10 @@ describe.each([
   it.each<readonly [fault: string, script: Script]>([
     ["closes the connection", closeAtOnce],
     ["resets the connection", resetAtOnce],
-    ["refuses our API key (401)", json(errorBody("no"), 401)],
+    ["rejects the API key of the gateway (401)", json(errorBody("no"), 401)],
     ["requires payment (402)", json(errorBody("no"), 402)],
     ["does not have the model (404)", json(errorBody("no"), 404)],
-    ["limits our requests (429)", json(errorBody("slow down"), 429)],
+    ["limits requests (429)", json(errorBody("slow down"), 429)],
     ["fails (500)", json(errorBody("no"), 500)],
     ["is overloaded (529)", json(errorBody("no"), 529)],
     ["redirects the request (302)", json({}, 302, { location: "/v1/elsewhere" })]
@@ -275,7 +276,7 @@ describe("a provider that keeps failing", () => {
   })
 })
 
-describe("a provider that refuses our account", () => {
+describe("a provider that rejects the API key of the gateway", () => {
   it("receives no further requests, and the next provider serves them", async () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))

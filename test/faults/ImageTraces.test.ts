@@ -57,7 +57,7 @@ const edit = async (key: string): Promise<number> => {
   return response.status
 }
 
-/** The files below these folders that contain one of these texts. */
+/** Returns the files below these folders that contain one of these texts. */
 const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>): ReadonlyArray<string> => {
   try {
     const sought = texts.flatMap((text) => ["-e", text])

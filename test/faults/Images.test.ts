@@ -1,5 +1,5 @@
 /**
- * Image requests of one account on two servers. One server is killed during an image request.
+ * Tests image requests of one account on two servers. One server is killed during an image request.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"

@@ -110,7 +110,7 @@ describe("the rest of a balance", () => {
     return statuses
   }
 
-  it("is charged once when 200 parallel requests at two nodes compete for it", async () => {
+  it("pays for as many of 200 parallel requests at two nodes as it covers, and the other requests are refused", async () => {
     const each = await reservedMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)

@@ -1,5 +1,5 @@
 /**
- * Ledger rows for tests, written with SQL: a reseller with a top-up and a mint, and its customer. The customer has a token
+ * Writes ledger rows for tests with SQL: a reseller with a top-up and a mint, and its customer. The customer has a token
  * plan, pay-as-you-go credit, an open hold and a settlement. All rows are consistent.
  */
 import { SqlClient } from "@effect/sql"
@@ -38,7 +38,7 @@ let count = 0
 
 /**
  * Writes all rows. The settlement charges 10 input and 5 output tokens, of which the plan pays 8. The hold sets aside 3 plan
- * tokens and 500 pico-USD. The price of `catalogOf` is 1,000 pico-USD per input token and 4,000 per output token.
+ * tokens and 500 pico-USD. The model costs 1,000 pico-USD per input token and 4,000 per output token.
  */
 export const aLedger = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -171,7 +171,7 @@ export const mintOf = (ledger: Ledger, otherwise: Readonly<Record<string, string
 export const insertInto = (table: string, columns: Readonly<Record<string, string>>): string =>
   `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 
-/** Returns an INSERT of the settlement of the request `settled`. `otherwise` replaces columns. */
+/** Returns an INSERT that settles the request `settled`. `otherwise` replaces columns. */
 export const settlementOf = (ledger: Ledger, otherwise: Readonly<Record<string, string>> = {}): string => {
   const columns = {
     request_id: `'${ledger.settled}'`,
@@ -221,7 +221,7 @@ export const imageOf = (
     ...otherwise
   })
 
-/** Returns an INSERT of the settlement of a failed image request, which costs nothing. `otherwise` replaces columns. */
+/** Returns an INSERT that settles a failed image request at no cost. `otherwise` replaces columns. */
 export const imageSettlementOf = (
   ledger: Ledger,
   requestId: string,

@@ -1,5 +1,5 @@
 /**
- * Cleanup after each test file: kills the processes that a failed test left running, and deletes files.
+ * Cleans up after each test file: kills the processes that a failed test left running, and deletes files.
  *
  * Test files can share modules, and an `afterAll` hook that a shared module registers runs only after the first file. So
  * `afterEachFile.ts` calls {@link removeLeftovers} after every file.

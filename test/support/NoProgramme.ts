@@ -1,5 +1,5 @@
 /**
- * The reseller ports for a gateway whose test uses none of them. Each call fails the test.
+ * Provides the reseller ports for a gateway whose test uses none of them. Each call fails the test.
  */
 import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"

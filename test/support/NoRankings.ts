@@ -1,5 +1,5 @@
 /**
- * The rankings ports for a gateway that publishes no rankings.
+ * Provides the rankings ports for a gateway that publishes no rankings.
  */
 import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import { Effect, Layer } from "effect"

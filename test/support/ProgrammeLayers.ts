@@ -1,5 +1,5 @@
 /**
- * The layers of a `TestProgramme`: the reseller features in one process, composed as in the server.
+ * Composes the layers of a `TestProgramme` as the server does. A `TestProgramme` runs the reseller features in one process.
  */
 
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"

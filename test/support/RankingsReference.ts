@@ -1,5 +1,6 @@
 /**
- * A slow reference computation of the rankings. It reads every settlement and applies the rules of the API contract one by one.
+ * Computes the rankings slowly, as a reference. It reads every settlement and applies the rules of the API contract one by
+ * one.
  *
  * Tests compare its document with the document of the gateway. It shares no code with the gateway and uses the platform's
  * time zone data for the calendar. The members of its document are those of the wire format.
@@ -56,7 +57,6 @@ export const referenceRankings = (
     if (model !== undefined && at < to) uses.push({ at, model, tokens: input + cacheWrite + output, settlement })
   }
 
-  // The range.
   const earliest = uses.filter((use) => use.tokens > 0n).reduce((least, use) => Math.min(least, use.at), to)
   const dataSince = earliest < to ? jakartaDate(earliest) : null
   let from: number
@@ -69,11 +69,10 @@ export const referenceRankings = (
     previousFrom = from - days * A_DAY
   }
 
-  // Tokens of each model in the window and in the comparison period before it.
+  // These are the tokens of each model in the window and in the comparison period before it.
   const nowUsed = tokensByModel(uses, from, to)
   const beforeUsed = previousFrom === null ? null : tokensByModel(uses, previousFrom, from)
 
-  // The leaderboard.
   const shown = textModels.filter((model) => !model.hidden && tokensOf(nowUsed, model) > 0n)
   shown.sort((a, b) => descending(tokensOf(nowUsed, a), tokensOf(nowUsed, b)) || ascending(a.publicName, b.publicName))
   const onTheBoard = shown.slice(0, 50)
@@ -95,7 +94,6 @@ export const referenceRankings = (
   const totalNow = add([...nowUsed.values()])
   const others = totalNow - add(onTheBoard.map((model) => tokensOf(nowUsed, model)))
 
-  // The series.
   const bucket = window === "day" ? "hour" : window === "all" ? "week" : "day"
   const keys = onTheBoard.slice(0, 8).map((model) => model.publicName)
   const points = dataSince === null ? [] : pointsOf(uses, bucket, from, to, keys)

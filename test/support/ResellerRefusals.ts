@@ -1,5 +1,5 @@
 /**
- * Checks of the error responses of the reseller API.
+ * Checks the error responses of the reseller API.
  */
 import { expect } from "vitest"
 import { listOf, textOf } from "./SimulatedPayments.ts"

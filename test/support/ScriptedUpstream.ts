@@ -1,5 +1,5 @@
 /**
- * An upstream that sends exactly the bytes that the scripts of a test describe, over a plain socket.
+ * Implements an upstream on a plain socket. It sends exactly the bytes that the scripts of a test define.
  *
  *     const upstream = await ScriptedUpstream.start()
  *     upstream.next(stream(chatFrames({ content: ["a", "b"], usage: usage(3, 2) })))

@@ -131,7 +131,7 @@ export class ServerProcess {
   }
 }
 
-/** The installed packages. In "production" those that only development uses are missing. */
+/** States which packages are installed. In "production" the packages that only development uses are missing. */
 export type Contents = "everything" | "production"
 
 const programOf = (contents: Contents): Program =>

@@ -1,5 +1,5 @@
 /**
- * A payment simulator for tests, an HTTP client for the simulator, and a receiver of its webhooks.
+ * Provides a payment simulator for tests, an HTTP client for the simulator, and a receiver of its webhooks.
  */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"

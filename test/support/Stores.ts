@@ -1,5 +1,5 @@
 /**
- * The stores over a test database, and functions that create users and models.
+ * Provides the stores over a test database, and functions that create users and models.
  */
 
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"

@@ -1,5 +1,5 @@
 /**
- * A client that requests one chat stream on its own connection. It records every frame with its arrival time.
+ * Implements a client that requests one chat stream on its own connection. It records every frame with its arrival time.
  *
  *     const client = StreamClient.open(gateway.url, gateway.key)
  *     await client.received(3)     // waits for three content deltas

@@ -1,5 +1,6 @@
 /**
- * What the global setup and the test files share: the location of the Postgres cluster, and the folder of the bundled servers.
+ * Defines what the global setup and the test files share: the location of the Postgres cluster, and the folder of the
+ * bundled servers.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Effect } from "effect"
@@ -8,7 +9,10 @@ import * as Pg from "pg"
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresSocketDir: string
-    /** The folder of the bundled servers. It is inside the repository, so that a bundle finds the packages in `node_modules`. */
+    /**
+     * The folder of the bundled servers. It is inside the repository, so that a bundle finds the packages in
+     * `node_modules`.
+     */
     readonly bundles: string
   }
 }

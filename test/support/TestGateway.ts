@@ -73,7 +73,10 @@ export interface GatewayParts {
   readonly reach?: (database: TestDatabase.Database) => string
   /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void
-  /** Whether upstream responses identify the provider and a proxy records all bytes to clients; see {@link TestGateway.leaks}. */
+  /**
+   * Whether upstream responses identify the provider and a proxy records all bytes to clients; see {@link
+   * TestGateway.leaks}.
+   */
   readonly overheard?: boolean
 }
 

@@ -143,7 +143,7 @@ export class TestProgramme {
     return { status: response.status, headers: response.headers, text, body: jsonOf(text) }
   }
 
-  /** Applies an action to the payment of an order, and waits until the provider's API shows it. */
+  /** Applies an action to the payment of an order, and waits until the provider's API shows the result. */
   async simulate(action: "pay" | "underpay" | "overpay" | "expire" | "fail", orderNumber: string): Promise<void> {
     const response = await fetch(`${this.simulator}/${action}/${orderNumber}`, { method: "POST" })
     if (response.status !== 200) throw new Error(await response.text())

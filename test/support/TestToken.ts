@@ -1,6 +1,7 @@
 /**
- * A token contract for the test chain. Every account may mint tokens. The code below was compiled with solc 0.8.30 and
- * `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this source:
+ * Contains a token contract for the test chain. Every account may mint its tokens. The code below was compiled with solc
+ * 0.8.30 and `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this
+ * source:
  *
  *     contract TestToken {
  *         mapping(address => uint256) public balanceOf;

@@ -1,5 +1,5 @@
 /**
- * A TCP proxy between clients and a gateway. It forwards all bytes and records every byte that a client receives.
+ * Implements a TCP proxy between clients and a gateway. It forwards all bytes and records every byte that a client receives.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 

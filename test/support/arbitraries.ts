@@ -1,5 +1,5 @@
 /**
- * Generators of random money amounts, token usage, prices, balances and estimates, as domain types.
+ * Provides generators of random money amounts, token usage, prices, balances and estimates, as domain types.
  */
 
 import { AccountId, type PaygAccount, type PlanAccount } from "@tollgate/domain/ledger/Account"
@@ -53,7 +53,7 @@ export const balances: FastCheck.Arbitrary<Balances> = FastCheck.record({
 export const estimate: FastCheck.Arbitrary<Estimate> = FastCheck.tuple(
   tokens(10n ** 7n),
   tokens(10n ** 7n),
-  // Zero output is that of a request that generates nothing.
+  // A request that generates nothing has zero output.
   FastCheck.oneof(FastCheck.constant(Tokens.zero), tokens(100_000n))
 ).map(([floor, more, output]) => ({
   inputFloor: floor,

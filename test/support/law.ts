@@ -1,5 +1,5 @@
 /**
- * Property tests: `law("costs add up", [arbitrary], (x) => ...)` checks a property that must hold for every input.
+ * Registers property tests. `law("costs add up", [arbitrary], (x) => ...)` checks a property that must hold for every input.
  */
 import { FastCheck } from "effect"
 import { it } from "vitest"

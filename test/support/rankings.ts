@@ -1,5 +1,5 @@
 /**
- * Usage for rankings tests: generators of random models and settlements, many of them close to the edges of buckets and windows.
+ * Generates random models and settlements for rankings tests. Many settlements are close to the edges of buckets and windows.
  */
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
@@ -51,7 +51,7 @@ export const aSettlement = (
   ...facts
 })
 
-/** Computes the history that a store returns. A store reads it from sums; this function reads every settlement. */
+/** Computes the usage history from every settlement. A real store reads it from stored sums and must return the same. */
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,
@@ -180,7 +180,7 @@ export const window: FastCheck.Arbitrary<Window> = FastCheck.constantFrom("day",
 /** Midnight in Jakarta on a Monday that is also the first day of a month. */
 const A_MONDAY = Date.parse("2026-06-01T00:00:00.000+07:00")
 
-/** An offset in milliseconds of at most one minute, often zero. */
+/** An offset of at most one minute in either direction, in milliseconds. It is often zero. */
 const nearby = FastCheck.oneof(
   FastCheck.constantFrom(0, -1, 1, -1_000, 1_000, 59_999, -MINUTE, MINUTE),
   FastCheck.integer({ min: -MINUTE, max: MINUTE })

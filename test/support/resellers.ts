@@ -1,5 +1,5 @@
 /**
- * Resellers, orders, tiers and quota accounts for tests. All of them are valid by default.
+ * Creates resellers, orders, tiers and quota accounts for tests. All of them are valid by default.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import { AccountId, type QuotaAccount } from "@tollgate/domain/ledger/Account"
@@ -30,7 +30,10 @@ export const aReseller = (facts: Partial<Reseller> = {}): Reseller => ({
 
 export const MINUTE = 60_000
 
-/** Returns a pending crypto order of 10 USD with a deposit address. It was created at `instant(0)` and expires an hour later. */
+/**
+ * Returns a pending crypto order of 10 USD with a deposit address. It was created at `instant(0)` and expires an hour
+ * later.
+ */
 export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   id: OrderId.make("01930000-0000-7000-8000-0000000000aa"),
   resellerId: aReseller().id,

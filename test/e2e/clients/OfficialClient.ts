@@ -1,6 +1,6 @@
 /**
- * The interface of an official client for the shared suites. It gives every protocol the same calls and results, and contains
- * the upstream scripts of the protocol.
+ * Defines the interface of an official client for the shared tests. It gives every protocol the same calls and results, and
+ * contains the upstream scripts of the protocol.
  */
 import type { z } from "zod"
 import type { Script, Signal } from "../../support/upstream/Script.ts"

@@ -1,5 +1,5 @@
 /**
- * Tests that every official client passes against a gateway, with a scripted or a simulated upstream. Two test files share them.
+ * Registers the tests that every official client must pass, with a scripted or a simulated upstream. Two test files use them.
  */
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"

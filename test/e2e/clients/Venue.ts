@@ -1,5 +1,5 @@
 /**
- * The environment in which the official clients are tested: a gateway with an upstream and a customer.
+ * Defines the environment in which the official clients are tested: a gateway with an upstream and a customer.
  */
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Usage } from "./OfficialClient.ts"

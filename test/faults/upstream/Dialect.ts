@@ -1,5 +1,5 @@
 /**
- * The interface of a protocol for the fault suite: requests with the official client, and the results that the client reads.
+ * Defines what the fault suite needs of a protocol: requests with the official client, and the results that the client reads.
  */
 import type { Figures } from "./Fault.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error; an unusual
- * response is accepted.
+ * Lists upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error; an
+ * unusual response is accepted.
  */
 import { frameOf } from "../../support/upstream/MessagesWire.ts"
 import {

@@ -1,6 +1,6 @@
 /**
- * The wire format of the messages and responses protocols, whose streams consist of named events. The fault tables use it to
- * write valid and invalid responses.
+ * Defines the wire format of the messages and responses protocols, whose streams consist of named events. The fault tables
+ * use it to write valid and invalid responses.
  */
 import {
   errorOf,
@@ -26,7 +26,7 @@ export interface EventWire {
   readonly failures: Readonly<Record<string, WireEvent>>
   /** An event that reports a rate limit. */
   readonly limit: WireEvent
-  /** The charge for a cut stream whose upstream reports 7 prompt tokens, in the first event that carries usage. */
+  /** The charge for a cut stream. In messages the first event has reported 7 prompt tokens; responses report usage last. */
   readonly dueWhenCut: Due
   /** The usage that the client reads when the upstream reports none. */
   readonly usageUntold: { readonly usage?: readonly [number, number] }

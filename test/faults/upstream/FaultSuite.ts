@@ -2,8 +2,8 @@
  * Tests upstream faults with the official client of a protocol: the result at the client, and the charge. An invalid response
  * and a broken stream cause an error at the client. The customer pays only for delivered content.
  *
- * Each fault has its own provider and model, so that the faults run in parallel. At the end the suite searches every byte that
- * clients received for secrets, and compares the balance with the sum of the expected charges.
+ * Each fault has its own provider and model, so that the faults run in parallel. At the end the suite searches every byte
+ * that clients received for secrets, and compares the balance with the sum of the expected charges.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"

@@ -1,5 +1,5 @@
 /**
- * Upstream faults without any content: the upstream cannot be reached, does not respond, or refuses the request.
+ * Lists upstream faults without any content: the upstream cannot be reached, does not respond, or refuses the request.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
@@ -20,7 +20,7 @@ import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
 
 type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
 
-/** Returns the fault for a request for a stream and for a whole response. Nothing is charged, because no content arrives. */
+/** Returns two faults: for a stream and for a whole response. Nothing is charged, because no content arrives. */
 const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
   (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
 
@@ -81,7 +81,7 @@ const refusals: ReadonlyArray<Unanswered> = [
     told: refusal(400, "invalid_request")
   },
   {
-    upstream: "sends status 400 because of our API key",
+    upstream: "sends status 400 because of the API key of the gateway",
     says: json(errorBody("API key not valid. Please pass a valid API key."), 400),
     told: failure
   },

@@ -1,6 +1,6 @@
 /**
- * Upstream faults in chat streams. A broken stream causes an error; an unusual stream is accepted. A word is the text of one
- * content chunk.
+ * Lists upstream faults in chat streams. A broken stream causes an error; an unusual stream is accepted. A word is the text
+ * of one content chunk.
  */
 import {
   chatFrames,
@@ -181,7 +181,7 @@ const broken: ReadonlyArray<Fault> = [
   )
 ]
 
-/** Returns one fault for each frame: the connection breaks when the client has received that frame. */
+/** Returns faults that reset the connection, each at the moment when the client has received a certain frame. */
 function resetAfterEachFrame(): ReadonlyArray<Fault> {
   const frames = [role, hello, hello, hello, finish]
   return [

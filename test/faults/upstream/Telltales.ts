@@ -1,5 +1,5 @@
 /**
- * Secret data that the upstreams of the fault suite send and that no client may receive.
+ * Defines secret data that the upstreams of the fault suite send and that no client may receive.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 

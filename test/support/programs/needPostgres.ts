@@ -1,5 +1,5 @@
 /**
- * A program that starts or joins the embedded Postgres in a directory, for tests that kill the program.
+ * This program starts or joins the embedded Postgres in a directory. Tests run it and kill it.
  *
  *     needPostgres <directory> wait    prints "ready" and keeps running; exits with code 0 on SIGTERM
  *     needPostgres <directory> write   inserts numbers into a table and prints each number after its commit

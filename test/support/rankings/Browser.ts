@@ -1,10 +1,10 @@
 /**
- * A headless Chromium from an npm package, so no browser has to be installed on the machine.
+ * Starts a headless Chromium from an npm package, so no browser has to be installed on the machine.
  */
 import packed from "@sparticuz/chromium"
 import { type Browser, chromium } from "playwright-core"
 
-/** Starts the browser. Returns the reason as a string if it cannot start, for example on an unsupported operating system. */
+/** Returns the browser, or the reason as a string if the browser cannot start, for example on an unsupported system. */
 export const open = async (): Promise<Browser | string> => {
   try {
     const executablePath = await packed.executablePath()

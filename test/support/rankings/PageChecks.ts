@@ -1,5 +1,5 @@
 /**
- * Accessibility checks that run inside the rankings page.
+ * Runs accessibility checks inside the rankings page.
  */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
@@ -10,7 +10,10 @@ export interface Contrast {
   readonly ratio: number
 }
 
-/** Returns the contrast ratios of all colour pairs of the page: of text on its background, and of chart marks on their panel. */
+/**
+ * Returns the contrast ratios of all colour pairs of the page: of text on its background, and of chart marks on their
+ * panel.
+ */
 export const contrast = (
   page: Page
 ): Promise<{ readonly texts: ReadonlyArray<Contrast>; readonly marks: ReadonlyArray<Contrast> }> =>

@@ -1,6 +1,6 @@
 /**
- * The rankings ports over a generated usage history, without a database. A test can make reading fail, remove all usage, or
- * turn the rankings off.
+ * Provides the rankings ports over a generated usage history, without a database. A test can make reading fail, remove all
+ * usage, or turn the rankings off.
  */
 import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"

@@ -1,6 +1,6 @@
 /**
- * Data that identifies the provider. A test upstream adds it to every response: as headers, and as members of the body, of
- * the usage and of errors. Clients must not see this data.
+ * Defines data that identifies the provider. A test upstream adds it to every response: as headers, and as members of the
+ * body, of the usage and of errors. Clients must not see this data.
  */
 const NAME = "kwyjibo"
 const HOST = "kwyjibo.example"

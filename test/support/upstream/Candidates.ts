@@ -1,5 +1,5 @@
 /**
- * Providers, routes and candidates for tests, as a catalog defines them.
+ * Creates providers, routes and candidates for tests, as a catalog defines them.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Route } from "@tollgate/domain/catalog/Model"

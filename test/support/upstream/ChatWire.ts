@@ -1,5 +1,5 @@
 /**
- * Upstream data in the wire format of chat completions: stream chunks, whole responses and errors.
+ * Creates upstream data in the wire format of chat completions: stream chunks, whole responses and errors.
  */
 
 export interface WireUsage {

@@ -1,5 +1,5 @@
 /**
- * Upstream data in the wire format of the messages protocol: stream events, whole messages and errors.
+ * Creates upstream data in the wire format of the messages protocol: stream events, whole messages and errors.
  */
 import { bytes, type Script, type Step, script, wait } from "./Script.ts"
 
@@ -32,8 +32,6 @@ export interface MessageParts {
   readonly model?: string
   readonly id?: string
 }
-
-// Stream events.
 
 /** Returns the first event. It reports the prompt usage, and 7 output tokens as a provisional count like real upstreams. */
 export const messageStart = (parts: MessageParts = {}): WireEvent => ({
@@ -107,8 +105,6 @@ const envelope = ({ id = "msg_up1", model = "upstream-model" }: MessageParts) =>
   role: "assistant",
   model
 })
-
-// Frames and scripts.
 
 export const frameOf = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 

@@ -1,5 +1,5 @@
 /**
- * Upstream data in the wire format of the responses protocol: stream events and whole responses.
+ * Creates upstream data in the wire format of the responses protocol: stream events and whole responses.
  */
 import { bytes, type Script, type Step, script } from "./Script.ts"
 

@@ -46,8 +46,6 @@ export const script = (parts: Partial<Script> = {}): Script => ({
   ...parts
 })
 
-// Steps
-
 /** Sends body bytes. */
 export const bytes =
   (data: string | Uint8Array): Step =>
@@ -130,8 +128,6 @@ export const reset: Step = (wire) => {
   wire.broken()
   wire.socket.resetAndDestroy()
 }
-
-// Whole scripts
 
 /** Sends a whole JSON response. */
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script =>

@@ -1,5 +1,5 @@
 /**
- * A private key and a self-signed certificate for 127.0.0.1, for tests only. The key is public, so it is no secret.
+ * Contains a private key and a self-signed certificate for 127.0.0.1. They are for tests only, because the key is public.
  */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
