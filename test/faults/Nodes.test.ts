@@ -234,7 +234,7 @@ describe("a node that other nodes consider dead", () => {
     expect(answer.status).toBe(503)
     const requestId = answer.headers.get("x-request-id") ?? ""
     expect(await settlementsOf(customer)).toMatchObject([{ request_id: requestId, ending: "failed", cost_pico: 0n }])
-    expect(paused.stderr).toContain("another server has settled its request")
+    expect(paused.stderr).toContain("another node has settled the request")
     a.upstream.always(asPlayed())
     expect((await ask(paused, customer, { deltas: 3 })).status).toBe(200)
     expect(await paused.stop()).toEqual({ code: 0, signal: null })

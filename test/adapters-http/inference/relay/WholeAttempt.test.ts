@@ -74,7 +74,7 @@ describe("a whole response (not a stream)", () => {
     expect([status, headers.get("retry-after")]).toEqual([503, "1"])
     expect(JSON.parse(body)).toMatchObject({ error: { code: "overloaded" } })
     expect(body).not.toContain("choices")
-    const warnings = gateway.logged.filter((line) => line.includes("another server has settled its request"))
+    const warnings = gateway.logged.filter((line) => line.includes("another node has settled the request"))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain(headers.get("x-request-id"))
     client.leave()
