@@ -140,6 +140,7 @@ describe("a dedicated connection", () => {
       })
     )
 
+    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
@@ -161,6 +162,7 @@ describe("a dedicated connection", () => {
       )
     }
 
+    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]

@@ -58,6 +58,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
+    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
     for (const fault of ["commit lost", "response lost"] as const) {
       it.scoped(`admits each request once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {

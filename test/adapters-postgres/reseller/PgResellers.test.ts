@@ -34,9 +34,9 @@ describe("resellers in Postgres", () => {
         const email = Stores.anEmail()
         const here = yield* Resellers
         const there = yield* Effect.provide(Resellers, yield* Programme.anotherNode)
-        const someone = { email, name: "Toko", waNumber: "628123456789", passwordHash: Programme.passwordHash }
+        const newReseller = { email, name: "Toko", waNumber: "628123456789", passwordHash: Programme.passwordHash }
         const outcomes = yield* Effect.all(
-          Array.from({ length: 40 }, (_, i) => Effect.either((i % 2 === 0 ? here : there).create(someone))),
+          Array.from({ length: 40 }, (_, i) => Effect.either((i % 2 === 0 ? here : there).create(newReseller))),
           { concurrency: "unbounded" }
         )
         const [taken, ...more] = outcomes.filter(Either.isRight)

@@ -32,7 +32,7 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
     readonly seal: (key: KeyMaterial) => StoredMac
     /**
      * Returns whether the key matches the stored MAC. The check takes the same time for every stored MAC, and also when
-     * there is none.
+     * no MAC is stored.
      */
     readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
   }

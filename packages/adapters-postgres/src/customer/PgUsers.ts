@@ -19,7 +19,7 @@ interface UserRow {
   readonly created_at: Date
 }
 
-/** Returns the user with this email address; fails with `UserNotFound` when there is none. */
+/** Returns the user with this email address; fails with `UserNotFound` when no user has it. */
 export const findUser = (email: Email) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

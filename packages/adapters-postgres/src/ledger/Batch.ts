@@ -127,10 +127,7 @@ export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionRe
   return callback !== undefined
 }
 
-/**
- * Records the result that each request has if the commit succeeded. The caller calls this when the commit outcome is
- * unknown.
- */
+/** Records the result that each request has if the commit succeeded. Used when the commit outcome is unknown. */
 export const recordUnknownCommit = <A, S, R, E>(
   { settlements, admissions }: Batch<A, S, R, E>,
   { settled, admitted }: Outcome<R, E>

@@ -31,9 +31,9 @@ export interface BoundStatement {
 export type Rows = ReadonlyArray<ReadonlyArray<unknown>>
 export type Query = (statement: Statement, values: ReadonlyArray<unknown>) => Promise<Rows>
 
-/** The result of a transaction, and the statement that writes it; undefined when there is nothing to write. */
 export interface Decided<A> {
   readonly result: A
+  /** Statement that writes the result; undefined when there is nothing to write. */
   readonly write: BoundStatement | undefined
 }
 

@@ -18,7 +18,7 @@ export interface NewSettlement {
   readonly settlement: Settlement
   /** Plan account that is debited; undefined when no plan tokens are charged. */
   readonly plan: AccountId | undefined
-  /** Pay-as-you-go account that is debited; undefined when it is charged nothing. */
+  /** Pay-as-you-go account that is debited; undefined when no pay-as-you-go amount is charged. */
   readonly payg: AccountId | undefined
 }
 

@@ -20,7 +20,7 @@ CREATE FUNCTION speed_of_bucket(bucket smallint) RETURNS bigint LANGUAGE sql IMM
   END
 $$;
 
--- One row per transaction, model and hour. Rows are inserted, and deleted when they are folded.
+-- One row per transaction, model and hour. Rows are inserted, and deleted when they are added to the sums.
 CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,

@@ -1,10 +1,10 @@
 /**
  * Stores usage per minute, hour and day instead of only per hour.
  *
- * Windows end at whole minutes. With sums per hour, the partial hours at the ends of a window had to be read from the
- * settlements. Every window ends in the current hour, so a busy server read millions of rows per minute. A grain is one
- * of the three lengths of time, and a cell is the sum of one minute, hour or day. Any span of whole minutes is a sum of
- * cells, and a long span consists mostly of days.
+ * Windows end at whole minutes. If only sums per hour exist, the partial hours at the ends of a window must be read
+ * from the settlements. Every window ends in the current hour, so a busy server then reads millions of rows per minute.
+ * A grain is one of the three lengths of time, and a cell is the sum of one minute, hour or day. Any span of whole
+ * minutes is a sum of cells, and a long span consists mostly of days.
  *
  * The migration recounts everything from the settlements.
  */
@@ -18,7 +18,7 @@ CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LAN
     instant, '2000-01-01 00:00:00+07'::timestamptz)
 $$;
 
--- One row per transaction, model and minute. Rows are inserted, and deleted when they are folded.
+-- One row per transaction, model and minute. Rows are inserted, and deleted when they are added to the sums.
 CREATE TABLE usage_delta (
   minute timestamptz NOT NULL,
   model_id uuid NOT NULL,
