@@ -1,11 +1,11 @@
 /**
- * Meters one inference request. A service that bills streams by the same rules as this gateway imports only this file.
+ * Meters one inference request. Another service that bills streams by the rules of this gateway imports only this file.
  *
  *     startMeter ─▶ meterEvent, once per event that the client received ─▶ chargeOf ─▶ decideSettlement
  *
- * A stream that is cut after k deltas is charged for the prompt and those k deltas, never more output than was delivered.
- * A stream that delivered nothing costs nothing. A complete stream is charged the usage that the provider reported, even
- * if that usage is zero, or a local token count if the provider reported no usage.
+ * If a stream is cut after k deltas, the charge is the prompt and the output in these k deltas. If a stream is cut before
+ * the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider reported, even if
+ * this usage is zero. If the provider reported no usage, the charge of a complete stream is a local token count.
  *
  *     let meter = startMeter("chat")
  *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }
@@ -43,12 +43,12 @@ export type MeteredProtocol = "chat" | "messages" | "responses"
 /** The state of a meter: the content that the client received and the usage that the provider reported. */
 export interface Meter {
   readonly protocol: MeteredProtocol
-  /** The delivered content by choice index; the messages and responses protocols have choice 0 only. */
+  /** The delivered content by choice index. The messages and responses protocols have only choice 0. */
   readonly contents: ReadonlyMap<number, string>
   /** The number of delivered events with content. */
   readonly deltas: number
   readonly reported: ReportedUsage.ReportedUsage
-  /** The value of `deltas` when the provider last reported output usage. */
+  /** The value of `deltas` when the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
   /** The usage figures of a messages stream, merged from several events. */
   readonly figures: Messages.Figures
@@ -64,8 +64,8 @@ export const startMeter = (protocol: MeteredProtocol): Meter => ({
 })
 
 /**
- * Counts an event that the client received: the parsed `data` of one stream event, or the parsed body of a response that was
- * not streamed. Ignores `[DONE]` and other values that are not objects.
+ * Adds an event that the client received to the meter. `data` is the parsed `data` of one stream event, or the parsed body
+ * of a response that was not streamed. Ignores `[DONE]` and other values that are not objects.
  */
 export const meterEvent = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
@@ -76,13 +76,13 @@ export const meterEvent = (meter: Meter, data: unknown): Meter => {
   return withReport(delivered, event)
 }
 
-/** Counts only the usage report of an event that arrived from the provider but did not reach the client. */
+/** Adds an event that did not reach the client to the meter: the usage report counts, the content does not. */
 export const meterUndelivered = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
   return event === undefined ? meter : withReport(meter, event)
 }
 
-/** The input of a local token count, which runs only when the charge needs a count that the provider did not report. */
+/** The input of a local token count, which is made only if the provider's report is not sufficient for the charge. */
 export interface LocalCount {
   /** The parsed request body, from which the prompt is counted. */
   readonly requestBody: unknown
@@ -90,7 +90,7 @@ export interface LocalCount {
   readonly countTokens: (text: string) => number
 }
 
-/** Returns the charge of a request that ended in this way. */
+/** Returns the charge of a request with this ending. */
 export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countTokens }: LocalCount): Charge => {
   const { contents, deltas, deltasAtLastOutputReport, protocol, reported } = meter
   const count = (text: string) => Tokens.fromCount(countTokens(text))
@@ -104,7 +104,7 @@ export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countToken
   })
 }
 
-/** Returns the exact cost of a charge at list price, before the settlement splits it between plan and pay-as-you-go. */
+/** Returns the exact cost of a charge. The settlement splits this cost between the plan and the pay-as-you-go balance. */
 export const costOf = (charge: Charge, price: Price): UsdPico => cost(price, charge.charged)
 
 const promptTexts: Record<MeteredProtocol, (body: unknown) => PromptText> = {
@@ -118,7 +118,7 @@ interface ChoiceContent {
   readonly text: string
 }
 
-/** Returns the texts that an event delivers, one per choice, without empty texts. */
+/** Returns the content that an event delivers, by choice. Skips choices without content. */
 const contentsOf = (meter: Meter, event: JsonObject): ReadonlyArray<ChoiceContent> => {
   const contents = meter.protocol === "chat" ? chatContents(event) : [{ choice: 0, text: contentOf(meter, event) }]
   return contents.filter(({ text }) => text !== "")
@@ -138,7 +138,7 @@ const contentOf = ({ protocol, deltas }: Meter, event: JsonObject): string => {
   if (event.object === "response") return Responses.contentOfResponse(event)
   const completed = FINAL_EVENTS.has(asText(event.type)) ? asObject(event.response) : undefined
   if (completed === undefined) return Responses.contentOfEvent(event)
-  // The last event repeats the whole content, so its content counts only in a stream without deltas.
+  // The last event repeats the whole content. Its content therefore counts only if no delta was delivered before.
   return deltas === 0 ? Responses.contentOfResponse(completed) : ""
 }
 

@@ -1,5 +1,5 @@
 /**
- * All callable models at one moment: an immutable snapshot, replaced as a whole when the catalog changes.
+ * The catalog contains all models, with their routes and providers. It is immutable: a change replaces the whole catalog.
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
@@ -69,21 +69,22 @@ const hasRoute = (catalog: Catalog, model: Model): boolean =>
 
 const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
 
-/** Compares without regard to case, independently of the machine's locale. */
+/** Compares texts without regard to case. The result does not depend on the machine's locale. */
 const alphabetically = (a: string, b: string): number => {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
   return lowerA === lowerB ? (a < b ? -1 : 1) : lowerA < lowerB ? -1 : 1
 }
 
 /**
- * Sorts candidates in the order to try them: by priority, and within one priority at random by weight, so that the routes
- * share the load. `draws` holds one random number per candidate, at least 0 and below 1.
+ * Sorts candidates into the order in which they are tried: by priority, lowest number first. Candidates of equal priority
+ * share the load: their order is random, and a higher weight makes an early place more likely. `draws` contains one random
+ * number per candidate, at least 0 and below 1.
  */
 export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,
   draws: ReadonlyArray<number>
 ): ReadonlyArray<Candidate> =>
-  // An exponential race: each candidate finishes first with a probability proportional to its weight.
+  // An exponential race: the probability that a candidate is first is proportional to its weight.
   candidates
     .map((candidate, i) => ({ candidate, finish: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
     .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.finish - b.finish)

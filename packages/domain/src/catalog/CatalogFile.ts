@@ -1,8 +1,8 @@
 /**
- * The catalog file that an operator writes: providers, models, prices, routes and tiers.
+ * Parses the catalog file, in which an operator describes providers, models, prices, routes and tiers.
  *
- * The parser rejects unknown members, a route to a provider that is not in the file, a model without a price, two models with
- * one name, and unencrypted HTTP to another machine unless `allow_http` is set. An invalid file changes nothing.
+ * The parser rejects unknown members, a route to a provider that is not in the file, a model without a price, and two models
+ * with one name. It also rejects unencrypted HTTP to another machine, unless `allow_http` is set.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -16,7 +16,7 @@ import { type Provider, ProviderName } from "./Provider.ts"
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
-/** Micro-USD per million tokens: the same integer as pico-USD per token. */
+/** A price in micro-USD per million tokens. The same number is the price in pico-USD per token. */
 const PriceMember = Schema.Int.pipe(Schema.between(0, 1_000_000_000))
 
 const TimeoutsMember = Schema.Struct({
@@ -84,7 +84,7 @@ export interface CatalogTerms {
   readonly models: ReadonlyArray<ModelTerms & { readonly tiers: ReadonlyArray<TierTerms> }>
 }
 
-/** The file is invalid; each issue names the member and the reason. */
+/** The catalog file is invalid. Each issue names an invalid member and the reason. */
 export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()("CatalogFileInvalid", {
   issues: Schema.Array(Schema.String)
 }) {}

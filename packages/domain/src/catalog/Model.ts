@@ -1,5 +1,5 @@
 /**
- * A model that customers call by its public name, and its routes to providers.
+ * Defines a model, which customers call by its public name, and its routes to providers.
  */
 import * as Brand from "effect/Brand"
 import type { ModelKind } from "../inference/InferenceRequest.ts"
@@ -13,7 +13,7 @@ export const ModelId = Brand.nominal<ModelId>()
 export type PriceId = string & Brand.Brand<"PriceId">
 export const PriceId = Brand.nominal<PriceId>()
 
-/** A route to a model at one provider. Lower priorities are tried first; within one priority, the weights share the load. */
+/** A way to call a model at one provider. The lowest `priority` is tried first. Equal priorities share the load by `weight`. */
 export interface Route {
   readonly provider: ProviderName
   readonly upstreamModel: string
@@ -30,7 +30,7 @@ export interface ModelTerms {
   readonly author: string
   readonly kind: ModelKind
   readonly discoveryRank: number
-  /** Whether the model is neither listed nor callable. */
+  /** True if the model is neither listed nor callable. */
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
   readonly price: Price
@@ -44,10 +44,10 @@ export interface TierTerms {
   readonly forSale: boolean
 }
 
-/** A stored model. The id stays the same when the model's name is removed from the catalog and added again. */
+/** A stored model. If an operator removes the model from the catalog and adds it again, its id stays the same. */
 export interface Model extends ModelTerms {
   readonly id: ModelId
   readonly priceId: PriceId
-  /** Whether the model was removed from the catalog: its history is kept, but it cannot be called. */
+  /** True if the model was removed from the catalog file. Its history is kept, but it cannot be called. */
   readonly retired: boolean
 }

@@ -1,7 +1,7 @@
 /**
- * A provider that runs models: its base URL, protocols, timeouts and concurrency limit.
+ * Defines a provider, which runs models: its base URL, protocols, timeouts and concurrency limit.
  *
- * `apiKeyEnv` names the environment variable that holds the API key; the key itself is not stored.
+ * `apiKeyEnv` is the name of the environment variable that contains the API key. The key itself is not stored.
  */
 import * as Brand from "effect/Brand"
 import type { BreakerSettings } from "../inference/Breaker.ts"

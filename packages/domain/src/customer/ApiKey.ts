@@ -1,12 +1,12 @@
 /**
- * An API key: identifies the user that a request is charged to.
+ * An API key identifies the user whose balances pay for a request.
  *
  *     tg_3vQx0sYb7HkLw2Zp_<43 characters of 32 random bytes><6 characters of checksum>
  *     └┬┘└──────┬───────┘ └──────────────────┬──────────────────────────────────────┘
  *   prefix   public id                   secret part, shown once
  *
- * The checksum detects a mistyped key without a database query, and lets secret scanners find leaked keys: they search
- * for `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}`.
+ * With the checksum, the server detects a mistyped key without a database query. A secret scanner that searches for
+ * `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}` uses the checksum to find leaked keys without false alarms.
  */
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
@@ -25,7 +25,7 @@ export interface ApiKey {
   readonly revokedAt: Date | undefined
 }
 
-/** The API key of an authenticated request, and the user that the request acts for. */
+/** The API key of an authenticated request, and the user who owns the key. */
 export interface Principal {
   readonly keyId: ApiKeyId
   readonly userId: UserId
@@ -86,7 +86,7 @@ export const mint = (prefix: string, random: Uint8Array): KeyMaterial => {
   return { publicId, secretPart: Redacted.make(secret + checksum(prefix, publicId, secret)) }
 }
 
-/** Parses the text of a key; rejects a text with the wrong form or a wrong checksum. */
+/** Parses the text of a key. Rejects a text with a wrong form or a wrong checksum. */
 export const parse = (prefix: string, text: string): Either.Either<KeyMaterial, "malformed"> => {
   if (text.length > MAX_LENGTH || !text.startsWith(`${prefix}_`)) return Either.left("malformed")
   const [publicId = "", secretPart = "", ...more] = text.slice(prefix.length + 1).split("_")

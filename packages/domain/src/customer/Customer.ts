@@ -1,8 +1,9 @@
 /**
- * A reseller's customer: a user linked to the reseller, with one pay-as-you-go balance and one plan per model.
+ * A reseller's customer is a user who is linked to the reseller. A user has one pay-as-you-go balance and one plan per
+ * model.
  *
- * A link lets the reseller create keys that spend the user's balance, so knowledge of an email address is not enough to
- * create a link (docs/reference/reseller.md#e4).
+ * With a link, the reseller can create API keys that spend the user's balances. A reseller therefore cannot create a link
+ * merely because it has the email address of a user (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"
@@ -17,8 +18,9 @@ export interface Customer {
   readonly email: Email
 }
 
-/** The request bodies that create a customer and a customer's API key. */
+/** The request body that creates or links a customer. */
 export const CustomerRequest = Schema.Struct({ email: Email })
+/** The request body that creates an API key for a customer. */
 export const CustomerKeyRequest = Schema.Struct({ name: Name })
 
 export interface TokenPlan {
@@ -35,7 +37,7 @@ export interface CustomerBalances {
   readonly plans: ReadonlyArray<TokenPlan>
 }
 
-/** Returns a plan as its owner sees it: tokens reserved by open holds count as remaining. */
+/** Returns a plan as its owner sees it. Tokens in open holds count as remaining. */
 export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
   model,
   purchased: account.creditsPosted,
@@ -44,10 +46,13 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
   status: remaining(account) > 0n ? "active" : "exhausted"
 })
 
-/** `closed`: a reseller is linked only to users that it creates. `open`: also to existing users with the requested email. */
+/**
+ * Which users a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing users
+ * whose email the reseller requests.
+ */
 export type LinkPolicy = "closed" | "open"
 
-/** The owner of a requested email: no user, a user not linked to this reseller, or a customer of this reseller. */
+/** The user with a requested email: no user, a user not linked to this reseller, or a customer of this reseller. */
 export type EmailOwner = "none" | "unlinked_user" | "customer"
 
 export interface LinkDecision {

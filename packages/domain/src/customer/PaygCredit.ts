@@ -1,5 +1,5 @@
 /**
- * An operator's credit to a pay-as-you-go balance: booked once per operation id.
+ * Decides an operator's credit to a pay-as-you-go balance. Each operation id is booked once.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,14 +12,14 @@ export class CreditConflict extends Schema.TaggedError<CreditConflict>()("Credit
   operationId: Schema.String
 }) {}
 
-/** The credit that was booked under this operation id before. */
+/** The credit that is already booked under this operation id. */
 export interface EarlierCredit {
   readonly userId: UserId
   readonly amountPico: bigint
 }
 
 export interface CreditDecision {
-  /** The amount to book in pico-USD; undefined when the operation is a repeat. */
+  /** The amount to book in pico-USD; undefined if the same operation is already booked. */
   readonly creditPico: UsdPico | undefined
 }
 

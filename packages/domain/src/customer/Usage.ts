@@ -1,6 +1,6 @@
 /**
- * Settled usage as a reseller reads it: pages of items, newest first (docs/reference/balances-and-usage.md#bal-6,
- * docs/reference/balances-and-usage.md#e5).
+ * Defines the list of settled requests that a reseller reads in pages, newest first
+ * (docs/reference/balances-and-usage.md#bal-6, docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -13,13 +13,13 @@ import { type FieldIssue, ValidationFailed } from "../validation/Validation.ts"
 import type { UserId } from "./User.ts"
 
 /**
- * The position of an item in settlement order: by settlement time, then by request id.
+ * The position of an item in the list. Items are ordered by settlement time, then by request id.
  *
- * The time has microseconds, like in the database. If it were rounded to milliseconds, a page could omit or repeat items
- * that were settled in the same millisecond.
+ * The time has microseconds, as in the database. If the time were rounded to milliseconds, a page could omit or repeat
+ * items that were settled in the same millisecond.
  */
 export interface UsagePosition {
-  /** Microseconds since 1970. */
+  /** The settlement time in microseconds since 1970-01-01 UTC. */
   readonly settledAtMicros: bigint
   readonly requestId: RequestId
 }
@@ -66,18 +66,18 @@ export const positionFromText = (text: string): Option.Option<UsagePosition> => 
     : Option.none()
 }
 
-/** Reads the query of a usage page. `openCursor` returns the text inside a cursor that this server issued, otherwise none. */
+/** Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if this server did not issue it. */
 export const readUsagePage = (
   { limit, cursor }: UsageQuery,
   openCursor: (cursor: string) => Option.Option<string>
 ): Either.Either<UsagePage, ValidationFailed> => {
   const size = readWhole("limit", limit, { default: 50, min: 1, max: 100 })
   const after = cursor === undefined ? Option.none() : Option.flatMap(openCursor(cursor), positionFromText)
-  const forged: ReadonlyArray<FieldIssue> =
+  const cursorIssues: ReadonlyArray<FieldIssue> =
     cursor !== undefined && Option.isNone(after)
       ? [{ path: "cursor", message: "not a cursor issued by this server" }]
       : []
-  return Either.isRight(size) && forged.length === 0
+  return Either.isRight(size) && cursorIssues.length === 0
     ? Either.right({ limit: size.right, after: Option.getOrUndefined(after) })
-    : Either.left(new ValidationFailed({ details: [...(Either.isLeft(size) ? [size.left] : []), ...forged] }))
+    : Either.left(new ValidationFailed({ details: [...(Either.isLeft(size) ? [size.left] : []), ...cursorIssues] }))
 }

@@ -1,5 +1,5 @@
 /**
- * A user of the service: the owner of balances and API keys. A reseller's customer is a user linked to the reseller.
+ * A user of the service owns balances and API keys. A reseller's customer is a user who is linked to the reseller.
  */
 import * as Schema from "effect/Schema"
 import type { Email } from "../validation/Email.ts"

@@ -1,8 +1,8 @@
 /**
- * An idempotency key: identifies one image request, so that a repeated request cannot be charged again
+ * An idempotency key identifies one image request of a customer, so that a repeated request cannot be charged again
  * (docs/reference/images.md#g3).
  *
- * A key has 1 to 255 visible ASCII characters. Keys are unique per customer, across all of the customer's API keys.
+ * A key has 1 to 255 visible ASCII characters. A customer can use each key once, even with several API keys.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -14,7 +14,7 @@ export const IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 
 const FORM = /^[\x21-\x7e]{1,255}$/
 
-/** Reads the header; returns undefined when the header was not sent. */
+/** Reads the header. Returns undefined if the client did not send the header. */
 export const idempotencyKey = (
   header: string | undefined
 ): Either.Either<IdempotencyKey | undefined, InvalidRequest> => {

@@ -1,5 +1,5 @@
 /**
- * The failures of an image request that other inference requests do not have (docs/reference/errors.md#err-5).
+ * Defines the errors that only image requests have (docs/reference/errors.md#err-5).
  */
 import * as Schema from "effect/Schema"
 
@@ -9,17 +9,17 @@ export class UnsupportedParameter extends Schema.TaggedError<UnsupportedParamete
   param: Schema.String
 }) {}
 
-/** The model does not support the operation: it is not an image model, or cannot generate or cannot edit. */
+/** The model does not support the requested operation: it is not an image model, or it cannot generate or edit images. */
 export class UnsupportedEndpoint extends Schema.TaggedError<UnsupportedEndpoint>()("UnsupportedEndpoint", {
   message: Schema.String
 }) {}
 
-/** The provider declined the prompt or the source image. Nothing is charged. */
+/** The provider refused the prompt or the source image. Nothing is charged. */
 export class ContentPolicyViolation extends Schema.TaggedError<ContentPolicyViolation>()("ContentPolicyViolation", {
   message: Schema.String
 }) {}
 
-/** The source image exceeds its limit in bytes or pixels, or the form exceeds its limit in bytes. */
+/** The source image has too many bytes or pixels, or the form that contains the image has too many bytes. */
 export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageTooLarge", {
   message: Schema.String
 }) {}
@@ -27,7 +27,7 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
 /** The image was not ready before the request's timeout. */
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
-/** The key was used for a request that was sent to a provider. The response is not stored, so it cannot be returned again. */
+/** An earlier request with this key was sent to a provider. Its response is not stored and cannot be returned again. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
 
 /** The account already has a running image request, on this node or another. */

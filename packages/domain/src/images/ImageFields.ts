@@ -1,9 +1,9 @@
 /**
- * The table of the fields of an image request: allowed values, operations, and whether the field is sent to the provider
- * (docs/reference/images.md).
+ * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation, and
+ * decides whether the field is sent to the provider (docs/reference/images.md).
  *
- * A generation arrives as JSON and an edit as a form, in which all values are text; each row reads both. `null` in JSON
- * means that the field was not sent, as in official clients. A field without a row is refused.
+ * A generation is sent as JSON, and an edit as a form, in which all values are text. Each row reads both. A JSON `null`
+ * counts as an absent field, because official clients send it in this sense. A field that has no row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -14,27 +14,27 @@ export const MAX_PROMPT_CHARACTERS = 32_000
 export const MAX_EDGE_PX = 4_096
 export const MAX_AREA_PX = 16_777_216
 
-/** Returns whether a size, requested or of a source image, is within the limits. */
+/** Returns whether the requested size, or the size of a source image, is within the limits. */
 export const isWithinLimits = (widthPx: number, heightPx: number): boolean =>
   widthPx <= MAX_EDGE_PX && heightPx <= MAX_EDGE_PX && widthPx * heightPx <= MAX_AREA_PX
 
-/** The value of a field; undefined when the field is not sent to the provider. */
+/** The value of a field; undefined if the field is not sent to the provider. */
 export type Member = string | number | undefined
 
 export type FieldError = InvalidRequest | UnsupportedParameter
 
 interface Row {
-  /** The only operation that has this field; both operations have it when absent. */
+  /** The operation that has this field; absent if both operations have the field. */
   readonly only?: ImageOperation
   readonly read: (given: unknown, name: string) => Either.Either<Member, FieldError>
 }
 
-/** Returns the row of a supported field: a wrong value is an invalid request. */
+/** Returns the row of a supported field. A value that is not allowed is an `InvalidRequest`. */
 const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })
 
-/** Returns the row of a field that is accepted only with values without effect, and is never sent to the provider. */
+/** Returns the row of a field that may have only the `harmless` values, which have no effect. It is never sent on. */
 const tolerated = (harmless: ReadonlyArray<unknown>, why: string): Row => ({
   read: (given, name) =>
     harmless.includes(given)
@@ -51,7 +51,7 @@ const oneOf = (...allowed: ReadonlyArray<string>): Row =>
 
 const isFilled = (given: unknown): given is string => typeof given === "string" && given !== ""
 
-/** Returns whether the value is a prompt of allowed length in code points: a surrogate pair is one character. */
+/** Returns whether the value is a prompt of allowed length. A surrogate pair (two UTF-16 units) is one character. */
 const isPrompt = (given: unknown): given is string => {
   if (!isFilled(given) || given.length > 2 * MAX_PROMPT_CHARACTERS) return false
   let characters = 0
@@ -78,7 +78,7 @@ const isSize = (given: unknown): given is string => {
   return given === "auto" || (edges !== undefined && isWithinLimits(...edges))
 }
 
-/** Returns the size in a value that its row has accepted. */
+/** Returns the size in a value of the field `size` that was accepted. */
 export const sizeOf = (given: unknown) => {
   const edges = edgesOf(given)
   return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }
@@ -113,7 +113,7 @@ export type FieldName = keyof typeof rows
 /** The names of the known fields, including the unsupported ones. */
 export const fieldNames = Object.keys(rows) as ReadonlyArray<FieldName>
 
-/** Returns the row of a field, or refuses a name that this operation does not know. */
+/** Returns the row of a field. Fails if this operation has no field of this name. */
 export const fieldOf = (operation: ImageOperation, name: string): Either.Either<Row, UnsupportedParameter> => {
   const row: Row | undefined = Object.hasOwn(rows, name) ? rows[name as FieldName] : undefined
   if (row !== undefined && (row.only ?? operation) === operation) return Either.right(row)
@@ -126,7 +126,7 @@ export const fieldOf = (operation: ImageOperation, name: string): Either.Either<
   )
 }
 
-/** Reads one field by its row. A number is text in a form, but must not be text in JSON. */
+/** Reads one field by its row. A number in a form (edit) is text; a number in JSON (generation) must not be text. */
 export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldError> =>
   Either.flatMap(fieldOf(operation, name), (row) => {
     if (given === null) return Either.right(undefined)

@@ -4,13 +4,14 @@
  *   event                               state       charged         response                  review
  *   an image with reported usage        settled     that usage      200, billing settled
  *   an image without reported usage     unmetered   nothing         200, billing unmetered    unmetered
- *   the provider declined               declined    nothing         content_policy_violation
+ *   the provider refused the content    declined    nothing         content_policy_violation
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
  *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
  *   client disconnected or node died    abandoned   nothing         none                      abandoned
  *   all providers failed                failed      nothing         the provider's failure
  *
- * When nothing was sent to a provider, the state is `failed` and there is no review.
+ * `unmetered` means delivered without reported usage; `withheld` means too large to be delivered. If nothing was sent to a
+ * provider, the state is `failed` and there is no review.
  */
 import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"
@@ -36,7 +37,7 @@ export type ImageState = "running" | EndState
 /** The value of the billing header in the response. */
 export type Billing = "settled" | "unmetered"
 
-/** The failures of the attempts to serve a request by a provider. */
+/** The errors with which an attempt at a provider can fail. */
 export type ProviderFailure =
   | UpstreamFailed
   | UpstreamRejected
@@ -45,13 +46,13 @@ export type ProviderFailure =
   | Overloaded
   | CircuitOpen
 
-/** How a request with a hold ended. */
+/** How an image request ended after its admission. */
 export type ImageEnd =
   | { readonly _tag: "Completed"; readonly usage: ReportedUsage }
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
   | { readonly _tag: "TimedOut" }
-  /** `usage` is present when the image had already arrived. */
+  /** `usage` is present if the image arrived from the provider before the client disconnected. */
   | { readonly _tag: "ClientGone"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Failed"; readonly error: ProviderFailure }
 
@@ -68,7 +69,7 @@ export interface ImageOutcome {
   readonly ending: Ending
   readonly charge: Charge
   readonly response: ImageResponse
-  /** Whether the request was sent to a provider. If not, the idempotency key may be used again. */
+  /** True if the request was sent to a provider. If it is false, the idempotency key may be used again. */
   readonly dispatched: boolean
 }
 
@@ -101,7 +102,7 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
 
 const free = { ending: "failed", charge: nothing } as const
 
-/** Charges the reported usage, also when it is 0. Unreported usage is not estimated and not charged. */
+/** Returns the reported usage as the charge, even if it is 0. Unreported usage is neither estimated nor charged. */
 const chargeForImage = (usage: ReportedUsage): Charge => {
   const consumed = asUsage(usage)
   return usage.output === undefined ? { ...nothing, consumed } : { charged: consumed, consumed, source: "upstream" }
@@ -113,6 +114,6 @@ const asUsage = ({ prompt, output }: ReportedUsage): TokenUsage.TokenUsage => ({
   output: output ?? Tokens.zero
 })
 
-/** Returns the reason why an operator must review a request in this state; undefined when no review is needed. */
+/** Returns the reason why an operator must review a request in this state; undefined if no review is needed. */
 export const reviewOf = (state: EndState): ReviewReason | undefined =>
   state === "unmetered" || state === "timeout" || state === "withheld" || state === "abandoned" ? state : undefined

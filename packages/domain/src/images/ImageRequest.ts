@@ -1,5 +1,5 @@
 /**
- * A customer's request to generate or edit an image, and the choice of a model that can serve the request
+ * Defines a customer's request to generate or edit an image, and selects the model that serves the request
  * (docs/reference/inference.md#f2).
  */
 import * as Either from "effect/Either"
@@ -12,7 +12,7 @@ export type ImageOperation = ImageCapability
 
 export type SourceFormat = "png" | "jpeg" | "webp"
 
-/** The image to edit; format and size are read from its bytes. It is discarded when the request ends. */
+/** The image to edit. Its format and size are read from its bytes. The image is discarded when the request ends. */
 export interface SourceImage {
   readonly format: SourceFormat
   readonly widthPx: number
@@ -33,11 +33,11 @@ export interface ImageRequest {
   readonly quality: "auto" | "low" | "medium" | "high"
   /** Present only for an edit. */
   readonly source: SourceImage | undefined
-  /** All supported members except `model`, as received. Only these members are sent to the provider. */
+  /** The values of all supported members except `model`. Only these members are sent to the provider. */
   readonly members: Readonly<Record<string, string | number>>
 }
 
-/** Returns the model and its image routes. A hidden model is not found; a model without the operation is refused. */
+/** Returns the model and its image routes. Fails if the model is hidden or retired, or does not support the operation. */
 export const capableOf = (
   catalog: Catalog,
   publicName: string,

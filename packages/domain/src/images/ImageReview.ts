@@ -1,5 +1,5 @@
 /**
- * The review of an image request: an operator waives the charge or charges an amount
+ * Decides the review of an image request that was not charged: an operator charges an amount or waives the charge
  * (docs/reference/images.md#g8).
  */
 import * as Either from "effect/Either"
@@ -26,7 +26,7 @@ export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("Review
   requestId: Schema.String
 }) {}
 
-/** The review was resolved before. */
+/** The review is already resolved. */
 export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("ReviewResolved", {
   requestId: Schema.String,
   resolution: Schema.Literal("waived", "charged")
@@ -34,11 +34,11 @@ export class ReviewResolved extends Schema.TaggedError<ReviewResolved>()("Review
 
 export interface Resolved {
   readonly payg: Account.PaygAccount | undefined
-  /** The transfer to book; undefined when the charge is waived. */
+  /** The transfer to book; undefined if the charge is waived. */
   readonly booking: Booking | undefined
 }
 
-/** Waives the charge, or charges the whole amount; refuses an amount that the customer's balance does not cover. */
+/** Waives the charge, or charges the whole amount. Fails if the customer's balance does not cover the amount. */
 export const decideResolution = (
   requestId: RequestId,
   resolution: Resolution,

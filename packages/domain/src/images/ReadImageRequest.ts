@@ -1,12 +1,12 @@
 /**
- * Reads the members of a JSON body or a form into an image request, or refuses with the first error.
+ * Reads the members of a JSON body or a form into an image request. Fails with the first error.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
 import { type FieldError, type Member, readField, sizeOf } from "./ImageFields.ts"
 import type { ImageOperation, ImageRequest, SourceImage } from "./ImageRequest.ts"
 
-/** The members of a request by name: JSON values for a generation, form texts for an edit. */
+/** The members of a request by name. The values are JSON values for a generation and texts of a form for an edit. */
 export type GivenMembers = ReadonlyMap<string, unknown>
 
 export const readImageRequest = (
@@ -34,7 +34,7 @@ export const readImageRequest = (
   })
 }
 
-/** Returns the error for a missing member or two members that contradict each other; undefined when there is none. */
+/** Returns the error for a missing member, or for two members that contradict each other; undefined if there is none. */
 const combinationError = (
   operation: ImageOperation,
   { model, prompt, output_format: format, output_compression: compression, background }: { [name: string]: Member },

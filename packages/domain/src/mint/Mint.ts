@@ -3,9 +3,9 @@
  * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
- * For one reseller, each operation id mints at most once. A repeat with the same customer and tier returns the first result,
- * even if the tier, the quota or the rate limit would now refuse the mint. A repeat with another payload is a conflict. The operation id of a
- * refused mint can be used again.
+ * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns the
+ * first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same operation id
+ * and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -29,7 +29,7 @@ import { isAvailable, priceUsdMicroOf, type Tier, TierNotAvailable } from "./Tie
 export type MintId = string & Brand.Brand<"MintId">
 export const MintId = Brand.nominal<MintId>()
 
-/** Not limited to UUIDs: a text that is not the id of a tier is refused as {@link TierNotAvailable}. */
+/** The id of a tier. The text need not be a UUID: an unknown id is refused later, as {@link TierNotAvailable}. */
 const PlanTierId = Schema.Trim.pipe(
   Schema.compose(Schema.Lowercase),
   Schema.filter((s) => (s.length >= 1 && s.length <= 128) || "1 to 128 characters"),
@@ -43,7 +43,7 @@ export const MintRequest = Schema.Struct({
 })
 export type MintRequest = typeof MintRequest.Type
 
-/** A text that is different for each different payload of an operation id. */
+/** The customer and tier of a request as one text. Two requests are equal if their fingerprints are equal. */
 export type MintFingerprint = string & Brand.Brand<"MintFingerprint">
 export const MintFingerprint = Brand.nominal<MintFingerprint>()
 
@@ -75,20 +75,20 @@ export interface MintResult {
 }
 
 /**
- * The rate limit of mints per reseller, across all nodes: 30 in any 60 seconds (docs/reference/reseller.md#e2). Replays and
- * refused mints do not count.
+ * The rate limit of mints per reseller, across all nodes (docs/reference/reseller.md#e2). A repeated request that returns
+ * the first result does not count, nor does a refused mint.
  */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
-/** The stored state from which a mint is decided. */
+/** The stored data from which a mint is decided. */
 export interface MintBasis {
-  /** Undefined when no user has this email. */
+  /** The user with the requested email; undefined if there is none. */
   readonly customer: UserId | undefined
   readonly tier: Tier | undefined
   readonly quota: Account.QuotaAccount
-  /** The customer's plan for the tier's model; undefined when the tier or the customer is undefined. */
+  /** The customer's plan for the tier's model; undefined if the tier or the customer is undefined. */
   readonly plan: Account.PlanAccount | undefined
-  /** The times of this reseller's recent mints, at least all within the rate limit's window. */
+  /** The times of this reseller's recent mints: at least all mints within the window of {@link mintLimit}. */
   readonly recent: ReadonlyArray<Date>
 }
 
@@ -99,16 +99,16 @@ export interface Minted {
   readonly bookings: readonly [pay: Booking, grant: Booking]
 }
 
-/** The maximum tokens of a plan. Plans are returned as JSON numbers, which are exact only up to this integer. */
+/** The maximum number of tokens ever added to a plan. The API returns it as a JSON number, which is exact up to this limit. */
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** Returns the first result for a repeat with the same payload, otherwise a conflict. Applies before all other rules. */
+/** Decides a request whose operation id has already minted: returns the first mint if customer and tier are the same. */
 export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
   earlier.fingerprint === fingerprintOf(request)
     ? Either.right({ mint: earlier, alreadyApplied: true })
     : Either.left(new IdempotencyConflict())
 
-/** Decides a mint whose operation id has not been used by a successful mint. */
+/** Decides a request whose operation id has not minted. */
 export const decideMint = (
   { resellerId, request, id }: { readonly resellerId: ResellerId; readonly request: MintRequest; readonly id: MintId },
   { customer, tier, quota, plan, recent }: MintBasis,

@@ -1,6 +1,6 @@
 /**
- * A tier that a reseller can mint to a customer: a number of tokens of one model, for a price that is debited from quota
- * (docs/reference/reseller.md#mint-1).
+ * A tier is a number of tokens of one model for a fixed price. A reseller mints a tier to a customer, and pays the price
+ * from the reseller's quota (docs/reference/reseller.md#mint-1).
  */
 import * as Schema from "effect/Schema"
 import type { ModelId, TierTerms } from "../catalog/Model.ts"
@@ -15,16 +15,16 @@ export interface Tier extends TierTerms {
   readonly id: TierId
   readonly modelId: ModelId
   readonly modelName: string
-  /** Whether the model is neither hidden nor retired. */
+  /** True if the model is neither hidden nor retired. */
   readonly modelCallable: boolean
 }
 
-/** The tier is unknown or not for sale, its model cannot be called, or the plan would exceed its maximum. */
+/** The tier is unknown or not for sale, its model cannot be called, or the plan would have too many tokens. */
 export class TierNotAvailable extends Schema.TaggedError<TierNotAvailable>()("TierNotAvailable", {}) {}
 
 export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsdCents)
 
-/** Returns the top-up in rupiah, without the QRIS fee, that pays for the tier. */
+/** Returns the top-up in rupiah that pays for the tier, without the QRIS fee. */
 export const topupIdrRequiredOf = (tier: Tier): Idr => toTopupIdr(tier.tierUsdCents)
 
 /** Returns whether the tier can be minted: it is for sale and its model can be called (docs/reference/reseller.md#e6). */

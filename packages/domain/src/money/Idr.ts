@@ -1,5 +1,5 @@
 /**
- * An amount in whole Indonesian rupiah. It is converted to quota at the fixed rate of 10,000 IDR per USD
+ * Defines amounts in whole Indonesian rupiah. Rupiah are converted to quota at the fixed rate of 10,000 IDR per USD
  * (docs/reference/reseller.md#top-2).
  */
 import * as Brand from "effect/Brand"
@@ -11,8 +11,8 @@ export const Idr = Brand.refined<Idr>(
   (n) => Brand.error(`an IDR amount must not be negative, got ${n}`)
 )
 
-/** Returns the quota that this principal buys, exactly: 1 IDR buys 100 micro-USD. */
+/** Returns the exact quota that a payment without its fee buys: 1 IDR buys 100 micro-USD. */
 export const toQuotaUsdMicro = (principal: Idr): UsdMicro => UsdMicro(principal * 100n)
 
-/** Returns the QRIS processing fee: 5 % of the principal, rounded up to a whole rupiah. The fee is never credited. */
+/** Returns the QRIS fee: 5 % of the principal, rounded up to a whole rupiah. The fee is paid in addition, and not credited. */
 export const ceilQrisFee = (principal: Idr): Idr => Idr((principal * 5n + 99n) / 100n)

@@ -1,5 +1,6 @@
 /**
- * An amount in the smallest unit of a dollar token with 18 decimals: 10^18 units are one token, 10^12 are one micro-USD.
+ * Defines amounts in the smallest unit of a dollar token with 18 decimals (USDT or USDC on BNB Smart Chain). One token is
+ * 10^18 units; one micro-USD is 10^12 units.
  */
 import * as Brand from "effect/Brand"
 import { UsdMicro } from "./UsdMicro.ts"
@@ -12,7 +13,7 @@ export const TokenRaw = Brand.refined<TokenRaw>(
 
 const RAW_PER_MICRO = 10n ** 12n
 
-/** Returns the exact raw amount that pays for this quota. */
+/** Returns the exact raw amount that pays for a quota of this amount. */
 export const tokenRawOf = (amount: UsdMicro): TokenRaw => TokenRaw(amount * RAW_PER_MICRO)
 
 /** Returns a raw amount in whole micro-USD, rounded down. */

@@ -1,5 +1,5 @@
 /**
- * A number of tokens, the unit of usage and of plans.
+ * Defines numbers of model tokens: the unit of usage and of token plans.
  */
 import * as Brand from "effect/Brand"
 
@@ -11,12 +11,12 @@ export const Tokens = Brand.refined<Tokens>(
 
 export const zero: Tokens = Tokens(0n)
 
-/** The maximum number of tokens per class that a request is billed for; the database has the same bound. */
+/** The maximum number of tokens of one class that a request is charged for. The database has the same limit. */
 export const MAX_PER_CLASS = 1_000_000_000n
 
 /**
- * Converts a count from the wire or from a tokenizer. Truncates fractions and limits the count to 0 to
- * {@link MAX_PER_CLASS}, because an invalid count must not stop a settlement.
+ * Converts a count that a provider or a tokenizer returned. Drops the fraction, and limits the count to the range from 0 to
+ * {@link MAX_PER_CLASS}. An invalid count never fails, because it must not stop a settlement.
  */
 export const fromCount = (count: number): Tokens => {
   if (!(count > 0)) return zero

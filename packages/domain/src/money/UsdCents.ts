@@ -1,5 +1,5 @@
 /**
- * US cents: the unit of a tier's price on the price list.
+ * Defines amounts in US cents, the unit of a tier's price in the price list.
  */
 import * as Brand from "effect/Brand"
 import { Idr } from "./Idr.ts"
@@ -14,5 +14,5 @@ export const UsdCents = Brand.refined<UsdCents>(
 /** Returns the same amount in micro-USD, exactly: 1 cent is 10,000 micro-USD. */
 export const toUsdMicro = (cents: UsdCents): UsdMicro => UsdMicro(cents * 10_000n)
 
-/** Returns the exact top-up in IDR, without the QRIS fee, that buys this quota at the fixed 10,000 IDR per USD. */
+/** Returns the exact top-up in IDR that buys a quota of this amount: 10,000 IDR per USD, without the QRIS fee. */
 export const toTopupIdr = (cents: UsdCents): Idr => Idr(cents * 100n)

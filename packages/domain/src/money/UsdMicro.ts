@@ -1,5 +1,5 @@
 /**
- * Micro-USD: the unit of reseller quota, mints and top-ups. 1 USD = 1,000,000 micro-USD
+ * Defines amounts in micro-USD, the unit of reseller quota, mints and top-ups. 1 USD = 1,000,000 micro-USD
  * (docs/reference/reseller.md#res-5).
  */
 import * as Brand from "effect/Brand"

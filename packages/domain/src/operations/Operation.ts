@@ -1,14 +1,17 @@
 /**
- * A command that changes balances or permissions: the operation id that makes it safe to repeat, and its operator.
+ * Defines the operation id, which makes a command safe to repeat, and the operator who runs a command.
  */
 import * as Schema from "effect/Schema"
 import { charactersWithin, noHalfSurrogate, noNul } from "../validation/Text.ts"
 
-/** The caller's idempotency key for one change of a balance: 1 to 128 characters (docs/reference/reseller.md#mint-2). */
+/**
+ * The caller's name for one change of a balance (docs/reference/reseller.md#mint-2). A repeated call with the same id
+ * changes no balance.
+ */
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),
   Schema.filter(noNul),
-  // Two ids that differ only in an unpaired surrogate would be stored as equal.
+  // Postgres would store two ids as equal if they differ only in an unpaired surrogate (half of a UTF-16 pair).
   Schema.filter(noHalfSurrogate),
   Schema.brand("OperationId")
 )

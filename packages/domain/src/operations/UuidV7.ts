@@ -1,7 +1,5 @@
 /**
  * Creates UUIDs of version 7 (RFC 9562). They sort by creation time, so new rows are inserted at the end of an index.
- *
- * The UUID is a pure function of the time and of random bytes that the caller generates.
  */
 
 export const RANDOM_BYTES_PER_UUID = 10
@@ -10,7 +8,10 @@ const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte
 
 const hex = (random: Uint8Array, at: number): string => HEX[random[at] as number] as string
 
-/** Uses {@link RANDOM_BYTES_PER_UUID} bytes from `offset` on, so that a caller can generate the bytes for many ids at once. */
+/**
+ * Returns the UUID for a time and {@link RANDOM_BYTES_PER_UUID} bytes of `random`, starting at `offset`. With an offset, a
+ * caller can generate the random bytes of many UUIDs at once.
+ */
 export const uuidV7 = (unixMillis: number, random: Uint8Array, offset = 0): string => {
   const time = unixMillis.toString(16).padStart(12, "0")
   const a = (HEX[0x70 | ((random[offset] as number) & 0x0f)] as string) + hex(random, offset + 1)

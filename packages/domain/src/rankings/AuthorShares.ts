@@ -2,8 +2,8 @@
  * Computes each author's share of the tokens of all visible models, in basis points that add up to exactly 10,000
  * (docs/reference/rankings.md#h4).
  *
- * Uses the largest-remainder method: each share is rounded down to whole basis points, and each remaining basis point is
- * added to a different share, largest remainders first.
+ * This is the largest-remainder method: each share is rounded down to whole basis points. The basis points that then
+ * remain are added to the shares with the largest remainders, one to each share.
  */
 import * as Order from "effect/Order"
 import * as Tokens from "../money/Tokens.ts"
@@ -12,7 +12,7 @@ import type { AuthorShare } from "./Rankings.ts"
 
 const WHOLE_BP = 10_000n
 
-/** Returns the shares, most tokens first, ties by author name. Empty when visible models used no tokens. */
+/** Returns the shares, most tokens first; equal shares are ordered by author name. Empty if no visible model was used. */
 export const authorSharesOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<AuthorShare> => {
   const byAuthor = new Map<string, Tokens.Tokens>()
   for (const { model, tokens } of usages) {
@@ -41,7 +41,7 @@ interface Remainder {
 
 const byRemainder: Order.Order<Remainder> = Order.reverse(Order.mapInput(Order.bigint, ({ remainder }) => remainder))
 
-/** Splits {@link WHOLE_BP} in proportion to the parts. Among equal remainders, the earlier part is rounded up first. */
+/** Splits {@link WHOLE_BP} in proportion to the parts. Of two equal remainders, the earlier part gets a basis point first. */
 const largestRemainder = (parts: ReadonlyArray<bigint>): ReadonlyArray<bigint> => {
   const sum = parts.reduce((a, b) => a + b, 0n)
   const whole = parts.map((part) => (part * WHOLE_BP) / sum)

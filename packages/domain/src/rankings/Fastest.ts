@@ -1,5 +1,5 @@
 /**
- * Ranks models by the median output tokens per second of their streams; models with too few samples are left out
+ * Ranks models by the median output tokens per second of their streams. Omits models with too few streams
  * (docs/reference/rankings.md#h8).
  */
 import * as Order from "effect/Order"
@@ -7,7 +7,7 @@ import { byName, isListed, named } from "./ModelUsage.ts"
 import type { FastestEntry, SamplesBucket } from "./Rankings.ts"
 import { MIN_SAMPLES, type ModelHistory, type ModelSpeed } from "./UsageHistory.ts"
 
-/** Returns the listed models with enough samples, fastest first, ties by public name. */
+/** Returns the listed models with enough samples, fastest first. Equally fast models are ordered by public name. */
 export const fastestOf = (models: ReadonlyArray<ModelHistory>): ReadonlyArray<FastestEntry> =>
   models
     .flatMap((model) =>

@@ -16,8 +16,8 @@ const WEEK_MILLIS = 7 * DAY_MILLIS
 const EPOCH_AFTER_MONDAY_MILLIS = 3 * DAY_MILLIS
 
 /**
- * Returns the milliseconds since the last multiple of `step`, counted from 1970-01-01 UTC. The result is at least 0, also
- * for times before 1970.
+ * Returns the milliseconds from the last multiple of `step` to `millis`, both counted from 1970-01-01 UTC. The result is
+ * never negative, even for times before 1970.
  */
 export const sinceLastStep = (millis: number, step: number): number => ((millis % step) + step) % step
 

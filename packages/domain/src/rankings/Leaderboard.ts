@@ -10,10 +10,10 @@ import type { Bucket } from "./Window.ts"
 
 const MAX_LEADERS = 50
 
-/** The maximum number of models that the series shows separately; `other` contains the rest. */
+/** The maximum number of models that the series shows separately. The tokens of all other models are in `other`. */
 export const MAX_SERIES_KEYS = 8
 
-/** Returns the models on the leaderboard, most tokens first. A model without tokens in the window is left out. */
+/** Returns the models on the leaderboard, most tokens first. Omits models without tokens in the window. */
 export const leadersOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<ModelUsage> =>
   usages
     .filter(({ model, tokens }) => isVisible(model) && tokens > 0n)

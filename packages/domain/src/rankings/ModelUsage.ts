@@ -1,8 +1,8 @@
 /**
- * The usage of one model in a window, with the rules for visibility, sort order and change since the comparison period.
+ * Defines the usage of one model in a window, and the rules for its visibility, its place and its change.
  *
- *     visible   not hidden: named in the leaderboard and series, and counted for its author, also when retired
- *     listed    visible and not retired: can appear in `trending` and `fastest`
+ *     visible   The model is not hidden. The leaderboard and the series name it, and its author's share includes it.
+ *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
  */
 import * as Order from "effect/Order"
 import type { Tokens } from "../money/Tokens.ts"
@@ -11,7 +11,7 @@ import { divideHalfUp, type ModelHistory } from "./UsageHistory.ts"
 export interface ModelUsage {
   readonly model: ModelHistory
   readonly tokens: Tokens
-  /** The tokens in the comparison period; null when the window has no comparison period. */
+  /** The tokens in the comparison period (the period before the window); null if the window has none. */
   readonly previousTokens: Tokens | null
 }
 
@@ -20,9 +20,9 @@ export interface ModelUsage {
  * docs/reference/rankings.md#h6).
  */
 export interface Change {
-  /** The change in whole percent, rounded half away from zero; null without earlier usage or a comparison period. */
+  /** The change in whole percent, rounded half away from zero; null if the comparison period is absent or has no usage. */
   readonly changePct: bigint | null
-  /** Whether the model has usage now and had none in the comparison period. */
+  /** True if the model has usage in the window and had no usage in the comparison period. */
   readonly isNew: boolean
 }
 
@@ -43,7 +43,7 @@ interface Used extends Named {
 
 export const byName: Order.Order<Named> = Order.mapInput(Order.string, ({ model }) => model.publicName)
 
-/** Sorts by tokens, largest first, ties by public name, so that the order is the same on every node. */
+/** Sorts by tokens, most first, then by public name, so that the order is the same on every node. */
 export const byTokens: Order.Order<Used> = Order.combine(
   Order.reverse(Order.mapInput(Order.bigint, ({ tokens }: Used) => tokens)),
   byName

@@ -1,5 +1,5 @@
 /**
- * Computes the rankings of each window from the usage history, for one instant.
+ * Computes the rankings of each window from the usage history.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { authorSharesOf } from "./AuthorShares.ts"
@@ -11,7 +11,7 @@ import { trendingOf } from "./Trending.ts"
 import { RECENT_DAYS, tokensOver, type UsageHistory } from "./UsageHistory.ts"
 import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** The rankings by window for one instant. A window with a count that JSON cannot represent exactly is left out. */
+/** The rankings by window. A window is absent if one of its counts has no exact JSON number. */
 export type RankingsByWindow = ReadonlyMap<Window, Rankings>
 
 /** Computes the rankings of all windows at `now` from the history that `historyQueryFor(now)` requests. */
@@ -66,7 +66,7 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
   }
 }
 
-/** Returns whether JSON can represent every count of the document exactly. */
+/** Returns whether every count in the rankings has an exact JSON number. */
 export const fitsJson = ({ totals, trending }: Rankings): boolean =>
   [totals, ...trending].every(({ tokens }) => tokens <= MAX_JSON_INTEGER) &&
   (totals.previousTokens ?? 0n) <= MAX_JSON_INTEGER

@@ -1,6 +1,6 @@
 /**
- * The query for the public rankings, by default for the window `week`, and its failures. One table in the HTTP adapter
- * decides the wire form of each failure.
+ * Defines the query for the public rankings and its errors. The default window is `week`. A table in the HTTP adapter maps
+ * each error to an HTTP status and an error code.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

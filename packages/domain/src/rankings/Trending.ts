@@ -1,5 +1,5 @@
 /**
- * Ranks the models with more usage in the last seven days than in the seven days before, by growth
+ * Ranks models by the growth of their usage: the last seven days compared with the seven days before
  * (docs/reference/rankings.md#rank-9).
  */
 import * as Order from "effect/Order"
@@ -11,14 +11,14 @@ import type { ModelHistory } from "./UsageHistory.ts"
 const MAX_TRENDING = 10
 const MIN_TOKENS = 1_000_000n
 
-/** The tokens of a model in the last seven days and in the seven days before. */
+/** The tokens of a model in the last seven days (`tokens`) and in the seven days before (`previousTokens`). */
 export interface RecentUsage {
   readonly model: ModelHistory
   readonly tokens: Tokens
   readonly previousTokens: Tokens
 }
 
-/** Returns the trending models: new models first, then the largest growth factor first, ties by tokens, then by public name. */
+/** Returns the models that grew: new models first, then by growth factor. Ties are ordered by tokens, then by public name. */
 export const trendingOf = (usages: ReadonlyArray<RecentUsage>): ReadonlyArray<TrendingEntry> =>
   usages
     .filter(({ model, tokens, previousTokens }) => isListed(model) && tokens >= MIN_TOKENS && tokens > previousTokens)
@@ -26,7 +26,7 @@ export const trendingOf = (usages: ReadonlyArray<RecentUsage>): ReadonlyArray<Tr
     .slice(0, MAX_TRENDING)
     .map(({ model, tokens, previousTokens }) => ({ ...named(model), tokens, ...changeSince(previousTokens, tokens) }))
 
-/** Compares growth factors exactly, as fractions. The factor of a new model has the denominator zero and sorts first. */
+/** Compares growth factors as exact fractions. The factor of a new model has the denominator zero and is the largest. */
 const byFactor: Order.Order<RecentUsage> = Order.make((a, b) => {
   const [left, right] = [a.tokens * b.previousTokens, b.tokens * a.previousTokens]
   return left > right ? -1 : left < right ? 1 : 0

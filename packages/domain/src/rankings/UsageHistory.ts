@@ -1,68 +1,68 @@
 /**
- * The input of the rankings: the tokens of each ranked model in consecutive time intervals, and the speed of its streams.
+ * Defines the input of the rankings: the tokens of each ranked model in consecutive intervals, and its stream speed.
  *
  *     cuts    c0      c1      c2      c3
  *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
  *
- * Every bucket and comparison period of every window begins and ends at a cut, so each is a sum of whole intervals, and one
- * query is enough for all rankings of one instant.
+ * A cut is an instant between two intervals. Every bucket and every comparison period of every window begins and ends at a
+ * cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all windows.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
 import { bucketsOf, daysBefore, type Interval, minuteOf, rangeOf, unitOf, Window } from "./Window.ts"
 
-/** The query for the history that the rankings of one instant need. */
+/** The query for the history from which the rankings of all windows are computed. */
 export interface HistoryQuery {
-  /** At least two different whole minutes, ascending. The last cut is the snapshot's minute. */
+  /** At least two different whole minutes, ascending. The last cut is the start of the current minute. */
   readonly cuts: ReadonlyArray<Date>
-  /** The seven days before the snapshot's minute: streams settled in this interval are speed samples. */
+  /** The seven days before the last cut. Streams that were settled in this interval are speed samples. */
   readonly speeds: Interval
 }
 
 /**
- * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. Of an even number
- * of samples, the median is the lower of the two middle ones.
+ * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. If the number of
+ * samples is even, the median is the lower of the two middle values.
  */
 export interface ModelSpeed {
   readonly samples: number
-  /** The median of {@link decitokensPerSecond}; each duration is from acceptance to the end of the stream. */
+  /** The median of {@link decitokensPerSecond}, for durations from the request's acceptance to the end of the stream. */
   readonly decitokensPerSecondP50: number
-  /** The median of the milliseconds from acceptance to the first delta. */
+  /** The median of the milliseconds from the request's acceptance to its first delta. */
   readonly ttftMillisP50: number
 }
 
-/** The history of one ranked model. The names are those of the current catalog. */
+/** The history of one ranked model. The names are the names in the current catalog. */
 export interface ModelHistory {
   readonly publicName: string
   readonly displayName: string
   readonly author: string
-  /** Whether the model is hidden: its name does not appear in rankings. */
+  /** True if the model's name must not appear in the rankings. */
   readonly hidden: boolean
   readonly retired: boolean
   /** The consumed tokens (`TokenUsage.ranked`) per interval between two consecutive cuts. */
   readonly tokens: ReadonlyArray<Tokens.Tokens>
-  /** Undefined when there was no sample; may be undefined when there are fewer than {@link MIN_SAMPLES}. */
+  /** Undefined if there is no sample. May also be undefined if there are fewer than {@link MIN_SAMPLES} samples. */
   readonly speed: ModelSpeed | undefined
 }
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. If that is months ago, the start of that day in Jakarta.
-   * Undefined when no tokens were settled before the last cut.
+   * The minute in which tokens of a ranked model were first settled. If this minute is months ago, it is rounded down to the
+   * start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
-  /** Contains each model at most once; may leave out models without tokens and samples. */
+  /** Contains each model at most once. Models without tokens and samples may be absent. */
   readonly models: ReadonlyArray<ModelHistory>
 }
 
-/** The minimum number of samples: the speed of a model with fewer samples is not shown (docs/reference/rankings.md#rank-10). */
+/** The speed of a model with fewer samples than this number is not shown (docs/reference/rankings.md#rank-10). */
 export const MIN_SAMPLES = 200
 
-/** The number of days that `trending` and `fastest` cover, the same for every window. */
+/** The number of days that `trending` and `fastest` cover. This number is the same for every window. */
 export const RECENT_DAYS = 7
 
-/** Divides two non-negative amounts and rounds the quotient half up to an integer. */
+/** Divides two non-negative integers and rounds the quotient to the nearest integer; a half is rounded up. */
 export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
 /** Returns the speed of one stream in tenths of an output token per second. A shorter duration counts as one millisecond. */
@@ -94,8 +94,8 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
 }
 
 /**
- * Returns the hours, days or weeks with a cut inside. The stored sum of such a unit does not separate the tokens before the cut
- * from the tokens after the cut.
+ * Returns the hours, days or weeks that contain a cut. Such a unit has one stored sum, which does not separate the tokens
+ * before the cut from the tokens after the cut.
  */
 export const bucketsSplitBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(

@@ -1,12 +1,12 @@
 /**
- * The time window of a ranking, its comparison period, and its buckets.
+ * Defines the time window of a ranking, its comparison period, and its buckets.
  *
  *     day    24 hours   hour buckets   compared with the preceding 24 hours
  *     week    7 days    day buckets    compared with the preceding 7 days
  *     month  30 days    day buckets    compared with the preceding 30 days
- *     all    since the first recorded day, week buckets, no comparison period
+ *     all    since the first day with usage, week buckets, no comparison period
  *
- * Windows end at the snapshot's minute and are half-open: usage settled at `to` is not included.
+ * Every window ends at the start of the current minute. Windows are half-open: usage settled at `to` is not included.
  */
 import * as Schema from "effect/Schema"
 import * as Jakarta from "./JakartaCalendar.ts"
@@ -14,7 +14,7 @@ import * as Jakarta from "./JakartaCalendar.ts"
 export const Window = Schema.Literal("day", "week", "month", "all")
 export type Window = typeof Window.Type
 
-/** The ranked modality, `text`, which includes embedding models. Image models are not ranked. */
+/** The kind of ranked models. `text` includes embedding models. Image models are not ranked. */
 export const Modality = Schema.Literal("text")
 export type Modality = typeof Modality.Type
 
@@ -25,13 +25,13 @@ export interface Interval {
 }
 
 export interface WindowRange extends Interval {
-  /** The start of the comparison period, which ends at `from`; null when there is no comparison period. */
+  /** The start of the comparison period, which ends at `from`; null if there is no comparison period. */
   readonly previousFrom: Date | null
-  /** The first day with recorded usage, in Jakarta; null without usage. */
+  /** The date in Jakarta of the first recorded usage, `YYYY-MM-DD`; null if there is no usage. */
   readonly dataSince: string | null
 }
 
-/** One bucket of a chart. `start` is the start of the whole bucket, also when only part of the bucket is in the window. */
+/** One hour, day or week of a chart. `start` may be before the window; `from` and `to` are always within the window. */
 export interface Bucket extends Interval {
   readonly start: Date
   readonly partial: boolean
@@ -42,13 +42,13 @@ const UNITS: Record<Window, Jakarta.CalendarUnit> = { day: "hour", week: "day", 
 
 export const unitOf = (window: Window): Jakarta.CalendarUnit => UNITS[window]
 
-/** Returns the start of the minute that contains `now`: the snapshot's minute. */
+/** Returns the start of the minute that contains `now`. */
 export const minuteOf = (now: Date): Date =>
   new Date(now.getTime() - Jakarta.sinceLastStep(now.getTime(), Jakarta.MINUTE_MILLIS))
 
 export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY_MILLIS)
 
-/** Returns the range of a window for a snapshot at `now`. `all` is empty without `firstUse`, the time of the first usage. */
+/** Returns the range of a window at `now`. `firstUse` is the time of the first usage; without usage, `all` is empty. */
 export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): WindowRange => {
   const to = minuteOf(now)
   const first = firstUse !== undefined && firstUse < to ? firstUse : undefined
@@ -59,7 +59,7 @@ export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): 
   return { from: daysBefore(to, DAYS[window]), to, previousFrom: daysBefore(to, 2 * DAYS[window]), dataSince }
 }
 
-/** Returns the buckets that cover an interval, each limited to the part inside; none for an empty interval. */
+/** Returns the buckets that cover an interval. Cuts off the part of a bucket that is outside the interval. */
 export const bucketsOf = (unit: Jakarta.CalendarUnit, { from, to }: Interval): ReadonlyArray<Bucket> => {
   if (from >= to) return []
   const buckets: Array<Bucket> = []

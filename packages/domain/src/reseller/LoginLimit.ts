@@ -1,8 +1,8 @@
 /**
- * The rate limits of login attempts (docs/reference/reseller.md#b6).
+ * Limits the rate of login attempts (docs/reference/reseller.md#b6).
  *
- * Three limits apply: per email and client IP address, per email, and per client IP address. An attempt is counted before the
- * password is verified, and in all of these windows or in none.
+ * Three limits apply: per pair of email and client IP address, per email, and per client IP address. An attempt is counted
+ * before the password is verified. An allowed attempt counts for all limits; a refused attempt counts for none.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -15,18 +15,18 @@ export type ClientAddress = string & Brand.Brand<"ClientAddress">
 
 export interface LoginAttempt {
   readonly address: ClientAddress
-  /** Undefined when the text in the request is not an email address. */
+  /** The email in the request; undefined if the text is not an email address. */
   readonly email: Email | undefined
 }
 
-/** A limit and the key of its window; the key has at most 400 characters. */
+/** A limit, and the key under which its attempts are stored. The key has at most 400 characters. */
 export interface LoginWindow extends Limit {
   readonly key: string
 }
 
 const WINDOW_MILLIS = 60_000
 
-/** Returns the windows that count an attempt, sorted by key, which is the order to lock them in. */
+/** Returns the windows that count an attempt, sorted by key. The caller locks the windows in this order. */
 export const windowsOf = ({ address, email }: LoginAttempt): ReadonlyArray<LoginWindow> => {
   const windows = [
     { key: `login from ${address}`, max: 60, windowMillis: WINDOW_MILLIS },
@@ -37,13 +37,13 @@ export const windowsOf = ({ address, email }: LoginAttempt): ReadonlyArray<Login
     : [{ key: `login as ${email}`, max: 20, windowMillis: WINDOW_MILLIS }, ...windows]
 }
 
-/** A window and the times of the attempts that it has counted. */
+/** A window, and the times of the attempts that it has counted. */
 export interface CountedWindow {
   readonly window: LoginWindow
   readonly hits: ReadonlyArray<Date>
 }
 
-/** Returns the windows after an allowed attempt. A refusal's `retryAfterSeconds` is the time until every window allows one. */
+/** Returns the windows after an allowed attempt. `retryAfterSeconds` is the time until every window allows an attempt. */
 export const decideAttempt = (
   windows: ReadonlyArray<CountedWindow>,
   now: Date

@@ -1,5 +1,6 @@
 /**
- * An operator's increase or decrease of a reseller's quota: booked once per operation id, and never below zero.
+ * Decides an operator's increase or decrease of a reseller's quota. Each operation id is booked once. The quota never
+ * becomes negative.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -16,7 +17,7 @@ export class InsufficientQuota extends Schema.TaggedError<InsufficientQuota>()("
   neededUsdMicro: Schema.BigIntFromSelf
 }) {}
 
-/** The change in micro-USD: positive adds quota, negative removes quota. Not zero, at most 10^15 in either direction. */
+/** The change in micro-USD: a positive change adds quota, a negative change removes quota. It is not 0, at most ±10^15. */
 export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
 const MAX_CHANGE = 10n ** 15n
 export const QuotaChange = Brand.refined<QuotaChange>(
@@ -35,7 +36,7 @@ export interface QuotaAdjustment {
   readonly operationId: OperationId
 }
 
-/** The adjustment that was booked under this operation id before. */
+/** The adjustment that is already booked under this operation id. */
 export interface EarlierAdjustment {
   readonly resellerId: ResellerId
   readonly change: bigint
@@ -43,7 +44,7 @@ export interface EarlierAdjustment {
 
 export interface Adjusted {
   readonly quota: Account.QuotaAccount
-  /** The transfer to book; undefined when the operation is a repeat. */
+  /** The transfer to book; undefined if the same operation is already booked. */
   readonly booking: Booking | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * A reseller: signs up, is reviewed by an operator, tops up quota, and mints plans to customers.
+ * A reseller signs up, is reviewed by an operator, tops up quota, and mints plans to customers.
  *
  *     pending ──approve──▶ active ◀──reactivate── suspended
  *        │                  │ ▲ └────suspend────────▲
@@ -18,10 +18,10 @@ export interface Reseller {
   readonly id: ResellerId
   readonly email: Email
   readonly name: string
-  /** The WhatsApp number, for the operator's review; never returned by the API. */
+  /** The WhatsApp number, for the operator's review. The API never returns the number. */
   readonly waNumber: string
   readonly status: ResellerStatus
-  /** The version that a login token must have to be accepted. */
+  /** The version that a login token must have; login tokens with another version are refused. */
   readonly tokenVersion: number
   readonly createdAt: Date
 }

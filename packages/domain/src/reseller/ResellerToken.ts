@@ -1,9 +1,9 @@
 /**
- * A reseller's login token: its claims, and the conditions under which it grants access (docs/reference/reseller.md#res-6,
- * docs/reference/reseller.md#b4).
+ * Defines the claims of a reseller's login token, and decides whether a token grants access
+ * (docs/reference/reseller.md#res-6, docs/reference/reseller.md#b4).
  *
- * A valid signature is not enough: the reseller must be active now and the token must have the reseller's current version, so
- * that a suspension takes effect immediately.
+ * A valid signature is not sufficient. At every request the reseller must be active, and the token must have the reseller's
+ * current version. A suspension therefore takes effect immediately.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,7 +12,7 @@ import type { Reseller, ResellerId } from "./Reseller.ts"
 export const AUDIENCE = "reseller"
 export const LIFETIME_SECONDS = 86_400
 
-/** The email or password is wrong, or the token is missing, invalid, expired, revoked, or of an inactive reseller. */
+/** The email or password is wrong; or the token is missing, invalid, expired or revoked, or its reseller is not active. */
 export class InvalidCredentials extends Schema.TaggedError<InvalidCredentials>()("InvalidCredentials", {}) {}
 
 export interface ResellerClaims {
@@ -24,7 +24,7 @@ export interface ResellerClaims {
 
 export const claimsOf = ({ id, tokenVersion }: Reseller): ResellerClaims => ({ resellerId: id, tokenVersion })
 
-/** Decides whether verified claims grant access. `reseller` is the current state of the reseller in the claims. */
+/** Decides whether verified claims grant access. `reseller` is the stored reseller with the id in the claims. */
 export const decideAccess = (
   claims: ResellerClaims,
   reseller: Reseller | undefined

@@ -1,7 +1,7 @@
 /**
- * An operator's change of a reseller's status (docs/reference/reseller.md#b8).
+ * Decides an operator's change of a reseller's status (docs/reference/reseller.md#b8).
  *
- * A change to the current status changes nothing and is not refused, so that a command can be repeated.
+ * If the reseller already has the new status, the command succeeds and changes nothing, so that it can be repeated.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -18,7 +18,7 @@ export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRe
 
 export interface Reviewed {
   readonly reseller: Reseller
-  /** False when the reseller already had the status, so that nothing needs to be written. */
+  /** False if the reseller already has the status, so that nothing needs to be written. */
   readonly changed: boolean
 }
 
@@ -29,7 +29,7 @@ const MOVES: Record<ReviewMove, { readonly from: ReadonlyArray<ResellerStatus>; 
   reactivate: { from: ["suspended"], to: "active" }
 }
 
-/** Decides a status change. A suspension permanently revokes all earlier tokens: a reactivation does not make them valid. */
+/** Decides a status change. A suspension revokes all earlier tokens; a reactivation does not make them valid again. */
 export const decideReview = (reseller: Reseller, move: ReviewMove): Either.Either<Reviewed, ReviewRefused> => {
   const { from, to } = MOVES[move]
   if (reseller.status === to) return Either.right({ reseller, changed: false })

@@ -1,14 +1,14 @@
 /**
- * The request bodies of a reseller's signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
+ * Defines the request bodies of signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  */
 import * as Schema from "effect/Schema"
 import { Email } from "../validation/Email.ts"
 import { charactersWithin, Name } from "../validation/Text.ts"
 
-/** A reseller has this email already. */
+/** Another reseller already has this email. */
 export class EmailExists extends Schema.TaggedError<EmailExists>()("EmailExists", {}) {}
 
-/** A password in Unicode normal form NFC, so that the same password typed on different keyboards is equal. */
+/** A password in Unicode form NFC. Different keyboards send different code points for the same letters; NFC unifies them. */
 const PasswordText = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: (text) => text.normalize("NFC"),
@@ -24,7 +24,7 @@ export const NewPassword = Schema.Redacted(
   )
 )
 
-/** The password of a login attempt. Any text is accepted, so that a refusal does not reveal the rules for new passwords. */
+/** The password of a login attempt. The rules for new passwords do not apply: a wrong password must only be wrong. */
 export const ClaimedPassword = Schema.Redacted(PasswordText)
 
 /** A WhatsApp number: digits only, including the country code. */
@@ -40,6 +40,6 @@ export const Signup = Schema.Struct({
 })
 export type Signup = typeof Signup.Type
 
-/** The body of a login. Any text is accepted as the email: a text that is not an address matches no reseller. */
+/** The body of a login. The email can be any text. A text that is not an email address matches no reseller. */
 export const Login = Schema.Struct({ email: Schema.String, password: ClaimedPassword })
 export type Login = typeof Login.Type

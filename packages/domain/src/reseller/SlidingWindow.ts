@@ -1,8 +1,8 @@
 /**
- * A sliding-window rate limit: at most `max` events in any interval of `windowMillis`. The limit is exact because it
- * stores the times of the events, not a counter per minute.
+ * A sliding-window rate limit allows at most `max` events in any interval of `windowMillis`. The limit is exact, because
+ * the time of each event is stored instead of a counter per minute.
  *
- * An event counts until it is older than the window. A time in the future, caused by clock skew, counts too.
+ * An event (a hit) counts until it is older than the window. A hit in the future, caused by different clocks, counts too.
  */
 import * as Either from "effect/Either"
 import { RateLimited, retryAfterSecondsOf } from "../validation/RequestErrors.ts"
@@ -16,7 +16,7 @@ export interface Limit {
 export const counting = (hits: ReadonlyArray<Date>, { windowMillis }: Limit, now: Date): ReadonlyArray<Date> =>
   hits.filter((hit) => now.getTime() - hit.getTime() <= windowMillis).sort((a, b) => a.getTime() - b.getTime())
 
-/** Returns the hits to store if a hit at `now` is allowed. A refused hit does not count. */
+/** Returns the hits to store if a hit at `now` is allowed, otherwise `RateLimited`. A refused hit is not stored. */
 export const decideHit = (
   hits: ReadonlyArray<Date>,
   limit: Limit,

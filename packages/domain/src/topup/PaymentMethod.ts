@@ -1,10 +1,10 @@
 /**
- * The payment methods for quota, and the instructions for one payment (docs/reference/reseller.md#top-1).
+ * Defines the payment methods for quota, and the instructions for one payment (docs/reference/reseller.md#top-1).
  */
 import * as Schema from "effect/Schema"
 import type { TokenRaw } from "../money/TokenRaw.ts"
 
-/** `qris` and `hosted_qris` are paid in rupiah; `crypto` and `crypto_bep20` in dollar tokens, each worth one USD of quota. */
+/** `qris` and `hosted_qris` are paid in rupiah. `crypto` and `crypto_bep20` are paid in dollar tokens. */
 export const PaymentMethod = Schema.Literal("qris", "hosted_qris", "crypto", "crypto_bep20")
 export type PaymentMethod = typeof PaymentMethod.Type
 
@@ -12,13 +12,13 @@ export type PaymentMethod = typeof PaymentMethod.Type
 export const TokenKind = Schema.Literal("usdt", "usdc")
 export type TokenKind = typeof TokenKind.Type
 
-/** No provider can accept a payment by this method now. */
+/** The provider of this payment method cannot open a payment at the moment. */
 export class PaymentProviderUnavailable extends Schema.TaggedError<PaymentProviderUnavailable>()(
   "PaymentProviderUnavailable",
   { retryAfterSeconds: Schema.Int }
 ) {}
 
-/** One of several deposit addresses. A payment to any of these addresses pays the order. */
+/** An address to which the order can be paid. If an order has several addresses, any of them can be used. */
 export interface DepositAddress {
   /** The provider's name for the network, for example `trx` or `bsc`. */
   readonly network: string
@@ -30,14 +30,14 @@ export interface DepositAddress {
 }
 
 /**
- * The amount and destination of a payment, as the provider returned them when the payment was opened. They never change
+ * Where and how much to pay, as the provider returned it when it opened the payment. The instructions never change
  * (docs/reference/reseller.md#top-ups).
  */
 export type PaymentInstructions =
   | {
       readonly _tag: "Qris"
       readonly qrContent: string
-      /** Undefined if the provider has no image; the server then generates one. */
+      /** The URL of the provider's image of the QR code; undefined if the provider has none. The server then makes an image. */
       readonly qrImageUrl: string | undefined
     }
   | { readonly _tag: "HostedQris"; readonly qrContent: string; readonly paymentUrl: string }
@@ -53,7 +53,7 @@ export type PaymentInstructions =
     }
 
 /**
- * Returns whether more money can arrive for a paid order: a deposit address receives any number of transfers, but a QRIS code
- * is paid once.
+ * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers; a QRIS code
+ * can be paid only once.
  */
 export const canReceiveMore = (method: PaymentMethod): boolean => method === "crypto" || method === "crypto_bep20"

@@ -1,21 +1,21 @@
 /**
- * The state of a payment as its provider reports it. Only a definite response is an observation; a failed query is not.
+ * An observation is the state of a payment as its provider reports it. A query that fails gives no observation.
  */
 import type { TokenRaw } from "../money/TokenRaw.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
 
 /**
- * The total amount received for the order until now, if the provider reports it: the raw amount on the chain, or micro-USD
- * from a crypto provider. Excludes money for another order or in another coin.
+ * The total amount received for the order so far, if the provider reports it: a raw amount read from the chain, or an amount
+ * in micro-USD from a crypto provider. Money for another order or in another coin is not included.
  */
 export interface Received {
   readonly receivedRaw: TokenRaw | undefined
   readonly receivedUsdMicro: UsdMicro | undefined
 }
 
-/** Details for an operator who inspects a payment. They may be incomplete and do not affect the order's status. */
+/** Details for an operator who inspects a payment. The details may be incomplete, and do not affect the order's status. */
 export interface PaymentEvidence {
-  /** The ids on the chain of the transactions that transferred the money. */
+  /** The ids of the blockchain transactions that transferred the money. */
   readonly transactions: ReadonlyArray<string>
   /** Other facts as text, for example that tokens of another kind arrived at the same address. */
   readonly remarks: ReadonlyArray<string>
@@ -26,11 +26,11 @@ export type PaymentObservation = {
   readonly evidence?: PaymentEvidence | undefined
 } & (
   | { readonly _tag: "Pending" }
-  /** The payment is final at the provider, with the ordered amount, reference and currency. */
+  /** The payment is final at the provider. Its amount, reference and currency match the order. */
   | { readonly _tag: "Paid"; readonly paidAt: Date | undefined }
   | { readonly _tag: "Expired" }
   /** The provider denied or cancelled the payment. */
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** Amount, reference or currency differ from the order. An operator must inspect the payment; it is never credited. */
+  /** The amount, reference or currency differs from the order. The payment is not credited; an operator must inspect it. */
   | { readonly _tag: "Suspicious"; readonly reason: string }
 )

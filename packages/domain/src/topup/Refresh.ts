@@ -1,30 +1,30 @@
 /**
- * Decides the next state of an order after an observation by its payment provider, and the crediting of a paid order
- * (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5, docs/reference/reseller.md#d6,
+ * Decides the next status of an order after its payment provider reported the state of the payment (an observation), and
+ * credits a paid order (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5, docs/reference/reseller.md#d6,
  * docs/reference/reseller.md#d8).
  *
  *   observation  order status                       next status
- *   Paid         pending, expired, failed           crediting, however late the payment is
- *   Pending      pending, 1 minute past expiry      expired
+ *   Paid         pending, expired, failed           crediting, even if the payment is late
+ *   Pending      pending, 1 minute after expiry     expired
  *   Expired      pending                            expired
  *   Failed       pending                            failed
  *   Suspicious   any                                unchanged, with an alert; the received amount is stored
- *   any other    crediting, credited                unchanged
+ *   every other combination                         unchanged
  *
- * A failed query is not an observation and changes nothing. Marking an order as `crediting` and crediting it are two
- * steps. A crash between the steps leaves a `crediting` order, which the next refresh credits without a query to the provider.
+ * A query that fails gives no observation and changes nothing. An order is first marked as `crediting` and then credited.
+ * After a crash between these two steps, the next refresh credits the order without a query to the provider.
  */
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import type { PaymentEvidence, PaymentObservation, Received } from "./PaymentObservation.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
 
-/** The time after expiry for the provider to report a payment that was made in the last second. */
+/** The time that the provider has after the expiry to report a payment made just before the expiry. */
 export const GRACE_MILLIS = 60_000
 
 export interface Refreshed {
   readonly order: TopUpOrder
-  /** The reason why an operator must inspect the order, for the log and the alert; undefined when there is none. */
+  /** The reason why an operator must inspect the order, for the log and the alert; undefined if there is none. */
   readonly alert: string | undefined
 }
 
@@ -58,7 +58,7 @@ const movedBy = (
   }
 }
 
-/** Limits a provider's time of payment to the time from the order's creation until now, because the clocks can differ. */
+/** Limits a payment time to the time between the order's creation and now, because the provider's clock can differ. */
 const between = (earliest: Date, time: Date, latest: Date): Date =>
   time.getTime() > latest.getTime() ? latest : time.getTime() < earliest.getTime() ? earliest : time
 
@@ -70,7 +70,7 @@ const mostOf = (before: Received, seen: Received | undefined): Received => ({
 const larger = <Amount extends bigint>(a: Amount | undefined, b: Amount | undefined): Amount | undefined =>
   a === undefined ? b : b === undefined || a > b ? a : b
 
-/** The maximum number of stored transactions and of stored remarks; the provider has the rest. */
+/** The maximum number of stored transactions, and of stored remarks. Further evidence is only at the provider. */
 const MAX_EVIDENCE = 100
 
 const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
@@ -84,14 +84,14 @@ const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): Paym
 const union = (before: ReadonlyArray<string>, seen: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...new Set([...before, ...seen])].slice(0, MAX_EVIDENCE)
 
-/** A credited order, the new quota, and the transfer to book. */
+/** A credited order, the reseller's increased quota, and the transfer to book. */
 export interface Credited {
   readonly order: TopUpOrder
   readonly quota: Account.QuotaAccount
   readonly booking: Booking
 }
 
-/** Credits a `crediting` order with exactly its quota; returns undefined for an order with another status. */
+/** Credits the ordered quota if the order is `crediting`. Returns undefined for an order with another status. */
 export const decideCrediting = (order: TopUpOrder, quota: Account.QuotaAccount, now: Date): Credited | undefined =>
   order.status !== "crediting"
     ? undefined

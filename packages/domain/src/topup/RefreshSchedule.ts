@@ -1,12 +1,12 @@
 /**
- * Schedules the background refreshes of an order (docs/reference/reseller.md#d10).
+ * Schedules the background refreshes of an order, which query its payment provider (docs/reference/reseller.md#d10).
  *
- * Open orders are refreshed until they close. Expired and failed orders are refreshed until one week after their expiry,
- * because a late payment is credited. The pause grows with the time since expiry.
+ * An order is refreshed while it is pending. An expired or failed order is refreshed until one week after its expiry,
+ * because a late payment is credited. The pause between two refreshes grows with the time since the expiry.
  *
- * Credited orders that can receive more money are also refreshed for one week: the excess is not credited, but an operator must
- * see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause grows from one minute to six hours, for
- * about fifty refreshes in total.
+ * A credited order that can receive more money is refreshed for one more week. The excess money is not credited, but an
+ * operator must see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause grows from one minute to
+ * six hours, which makes about fifty refreshes in total.
  */
 import { canReceiveMore } from "./PaymentMethod.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
@@ -27,7 +27,7 @@ type Refreshed = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedA
 /** Returns the time of the first refresh of an order that was opened at `now`. */
 export const firstRefreshAt = (now: Date): Date => after(now, MIN_PAUSE_MILLIS)
 
-/** Returns the time of the next refresh after a refresh at `now`; undefined when refreshes end. */
+/** Returns the time of the next refresh after a refresh at `now`; undefined if there is no further refresh. */
 export const nextRefreshAt = ({ method, status, expiresAt, creditedAt }: Refreshed, now: Date): Date | undefined => {
   if (status === "credited") {
     const creditedForMillis = now.getTime() - (creditedAt ?? now).getTime()

@@ -1,11 +1,11 @@
 /**
- * A reseller's order for quota: its price, its status and the payments received.
+ * Defines a reseller's order for quota: its amount, its status and the received payments.
  *
  *     pending ──paid──▶ crediting ──booked──▶ credited
  *        └──▶ expired | failed ──paid late──▶ crediting
  *
- * An order begins as a draft, which the reseller does not see. It becomes visible when a provider has opened its payment; the
- * payment instructions do not change after that.
+ * An order begins as a draft, which the reseller does not see. The order becomes visible when a provider has opened its
+ * payment. From then on the payment instructions do not change.
  */
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -28,11 +28,11 @@ export type TopUpStatus = typeof TopUpStatus.Type
 
 export type PaymentStatus = "paid" | "pending" | "expired" | "failed"
 
-/** Whether a provider has opened the payment. Only `ready` orders are visible to resellers. */
+/** The progress of opening the payment at a provider. Only `ready` orders are visible to resellers. */
 export type ProvisionState = "creating" | "ready" | "abandoned"
 
 export type TopUpAmount =
-  /** `totalIdr` is `amountIdr` plus `feeIdr`; the fee is never credited. */
+  /** `totalIdr` is `amountIdr` plus `feeIdr`. Only `amountIdr` is credited. */
   | { readonly _tag: "Rupiah"; readonly amountIdr: Idr; readonly feeIdr: Idr; readonly totalIdr: Idr }
   /** One token is credited as one USD of quota. */
   | { readonly _tag: "Dollars"; readonly tokenKind: TokenKind }
@@ -48,7 +48,7 @@ export interface TopUpTerms {
 export interface TopUpDraft extends TopUpTerms {
   readonly id: OrderId
   readonly resellerId: ResellerId
-  /** The label of the provider that opened the payment; it also answers later queries about the payment. */
+  /** The label of the payment provider. The order keeps its provider, because only this provider has the payment. */
   readonly provider: string
   /** Whether the payment is simulated, so that no real money is paid. */
   readonly simulated: boolean
@@ -62,9 +62,9 @@ export interface TopUpOrder extends TopUpDraft {
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
   readonly status: TopUpStatus
-  /** The amounts received until now; they never decrease. */
+  /** The amounts received so far. The amounts never decrease. */
   readonly received: Received
-  /** Evidence for operators; never returned to a reseller. */
+  /** Evidence for operators. It is never returned to a reseller. */
   readonly evidence: PaymentEvidence
   readonly paidAt: Date | undefined
   readonly creditedAt: Date | undefined
@@ -79,7 +79,7 @@ export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO
 
 const decodeId = Schema.decodeUnknownOption(OrderId)
 
-/** Returns the order id in an order number from a provider; none when the text is not an order number. */
+/** Returns the order id in an order number that a provider sent; none if the text is not an order number. */
 export const orderIdOf = (number: string): Option.Option<OrderId> =>
   decodeId(number.startsWith("RTO-") ? number.slice(4).toLowerCase() : undefined)
 
@@ -90,11 +90,11 @@ export const noEvidence: PaymentEvidence = { transactions: [], remarks: [] }
 export const paymentStatusOf = ({ status }: Pick<TopUpOrder, "status">): PaymentStatus =>
   status === "crediting" || status === "credited" ? "paid" : status
 
-/** Returns the received amount in whole micro-USD, computed from the raw amount if there is one; undefined when unknown. */
+/** Returns the received amount in micro-USD, from the raw amount if there is one; undefined if the amount is unknown. */
 export const receivedUsdMicroOf = ({ received }: Pick<TopUpOrder, "received">): UsdMicro | undefined =>
   received.receivedRaw === undefined ? received.receivedUsdMicro : floorToUsdMicro(received.receivedRaw)
 
-/** Returns the received amount above the ordered quota. It is never credited; an operator must decide about it. */
+/** Returns the part of the received amount that exceeds the ordered quota. An operator decides about it; it is not credited. */
 export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdMicro">): UsdMicro => {
   const received = receivedUsdMicroOf(order) ?? 0n
   return UsdMicro(received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)

@@ -1,5 +1,5 @@
 /**
- * A reseller's request for quota, and the terms of the resulting order (docs/reference/reseller.md#top-1,
+ * Defines a reseller's request for quota, and computes the terms of its order (docs/reference/reseller.md#top-1,
  * docs/reference/reseller.md#d1, docs/reference/reseller.md#d2).
  */
 import * as Either from "effect/Either"
@@ -19,12 +19,12 @@ export const TopUpRequest = Schema.Struct({
   method: PaymentMethod,
   amount_idr: Amount,
   amount_usd_micro: Amount,
-  /** The token to pay with by `crypto_bep20`; ignored for all other methods. */
+  /** The token of a payment by `crypto_bep20`. It is ignored for all other methods. */
   token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } }))
 })
 export type TopUpRequest = typeof TopUpRequest.Type
 
-/** The smallest and largest accepted principal, in the unit of the method: IDR or micro-USD. */
+/** The smallest and the largest accepted amount without the fee, in the unit of the method: IDR or micro-USD. */
 export interface Bounds {
   readonly min: bigint
   readonly max: bigint
@@ -39,7 +39,7 @@ export const defaultBounds: TopUpBounds = {
   crypto_bep20: { min: 1_000_000n, max: 50_000_000_000n }
 }
 
-/** The amount is outside the bounds. `bounds` is null when the provider refused the amount, because its bounds are unknown. */
+/** The amount is outside the bounds. `bounds` is null if the provider refused the amount: its bounds are unknown. */
 export class AmountOutOfRange extends Schema.TaggedError<AmountOutOfRange>()("AmountOutOfRange", {
   path: Schema.Literal("amount_idr", "amount_usd_micro"),
   bounds: Schema.NullOr(Schema.Struct({ min: Schema.BigIntFromSelf, max: Schema.BigIntFromSelf }))

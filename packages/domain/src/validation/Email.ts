@@ -1,6 +1,6 @@
 /**
- * An email address in its stored form: trimmed, in lower case, normalized (NFKC), without invisible characters. Different
- * spellings of one address are therefore one user.
+ * Defines the stored form of an email address: trimmed, in lower case, in Unicode form NFKC, without invisible characters.
+ * Different spellings of one address therefore belong to one user.
  */
 import * as Schema from "effect/Schema"
 

@@ -25,7 +25,7 @@ export interface Range {
 const TOPUP_LIMIT: Range = { default: 20, min: 1, max: 100 }
 const TOPUP_OFFSET: Range = { default: 0, min: 0, max: 2_147_483_647 }
 
-/** Reads a whole number within a range; returns the default when the text is absent. */
+/** Reads a whole number within a range. Returns the default if the text is absent. */
 export const readWhole = (path: string, text: string | undefined, range: Range): Either.Either<number, FieldIssue> => {
   if (text === undefined) return Either.right(range.default)
   const value = /^-?\d{1,15}$/.test(text) ? +text : Number.NaN

@@ -1,5 +1,5 @@
 /**
- * Refusals that several features of the reseller API share.
+ * Defines the errors that several features of the reseller API share.
  */
 import * as Schema from "effect/Schema"
 
@@ -9,8 +9,8 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
 }) {}
 
 /**
- * The reseller has no such customer or key, or the server has no such webhook. The refusal is the same when another reseller
- * has the customer or key, so that it does not reveal other resellers' data.
+ * The reseller does not have this customer or key, or the server does not have this webhook. If another reseller has the
+ * customer or key, the error is the same, so that it reveals nothing about other resellers.
  */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {
   what: Schema.Literal("customer", "key", "webhook")

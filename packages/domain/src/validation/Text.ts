@@ -1,7 +1,8 @@
 /**
- * Conditions on texts that callers send: predicates for `Schema.filter` that return true or the expected form as text.
+ * Defines conditions on texts that callers send. A condition is a predicate for `Schema.filter`: it returns true, or a
+ * description of the expected form.
  *
- * Characters are Unicode code points: a surrogate pair counts as one.
+ * Characters are Unicode code points: a surrogate pair counts as one character.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,7 +1,7 @@
 /**
- * Decodes a caller's input with a schema, or refuses the input with an issue per invalid member.
+ * Decodes a caller's input with a schema, or returns one issue for each invalid member.
  *
- * A refusal never repeats the input: it may contain a password.
+ * An issue never repeats the input, because the input may contain a password.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -18,11 +18,11 @@ export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("Va
 
 const MAX_ISSUES = 20
 
-/** Returns a refusal with one issue. */
+/** Returns a validation error with one issue. */
 export const invalid = (path: string, message: string): ValidationFailed =>
   new ValidationFailed({ details: [{ path, message }] })
 
-/** Converts a parse error to a refusal with one issue per member, which names all accepted forms of the member. */
+/** Converts a parse error to one issue for each invalid member. The issue names all accepted forms of the member. */
 export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
   const issues = ParseResult.isParseError(error)
     ? ParseResult.ArrayFormatter.formatErrorSync(error)
@@ -36,13 +36,13 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
 }
 
-/** Returns a decoder for a schema. It ignores members that the schema does not declare. */
+/** Returns a decoder for a schema. The decoder ignores members that the schema does not declare. */
 export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Either.Either<A, ValidationFailed>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
   return (input) => Either.mapLeft(decode(input), validationFailed)
 }
 
-/** Shortens a message of Effect, `Expected string, actual "..."`, to `a string`. Other messages stay unchanged. */
+/** Shortens an error message of the library Effect, such as `Expected string, actual "..."`, to the expected form. */
 const wordsFor = (message: string): string => {
   const actual = message.search(/,? ?actual /)
   const expected = (actual < 0 ? message : message.slice(0, actual)).replace(/^Expected /, "")
@@ -50,7 +50,7 @@ const wordsFor = (message: string): string => {
   return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
 }
 
-/** Joins the accepted forms of a member. Leaves out null and undefined, because the member is present but wrong. */
+/** Joins the accepted forms of a member. Omits null and undefined, because the caller wants to send a value. */
 const eitherOf = (words: ReadonlyArray<string>): string => {
   const forms = words.filter((word) => word !== "null" && word !== "undefined")
   return (forms.length > 0 ? forms : words).join(" or ")
