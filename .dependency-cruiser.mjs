@@ -1,8 +1,8 @@
 /**
  * Checks every import against the layers of ARCHITECTURE.md.
  *
- * Imports of workspace packages resolve to `packages/*\/src` and never to `dist`, because of the `source` condition in the
- * options below.
+ * Imports of workspace packages resolve to `packages/*\/src` and never to `dist`, because of the `source` condition in
+ * the options below.
  */
 const DEVELOPMENT_PACKAGES = "^packages/(simulators|embedded-postgres)/"
 

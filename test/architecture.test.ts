@@ -1,6 +1,6 @@
 /**
- * Tests rules that neither the compiler nor .dependency-cruiser.mjs can check: words that a layer must not contain, circular
- * imports between folders, names and lengths of files, and references in documents.
+ * Tests rules that neither the compiler nor .dependency-cruiser.mjs can check: words that a layer must not contain,
+ * circular imports between folders, names and lengths of files, and references in documents.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"

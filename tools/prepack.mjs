@@ -1,9 +1,9 @@
 /**
  * Prepares the folder `dist` of the package in the current folder for `npm pack`. Runs after `tsc -b`.
  *
- * TypeScript writes `.js` into the imports of JavaScript files, but leaves `.ts` in the imports of declaration files, which
- * other tools cannot resolve. It also does not delete the outputs of deleted sources. This script corrects both. It keeps
- * the modification times of the files, so that `tsc -b` still considers the package up to date.
+ * TypeScript writes `.js` into the imports of JavaScript files, but leaves `.ts` in the imports of declaration files,
+ * which other tools cannot resolve. It also does not delete the outputs of deleted sources. This script corrects both.
+ * It keeps the modification times of the files, so that `tsc -b` still considers the package up to date.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * Checks every package.json: it lists exactly the libraries that the package's sources import, with exact versions that are
- * the same in every package.json.
+ * Checks each manifest (package.json). A manifest lists exactly the libraries that the sources of its package import,
+ * and all manifests list the same exact version of a library.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"

@@ -20,11 +20,12 @@ import { embeddedPostgres, paymentSimulator } from "./development/LocalServices.
 import * as Live from "./Live.ts"
 import * as Telemetry from "./Telemetry.ts"
 
-// V8 pretenures arrays that fibers allocate: it puts them into the old generation, where only a full collection frees
-// them and everything they reference. These arrays are short-lived, so this flag saves a third of the time for garbage collection.
+// V8 would pretenure the arrays that fibers allocate: it would put these arrays into the old generation, where only a
+// full garbage collection frees them and everything they reference. The arrays are short-lived, so this flag saves a
+// third of the time for garbage collection.
 setFlagsFromString("--no-allocation-site-pretenuring")
 
-/** Returns a function from the name of an environment variable, which the catalog states, to a provider's API key. */
+/** Returns a function that finds a provider's API key. Its argument is the name of an environment variable. */
 const providerKeys = (config: ServerConfig) => (name: string) => {
   const value = process.env[name]
   if (value !== undefined && value !== "") return Redacted.make(value)

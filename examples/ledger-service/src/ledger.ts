@@ -1,6 +1,6 @@
 /**
- * Stores accounts and holds in two tables. Functions of `@tollgate/domain` decide each hold and each settlement, and this
- * file stores the new balances that they return.
+ * Stores accounts and holds in two tables. Functions of `@tollgate/domain` decide each hold and each settlement, and
+ * this file stores the new balances that they return.
  *
  * Every transaction locks the row of the account first, so two requests never hold the same money.
  */

@@ -1,6 +1,6 @@
 /**
- * Serves two routes. `POST /holds` sets money aside before a request runs. `POST /settlements` charges the request after
- * it has run.
+ * Serves two routes. `POST /holds` sets money aside before a request runs. `POST /settlements` charges the request
+ * after it has run.
  *
  *     DATABASE_URL=postgres://... PORT=8090 node dist/main.js
  */

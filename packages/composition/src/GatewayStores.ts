@@ -36,12 +36,14 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections reserved for API key lookups, the sweep of holds, and the node's heartbeat. Many logins or mints that wait
- * for locks can occupy the other pool; they must neither delay inference nor make this node appear dead.
+ * Connections reserved for API key lookups, the sweep of holds, and the node's heartbeat. Many logins or mints that
+ * wait for locks can occupy the other pool; they must neither delay inference nor make this node appear dead.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
-/** Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds immediately. */
+/**
+ * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds immediately.
+ */
 const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
   Layer.provideMerge(PgNodes.layer),
   Layer.provide(reservedConnections)

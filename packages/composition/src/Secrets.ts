@@ -101,8 +101,8 @@ export const keyMacLayer = (settings: {
   )
 
 /**
- * Returns the secrets for reseller tokens, cursors and links. The current secret signs and verifies; the previous secret
- * only verifies.
+ * Returns the secrets for reseller tokens, cursors and links. The current secret signs and verifies; the previous
+ * secret only verifies.
  */
 export const signingSecrets = (current: Secret, previous: Secret | undefined): SigningSecrets => ({
   secrets: new Map([current, ...(previous === undefined ? [] : [previous])].map((secret) => [nameOf(secret), secret])),

@@ -51,8 +51,8 @@ export const readServerConfig = (
   })
 
 /**
- * Returns PUBLIC_BASE_URL, or the local URL of this server. Returns undefined if PORT is 0, because the operating system
- * has not selected a port yet.
+ * Returns PUBLIC_BASE_URL, or the local URL of this server. Returns undefined if PORT is 0, because the operating
+ * system has not selected a port yet.
  */
 export const ownAddress = (values: EnvironmentValues): string | undefined =>
   values.PUBLIC_BASE_URL ?? (values.PORT === 0 ? undefined : localAddress(values))

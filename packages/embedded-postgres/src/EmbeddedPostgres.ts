@@ -24,8 +24,8 @@ import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * The data directory. It is created if it is missing, and only Postgres can read it. If this process runs as root, the
-   * user that Postgres runs as gets access to the parent directory, if necessary.
+   * The data directory. It is created if it is missing, and only Postgres can read it. If this process runs as root,
+   * the user that Postgres runs as gets access to the parent directory, if necessary.
    */
   readonly directory: string
   /** Default: true. If false, writes are fast but not durable, as tests need. */
@@ -61,8 +61,8 @@ export const start = (
   })
 
 /**
- * Runs an attempt in a scope inside the caller's scope. A failed attempt releases its resources immediately; a successful
- * attempt keeps them until the caller's scope ends.
+ * Runs an attempt in a scope inside the caller's scope. A failed attempt releases its resources immediately; a
+ * successful attempt keeps them until the caller's scope ends.
  */
 const inOwnScope = <A, E, R>(attempt: Effect.Effect<A, E, R | Scope.Scope>) =>
   Effect.flatMap(Effect.scope, (outer) =>

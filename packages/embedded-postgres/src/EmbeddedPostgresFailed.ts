@@ -8,7 +8,9 @@ export class EmbeddedPostgresFailed extends Schema.TaggedError<EmbeddedPostgresF
   message: Schema.String
 }) {}
 
-/** Runs a step that uses the file system or another program. If the step fails, the error message begins with `doing`. */
+/**
+ * Runs a step that uses the file system or another program. If the step fails, the error message begins with `doing`.
+ */
 export const step = <A>(doing: string, run: () => Promise<A> | A): Effect.Effect<A, EmbeddedPostgresFailed> =>
   Effect.tryPromise({
     try: async () => run(),

@@ -6,9 +6,9 @@
  *     <directory>/log        the Postgres log since the last start
  *     <temp>/tollgate-<hash> the directory of the socket; the hash depends only on <directory>
  *
- * If the user that Postgres runs as cannot reach the requested directory, <directory> is another directory. The requested
- * directory then contains only the file `moved-to`, with the path of <directory>. In both cases, a developer discards the
- * cluster by removing the requested directory.
+ * If the user that Postgres runs as cannot reach the requested directory, <directory> is another directory. The
+ * requested directory then contains only the file `moved-to`, with the path of <directory>. In both cases, a developer
+ * discards the cluster by removing the requested directory.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"
@@ -48,8 +48,8 @@ export const openHome = (
   })
 
 /**
- * Returns the socket directory. A unix socket path has at most about 100 bytes, so a long temporary directory is replaced
- * with /tmp.
+ * Returns the socket directory. A unix socket path has at most about 100 bytes, so a long temporary directory is
+ * replaced with /tmp.
  */
 const socketDirOf = (directory: string): string => {
   const hash = createHash("sha256").update(directory).digest("hex").slice(0, 12)

@@ -47,8 +47,8 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds if no Postgres process uses the cluster. If a Postgres without a watchdog runs, stops it, and fails with NotYet
- * until it has exited.
+ * Succeeds if no Postgres process uses the cluster. If a Postgres without a watchdog runs, stops it, and fails with
+ * NotYet until it has exited.
  */
 export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
@@ -56,8 +56,8 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet 
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
     const { pid, beingLaunched } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // The lifeline is checked after the process id is read, because a launch creates its lifeline before Postgres. The
-      // lifeline has one of two names: `lifeline-<launch id>` until Postgres is ready, then `lifeline`.
+      // The lifeline is checked after the process id is read, because a launch creates its lifeline before Postgres.
+      // The lifeline has one of two names: `lifeline-<launch id>` until Postgres is ready, then `lifeline`.
       beingLaunched:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))

@@ -62,8 +62,8 @@ export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<
   })
 
 /**
- * Creates a directory that only this user can use, or only the current user if `user` is undefined. Fails if another user
- * owns the directory.
+ * Creates a directory that only this user can use, or only the current user if `user` is undefined. Fails if another
+ * user owns the directory.
  */
 export const ownDirectory = (
   path: string,

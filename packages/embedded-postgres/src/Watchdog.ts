@@ -1,9 +1,9 @@
 /**
- * Runs Postgres with a watchdog: a shell script that stops Postgres when no process keeps the lifeline open. The lifeline
- * is a pipe that every process that uses Postgres opens for writing.
+ * Runs Postgres with a watchdog: a shell script that stops Postgres when no process keeps the lifeline open. The
+ * lifeline is a pipe that every process that uses Postgres opens for writing.
  *
- * Postgres and the watchdog run in a separate session, so that Ctrl-C in a terminal reaches the server but not Postgres.
- * The server can then settle its open requests before Postgres stops.
+ * Postgres and the watchdog run in a separate session, so that Ctrl-C in a terminal reaches the server but not
+ * Postgres. The server can then settle its open requests before Postgres stops.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
@@ -16,8 +16,8 @@ import type { PostgresHome } from "./PostgresHome.ts"
 import type { UnprivilegedUser } from "./UnprivilegedUser.ts"
 
 /**
- * The watchdog. Descriptor 3 is the read end of the lifeline, which Postgres must not inherit. Postgres shuts down cleanly
- * and without waiting for its clients when it receives SIGINT.
+ * The watchdog. Descriptor 3 is the read end of the lifeline, which Postgres must not inherit. Postgres shuts down
+ * cleanly and without waiting for its clients when it receives SIGINT.
  */
 const SCRIPT = `
 "$@" 3<&- & postgres=$!
@@ -111,7 +111,9 @@ const exitOf = (child: ChildProcess): Effect.Effect<void> =>
     return Effect.sync(() => child.off("exit", done).off("error", done))
   })
 
-/** Waits until Postgres exits. Returns early if other processes keep the lifeline open, because Postgres then runs on. */
+/**
+ * Waits until Postgres exits. Returns early if other processes keep the lifeline open, because Postgres then runs on.
+ */
 const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let round = 0; round < 25 && !hasExited(child) && Lifeline.isWatched(lifeline); round++) {

@@ -37,8 +37,8 @@ const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): s
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
 
 /**
- * Reads a file of at most `bytes` bytes. Returns `undefined` if the file is larger. Ignores the size that the file system
- * reports, because it is 0 for a pipe.
+ * Reads a file of at most `bytes` bytes. Returns `undefined` if the file is larger. Ignores the size that the file
+ * system reports, because it is 0 for a pipe.
  */
 const readAtMost = async (path: string, bytes: number): Promise<string | undefined> => {
   const handle = await Fs.open(path, "r")

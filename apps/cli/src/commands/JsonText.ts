@@ -1,6 +1,6 @@
 /**
- * Parses JSON that an operator has written, and reports an error with its line and column. A member that occurs twice in
- * one object is an error, because JSON.parse would silently keep only the last value.
+ * Parses JSON that an operator has written, and reports an error with its line and column. A member that occurs twice
+ * in one object is an error, because JSON.parse would silently keep only the last value.
  */
 import * as Either from "effect/Either"
 

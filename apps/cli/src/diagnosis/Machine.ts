@@ -1,6 +1,6 @@
 /**
- * Checks the data directory and the key pepper, which is the secret for the digests of API keys. Neither check needs the
- * database.
+ * Checks the data directory and the key pepper, which is the secret for the digests of API keys. Neither check needs
+ * the database.
  */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
@@ -32,7 +32,9 @@ const keyPepper = (settings: typeof Settings.Service): Finding => {
     : ok("key pepper", "KEY_PEPPER is not set; development uses a pepper that is generated into the data directory")
 }
 
-/** Returns whether a directory is writable. A missing directory counts as writable if its nearest existing parent is. */
+/**
+ * Returns whether a directory is writable. A missing directory counts as writable if its nearest existing parent is.
+ */
 const isWritable = (directory: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     access(directory, constants.W_OK | constants.X_OK).then(

@@ -31,7 +31,9 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
 /** Returns the message of the innermost error; the outer errors only wrap it. */
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
-/** Returns whether the cause is a failure of the database or of its connection. Any other defect is a bug of the CLI. */
+/**
+ * Returns whether the cause is a failure of the database or of its connection. Any other defect is a bug of the CLI.
+ */
 export const isDatabaseFailure = (cause: Cause.Cause<unknown>): boolean =>
   causeChainOf(Cause.squash(cause)).some(
     (error) => hasMember(error, "_tag", /^SqlError$/) || hasMember(error, "code", /^(E[A-Z]{3,}|[0-9A-Z]{5})$/)

@@ -58,8 +58,8 @@ const described = ([name, explanation]: readonly [Span.Span, HelpDoc.HelpDoc]): 
 ]
 
 /**
- * Parses a line in the list of commands. @effect/cli separates a command from its description by at least two spaces, and
- * repeats the name of a group that contains another group.
+ * Parses a line in the list of commands. @effect/cli separates a command from its description by at least two spaces,
+ * and repeats the name of a group that contains another group.
  */
 const listed = (line: string): Row => {
   const [usage = "", explanation = ""] = line.split(/ {2,}/)

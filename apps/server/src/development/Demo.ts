@@ -1,6 +1,6 @@
 /**
- * Starts the demo: a simulated provider, a catalog with routes to this provider, a customer with an API key and a balance,
- * and a reseller with quota.
+ * Starts the demo: a simulated provider, a catalog with routes to this provider, a customer with an API key and a
+ * balance, and a reseller with quota.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
 import { SimulatorUrl } from "@tollgate/composition/Payments"
@@ -13,8 +13,8 @@ import { demoCustomer } from "./DemoCustomer.ts"
 import { demoReseller } from "./DemoReseller.ts"
 
 /**
- * Runs the demo until the scope ends, and returns a function that prints the banner. If CATALOG_FILE is set, that catalog
- * replaces the demo catalog.
+ * Runs the demo until the scope ends, and returns a function that prints the banner. If CATALOG_FILE is set, that
+ * catalog replaces the demo catalog.
  */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Defines the demo catalog: two text models, two image models and an embedding model. The simulated provider serves them
- * all.
+ * Defines the demo catalog: two text models, two image models and an embedding model. The simulated provider serves
+ * them all.
  */
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Either from "effect/Either"
@@ -65,7 +65,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
         },
         {
           public_name: "demo-image-edit",
-          display_name: "Demo image, edits too (simulated)",
+          display_name: "Demo image with editing (simulated)",
           author: "Tollgate",
           kind: "image",
           capabilities: ["generate", "edit"],

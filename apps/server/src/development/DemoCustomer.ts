@@ -1,5 +1,6 @@
 /**
- * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse the customer.
+ * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse the
+ * customer.
  *
  * The API key is stored in the data directory, in a file that only its owner can read, because the database holds only
  * the digest of the key.
@@ -49,8 +50,8 @@ export const demoCustomer = (dataDir: string) =>
   })
 
 /**
- * Writes the key file atomically. If another server has written the file in the meantime, its key stays in the file. Both
- * keys are valid.
+ * Writes the key file atomically. If another server has written the file in the meantime, its key stays in the file.
+ * Both keys are valid.
  */
 const store = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(file), { recursive: true })

@@ -17,7 +17,8 @@ export const embeddedPostgres = ({ DATA_DIR }: ServerConfig): PostgresLayer =>
   fromEmbedded(DATA_DIR, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 
 /**
- * Connects all payment providers to the payment simulator on `port`. Starts the simulator if no simulator listens there.
+ * Connects all payment providers to the payment simulator on `port`. Starts the simulator if no simulator listens
+ * there.
  */
 export const paymentSimulator = (config: ServerConfig, port: number): PaymentsLayer<Database> =>
   Layer.unwrapScoped(
