@@ -24,7 +24,7 @@ const inRupiah = {
 }
 const qris: PaymentInstructions = { _tag: "Qris", qrContent: "000201", qrImageUrl: undefined }
 
-/** Sets a time of this order to this number of seconds ago. */
+/** Moves a time of this order into the past by this number of seconds. */
 const ago = (id: OrderId, column: "created_at" | "next_look_at", seconds: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(

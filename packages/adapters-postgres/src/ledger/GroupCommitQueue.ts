@@ -1,7 +1,6 @@
 /**
- * Collects requests of the ledger and commits them in batches, each batch in one transaction. While one batch commits,
- * the queue collects the next batch. An admission sets money and tokens aside for a request; a settlement books the
- * charge of the request and releases the rest.
+ * Commits requests of the ledger in batches, and collects the next batch meanwhile. Each batch is one transaction. An
+ * admission sets money and tokens aside for a request. A settlement books the charge and releases the rest.
  *
  * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. The queue refuses an admission when too many requests wait or when the deadline of the admission passes.
@@ -40,15 +39,9 @@ import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 
 export interface QueueLimits {
-  /**
-   * Maximum number of admissions, and also of settlements, in one transaction. With 1, a transaction contains one
-   * request: an admission or a settlement.
-   */
+  /** Maximum admissions, and maximum settlements, per transaction. With 1, a transaction contains one request. */
   readonly batchSize: number
-  /**
-   * Maximum number of admissions that wait for a transaction. Admissions of users with locked rows have a separate
-   * count with the same maximum.
-   */
+  /** Maximum number of waiting admissions. Admissions of users with locked rows are counted separately. */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
@@ -56,10 +49,7 @@ export interface QueueLimits {
   readonly admissionMillis: number
 }
 
-/**
- * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that a
- * successful commit would have had.
- */
+/** Runs one transaction. Passes the possible outcome to `onUnknownCommit` when the connection is lost at the commit. */
 export type RunTransaction<A, S, R, E> = (
   work: Work<A, S, R>,
   onUnknownCommit: (outcome: Outcome<R, E>) => void,
@@ -143,10 +133,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     this.#wake()
   }
 
-  /**
-   * Refuses all admissions, and waits up to `flushMillis` until the settlements are written. Returns the number of
-   * unwritten settlements.
-   */
+  /** Refuses admissions, and waits up to `flushMillis` for settlements. Returns the number of unwritten settlements. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     for (const waiting of [...this.#admissions.splice(0), ...this.#contended.admissions]) reply(waiting, OVERLOADED)
@@ -201,10 +188,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
-  /**
-   * Calls the callbacks of committed batches. Returns true if there were any, because a callback may have queued more
-   * work.
-   */
+  /** Calls the callbacks of committed batches. Returns whether there were any, because they may queue more work. */
   #deliver(): boolean {
     const deliveries = this.#deliveries.splice(0)
     for (const deliver of deliveries) deliver()
@@ -243,9 +227,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     }
   }
 
-  /**
-   * Moves the skipped requests of these users, and the requests that they have queued since, to the contended users.
-   */
+  /** Moves the requests of these users, both skipped and queued, to the contended users. */
   #separate(failed: Batch<A, S, R, E>, users: ReadonlySet<UserId>): void {
     if (!this.#open) for (const waiting of failed.admissions) reply(waiting, OVERLOADED)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
