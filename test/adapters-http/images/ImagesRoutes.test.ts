@@ -565,7 +565,7 @@ describe("a failure of the gateway", () => {
     const pending = generate()
     await respond(200, result)
     expect(await refusal(pending)).toBe("500 internal_error")
-    expect(gateway.logged.join()).toContain("a request failed with a defect")
+    expect(gateway.logged.join()).toContain("a request failed because of an unexpected exception")
   })
 
   it("is reported as 502 upstream_error if the lease of the request has expired", async () => {

@@ -62,7 +62,11 @@ const serve = (operation: ImageOperation) =>
     const respond = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
       const logDefect =
         Exit.isFailure(exit) && !Chunk.isEmpty(Cause.defects(exit.cause))
-          ? Effect.logError("a request failed with a defect", { request_id: requestId }, exit.cause)
+          ? Effect.logError(
+              "a request failed because of an unexpected exception",
+              { request_id: requestId },
+              exit.cause
+            )
           : Effect.void
       if (client.gone()) return logDefect
       const written = Exit.isSuccess(exit)

@@ -75,7 +75,11 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
         if (Predicate.isTagged(error, "RequestError")) return surfaceErrorResponse(undecodable(path, []))
         if (!Cause.isDie(cause)) return Effect.failCause(cause)
         return Effect.zipRight(
-          Effect.logError("a request failed with a defect", { request_id: requestIdOf(request) }, cause),
+          Effect.logError(
+            "a request failed because of an unexpected exception",
+            { request_id: requestIdOf(request) },
+            cause
+          ),
           surfaceErrorResponse(internalError)
         )
       })

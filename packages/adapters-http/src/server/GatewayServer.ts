@@ -82,7 +82,13 @@ export const layer = (
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) =>
-        runFork(Effect.logError("a request failed with a defect", { request_id: requestId }, Cause.die(defect)))
+        runFork(
+          Effect.logError(
+            "a request failed because of an unexpected exception",
+            { request_id: requestId },
+            Cause.die(defect)
+          )
+        )
       const routes = new Map(relayRoutes().map((route) => [route.path, route]))
 
       const refuse = (

@@ -73,5 +73,5 @@ it("a responses stream that fails because of an exception in the gateway ends wi
   const events = eventsOf(await new Response(body).text())
   expect(typesOf(events)).toEqual(["response.created", "response.failed", "error"])
   expect(events.at(-1)).toMatchObject({ code: "internal_error", sequence_number: 2 })
-  expect(gateway.logged.some((line) => line.includes("with a defect"))).toBe(true)
+  expect(gateway.logged.some((line) => line.includes("unexpected exception"))).toBe(true)
 })

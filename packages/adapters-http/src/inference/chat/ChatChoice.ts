@@ -18,8 +18,8 @@ export class ChoiceDeltas {
   }
 
   /**
-   * Returns the delta to pass on to the client; undefined if it is empty. A role is added to the first delta that is
-   * passed on.
+   * Returns the delta to pass on to the client; undefined if it is empty. Of the deltas that are passed on, the first
+   * has a role and all others have none.
    */
   normalize(given: JsonObject): JsonObject | undefined {
     let delta = redacted(given)
@@ -30,7 +30,7 @@ export class ChoiceDeltas {
     return { ...this.start(), ...rest }
   }
 
-  /** Records that a delta is passed on. Returns the members to add to this delta: a role if it is the first one. */
+  /** Records that a delta is passed on. Returns the members to add to this delta: a role if it is the first delta. */
   start(): JsonObject {
     if (this.started) return {}
     this.started = true
@@ -48,8 +48,8 @@ export const normalizedMessage = (given: JsonObject): JsonObject => {
 const withType = (call: unknown): JsonObject => ({ type: "function", ...withoutProviderMembers(asObject(call) ?? {}) })
 
 /**
- * Removes the members that identify the provider, also from reasoning details. Their other members are kept, because
- * clients send reasoning details back in the next request.
+ * Removes the members that identify the provider, also from reasoning details. All other members of reasoning details
+ * are kept, because clients send reasoning details back in the next request.
  */
 const redacted = (given: JsonObject): JsonObject => {
   const kept = withoutProviderMembers(given)

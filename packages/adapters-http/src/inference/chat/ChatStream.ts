@@ -3,8 +3,8 @@
  *
  *     role and content ... ─▶ finish reason ─▶ usage, if requested and reported ─▶ [DONE]
  *
- * Every frame is built from known members of the provider's chunk. An unknown member of a chunk or choice therefore
- * never reaches the client. The content that is charged is read from the deltas that are written.
+ * Frames are built from the known members of chunks and choices, so an unknown member of a chunk or choice never
+ * reaches the client. The content that is charged is read from the deltas that are written.
  */
 import type { ChoiceSwitch } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"

@@ -50,7 +50,7 @@ const failureIn = (body: Buffer): ResponseFailure => {
   }
 }
 
-/** Reads the members of a response that the client receives. */
+/** Reads the embeddings and the usage of a response. */
 class EmbeddingList {
   /** The JSON text of each item of the new list: an object with the embedding and its index. */
   readonly items: Array<string> = []

@@ -81,7 +81,9 @@ class CountTokens {
     readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
   )
 
-  /** Requests a count from one provider. Returns none immediately if {@link MAX_CONCURRENT_COUNTS} are running. */
+  /**
+   * Requests a count from one provider. Returns none immediately if {@link MAX_CONCURRENT_COUNTS} counts are running.
+   */
   #providerCount(request: MessagesRequest, candidate: Candidate): Effect.Effect<Option.Option<Tokens.Tokens>> {
     const counting = Effect.suspend(() =>
       upstreamCount(this.#settings.upstreams, {

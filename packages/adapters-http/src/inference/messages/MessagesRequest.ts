@@ -71,7 +71,7 @@ const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): Invali
 }
 
 /**
- * Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if their bytes may contain it.
+ * Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if they may contain this prefix.
  */
 const hasAdvisor = (tools: Buffer): boolean =>
   (tools.includes("advisor_") || tools.includes("\\u")) &&

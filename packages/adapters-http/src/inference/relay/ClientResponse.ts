@@ -1,8 +1,9 @@
 /**
  * `ClientResponse` writes the response to one relayed request: a whole JSON response, an error, or an event stream.
  *
- * Content counts as delivered once the client's socket has taken the write that contains the content. This class writes
- * the HTTP chunk framing of streams itself, because Node's framing needs four socket writes per chunk.
+ * Content counts as delivered once the client's socket has taken the bytes of the write that contains the content. Node
+ * reports this with the callback of the write. This class writes the HTTP chunk framing of streams itself, because
+ * Node's framing needs four socket writes per chunk.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { DeliveredText } from "@tollgate/application/inference/DeliveredText"
@@ -15,7 +16,7 @@ import type { RelayCounters } from "./RelayMetrics.ts"
 export interface ClientResponseSettings {
   readonly headers: CommonHeaders
   readonly counters: RelayCounters
-  /** The time in milliseconds after which a client that accepts no byte is disconnected. */
+  /** The time in milliseconds after which a client that receives no byte of a pending write is disconnected. */
   readonly writeStallMillis: number
   /** Returns true while the server drains before it stops. Each connection is then closed after its response. */
   readonly draining: () => boolean
@@ -31,7 +32,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** The maximum length of an unread request body that is discarded, so that the connection can stay open. */
+/** The maximum length in bytes of an unread request body that is discarded. A longer body closes the connection. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {
@@ -74,13 +75,13 @@ export class ClientResponse {
     this.wroteAtMillis = acceptedAtMillis
   }
 
-  /** Sets the record of the stream's delivered content, and a callback that is called when `blocked` becomes false. */
+  /** Sets the object that records delivered content, and a callback that is called when `blocked` becomes false. */
   beginsWith(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
     this.#onUnblocked = onUnblocked
   }
 
-  /** Writes complete frames, after the response head if necessary. Returns false if the caller should stop writing. */
+  /** Writes complete frames. The first call also writes the response head. Returns false if the caller should pause. */
   write(frames: string): boolean {
     return this.ended || this.gone || this.#send(frames, "")
   }
@@ -89,8 +90,7 @@ export class ClientResponse {
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // Node's `end` also accepts a callback, but calls it even if the socket was destroyed before it took the last
-    // write.
+    // The callback of Node's `end` is not used: it is called even if the socket was destroyed before the last write.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()
@@ -117,7 +117,7 @@ export class ClientResponse {
     })
   }
 
-  /** Must be called once, when the response is finished or the connection is closed earlier. */
+  /** Records the end of the response. Must be called once, when Node emits `close` for the response. */
   close(): void {
     if (this.#marks !== undefined) this.#settings.counters.openStreams -= 1
     this.gone ||= !this.ended || this.#marks?.isEmpty === false
@@ -145,15 +145,15 @@ export class ClientResponse {
     const bytes = Buffer.byteLength(frames)
     this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
-    // Node writes text faster as latin1, which is correct only if each character has one byte.
+    // Node writes text faster as latin1. This is correct if each character of the text is one byte in UTF-8.
     const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
     if (!hasRoom && !this.blocked) this.#block()
     return hasRoom
   }
 
-  /** Marks the content of the oldest pending write as delivered. Node calls this for each write, in order. */
+  /** Marks the content of the oldest pending write as delivered. Node calls this function once for each write. */
   readonly #taken = (error?: Error | null): void => {
-    // Node reports success even for a write that was pending when the connection was reset.
+    // If the connection is reset, Node reports pending writes as successful, so `destroyed` is checked too.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
@@ -169,7 +169,7 @@ export class ClientResponse {
     })
   }
 
-  /** Lets Node close the connection after a time without progress. Progress within one large write counts. */
+  /** Makes Node close the connection after a time without progress. Progress within one large write counts. */
   #expectTaking(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)

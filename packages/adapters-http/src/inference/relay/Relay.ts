@@ -90,7 +90,9 @@ export const make = (
       wallMillis: () => clock.unsafeCurrentTimeMillis(),
       warn: (message, details) => runFork(Effect.logWarning(message, details)),
       alarm: (requestId, cause) =>
-        runFork(Effect.logError("a request failed with a defect", { request_id: requestId }, cause))
+        runFork(
+          Effect.logError("a request failed because of an unexpected exception", { request_id: requestId }, cause)
+        )
     }
     return {
       serve: (request, response, requestId, route) => {
@@ -110,7 +112,8 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // Node parses the rest of the first packet before the next tick. A small body is then complete when it is read.
+        // The next tick runs after Node has parsed the first packet, so a small body is already complete when it is
+        // read.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())

@@ -174,7 +174,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     })
   }
 
-  /** Must be called once, when the response is finished or the connection is closed earlier. */
+  /** Aborts the request if the client disconnected. Must be called once, when Node emits `close` for the response. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
@@ -236,7 +236,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     else this.#response.refuse(this.#descriptor.errorBody(error, this.requestId))
   }
 
-  /** Returns the frames that end a stream with an error. Their content can depend on the frames that were sent. */
+  /** Returns the frames that end a stream with an error. They can depend on the frames that the attempt has sent. */
   #errorFrames(error: RelayError): string {
     return this.#attempt?.errorFrames(error) ?? ""
   }

@@ -25,7 +25,7 @@ export interface Translation {
   readonly frames: string
   /** The content in `frames`: text, reasoning, refusals and tool calls. */
   readonly content: string
-  /** The changes of the choice in `content`; undefined if all content belongs to the first choice. */
+  /** The positions in `content` where the choice changes; undefined if all content belongs to the first choice. */
   readonly switches?: ReadonlyArray<ChoiceSwitch> | undefined
   readonly usage: ReportedUsage | undefined
   /** `complete` or the failure if this event ends the stream; undefined if the stream continues. */
@@ -83,7 +83,7 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   ) => Either.Either<TranslatedResponse, ResponseFailure>
   /** Returns the usage that a whole response reports, even if the response cannot be delivered. */
   readonly usageOf: (response: JsonObject) => ReportedUsage
-  /** Classifies a provider's response without a 2xx status. The error text in the result does not name the provider. */
+  /** Returns the error for a provider's response whose status is not 2xx. Its text does not name the provider. */
   readonly refusal: (
     status: number,
     retryAfter: string | undefined,

@@ -47,7 +47,7 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The longest pause while the body of a refusal arrives. After it, the part that has arrived is used. */
+/** The timeout between two chunks of a refusal's body. After it, the chunks that have arrived are used. */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -75,11 +75,11 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     this.#startedAtMillis = this.receivedAtMillis = performance.now()
   }
 
-  /** Returns the phase that reads the body of a 2xx response; undefined if the content type shows it to be unusable. */
+  /** Returns the phase that reads the body of a 2xx response; undefined if its content type is not accepted. */
   protected abstract phaseAfter(head: UpstreamHead): "streaming" | "collecting" | undefined
   /** Handles the next bytes of a stream. Returns false to pause reading from the provider. */
   protected abstract onStreamChunk(chunk: Buffer): boolean
-  /** Handles the end of the bytes of a stream. */
+  /** Handles the end of the provider's stream. */
   protected abstract onStreamEnd(): void
   protected abstract onWholeBody(body: Buffer): void
   start(upstreamRequest: UpstreamRequest): void {

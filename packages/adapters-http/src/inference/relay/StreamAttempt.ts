@@ -17,7 +17,7 @@ import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteA
 import { usageIn } from "./UpstreamFailure.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
-/** The time that a provider has to close a complete stream. Only then can its connection be reused. */
+/** The time that a provider has to close a complete stream. After it, the connection is closed and not reused. */
 const CLOSING_MILLIS = 1_000
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 

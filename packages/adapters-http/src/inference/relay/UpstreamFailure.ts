@@ -1,6 +1,6 @@
 /**
  * These functions interpret a provider's refusal or unusable response. The circuit breaker, the choice of another
- * route, the recorded usage and the error text for the client depend on them (docs/reference/inference.md#f6).
+ * route, the recorded usage and the error text for the client depend on the result (docs/reference/inference.md#f6).
  */
 import type { AttemptError, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
@@ -12,8 +12,8 @@ import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**
  * The statuses after which the route cannot work for any request: the provider refuses our API key, or our account with
- * the provider is empty. A 403 or 404 may have the same causes, but may also concern a single request (a flagged input,
- * an unknown resource). One client's request must not disable the route for all other clients.
+ * the provider has no credit. A 403 or 404 may have the same causes, but may also concern a single request (a flagged
+ * input, an unknown resource). One client's request must not disable the route for all other clients.
  */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402])
 
@@ -37,7 +37,7 @@ export const refusedAttempt = (error: AttemptError): FailedAttempt => ({
 })
 
 /**
- * Returns the usage that an undeliverable response reports. This usage is recorded, but charged to no customer
+ * Returns the usage that an undeliverable response reports. This usage is recorded but not charged to the customer
  * (docs/reference/billing.md#c11).
  */
 export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body: Buffer): ReportedUsage => {
@@ -52,7 +52,7 @@ export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body
 /** The parts of host names that identify no provider. */
 const GENERIC_LABELS: ReadonlySet<string> = new Set(["api", "www", "localhost"])
 
-/** Returns the names of the model and the provider, so that error texts can be cleared of the provider's names. */
+/** Returns the public name of the model, and the provider's names that must not occur in error texts. */
 export const providerNames = (publicName: string, { provider, route }: Candidate): ProviderNames => {
   const { host, hostname } = new URL(provider.baseUrl)
   const labels = hostname.split(".")

@@ -47,7 +47,7 @@ export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusa
   return error && withFault(error, asObject(event.error) ?? event)
 }
 
-/** Returns the refusal if a response failed or was cancelled, or if it is an error object instead of a response. */
+/** Returns the refusal in a failed or cancelled response, or in an error object that replaces the response. */
 export const refusalInResponse = (response: JsonObject): ResponsesRefusal | undefined => {
   const error = refusalIn(response)
   if (error !== undefined) return withFault(error, asObject(response.error))
@@ -73,9 +73,9 @@ export interface SentStream {
 /**
  * Returns the frames that end a stream with an error: `response.failed`, then `error`.
  *
- * Some clients read only `response.failed`, and others read only `error`. Clients find the error code either in the
- * `error` event itself or in the `error` object inside this event, so it contains both. Without these frames, most
- * clients would treat the closed stream as complete. `fault` is the provider's error code if the request has a fault.
+ * Some clients read only `response.failed`, and others read only `error`. Some clients read the error code in the
+ * `error` event itself, and others in the `error` object inside this event. Without these frames, most clients would
+ * treat the closed stream as complete. `fault` is the provider's error code if the request has a fault.
  */
 export const failureFrames = (
   { response, started, nextNumber }: SentStream,

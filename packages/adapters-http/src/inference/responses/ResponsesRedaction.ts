@@ -1,7 +1,7 @@
 /**
- * These functions remove everything from response objects that identifies the provider, or shows its internals or the
- * price that the gateway pays (docs/reference/inference.md#f15). They replace the upstream model name by the public
- * name. An item or part that needs no change is returned as the same object.
+ * These functions remove everything from response objects that identifies the provider, or shows the provider's
+ * internals or the price that the gateway pays (docs/reference/inference.md#f15). They replace the upstream model name
+ * by the public name. An item or part that needs no change is returned as the same object.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -10,8 +10,8 @@ import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import type { ResponseContext } from "../relay/RelayProtocol.ts"
 
 /**
- * The members of a response object that contain the billing of the gateway's account with the provider and the results
- * of the provider's content filters.
+ * The members of a response object that contain billing data of the gateway's account with the provider, or results of
+ * the provider's content filters.
  */
 const PROVIDER_RESPONSE_MEMBERS: ReadonlySet<string> = new Set(["billing", "content_filters"])
 

@@ -76,7 +76,7 @@ const imageTool = (body: Buffer, tools: ScannedMember | undefined): InvalidReque
       )
     : undefined
 
-/** Returns true if the tools contain the image tool. Parses the tools only if their bytes may contain its name. */
+/** Returns true if the tools contain the image tool. Parses the tools only if they may contain its name. */
 const hasImageTool = (tools: Buffer): boolean =>
   (tools.includes(IMAGE_TOOL) || tools.includes("\\u")) &&
   asArray(JSON.parse(tools.toString())).some((tool) => asObject(tool)?.type === IMAGE_TOOL)

@@ -3,7 +3,7 @@
  *
  *     response.created ... ─▶ response.completed | response.incomplete
  *
- * The model name is replaced, members that identify the provider are removed, and everything else is unchanged. Events
+ * Members that identify the provider are removed or replaced. All other members are unchanged. Events
  * of other types are dropped, such as pings and events that only the provider's own clients understand.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
