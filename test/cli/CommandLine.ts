@@ -18,7 +18,7 @@ export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, (
   Layer.provideMerge(TestDatabase.layer)
 )
 
-/** Sets the database that commands in this process use. Each test file uses a different database. */
+/** Makes the commands in this process use the database at this URL. Each test file uses a different database. */
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"

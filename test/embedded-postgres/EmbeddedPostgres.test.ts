@@ -145,30 +145,32 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("keeps every acknowledged write when the writing process is killed, with or without Postgres", () =>
-    Effect.gen(function* () {
-      const directory = yield* aDirectory
-      for (const alsoPostgres of [false, true]) {
-        const program = yield* aProgram(directory, "write")
-        yield* until(() => program.said.length > 30)
-        if (alsoPostgres) killPostmaster(directory)
-        program.child.kill("SIGKILL")
-        yield* exited(program.child)
-        const postgres = yield* startUntil(directory)
-        const acknowledged = parseInt(program.said.at(-1) ?? "", 10)
-        const { rows } = yield* query(
-          postgres.socketDir,
-          "SELECT max(n) AS last, count(*)::int AS written FROM written"
-        )
-        expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
-        expect(rows[0].written).toBe(rows[0].last)
-        yield* query(postgres.socketDir, "DROP TABLE written")
-        yield* postgres.letGo
-      }
-    })
+  it.scopedLive(
+    "keeps every acknowledged write if the writing process is killed, alone or together with Postgres",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* aDirectory
+        for (const alsoPostgres of [false, true]) {
+          const program = yield* aProgram(directory, "write")
+          yield* until(() => program.said.length > 30)
+          if (alsoPostgres) killPostmaster(directory)
+          program.child.kill("SIGKILL")
+          yield* exited(program.child)
+          const postgres = yield* startUntil(directory)
+          const acknowledged = parseInt(program.said.at(-1) ?? "", 10)
+          const { rows } = yield* query(
+            postgres.socketDir,
+            "SELECT max(n) AS last, count(*)::int AS written FROM written"
+          )
+          expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
+          expect(rows[0].written).toBe(rows[0].last)
+          yield* query(postgres.socketDir, "DROP TABLE written")
+          yield* postgres.letGo
+        }
+      })
   )
 
-  it.scopedLive("reports its unexpected exit to everything that uses it", () =>
+  it.scopedLive("reports its unexpected exit to each of its users", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const launched = yield* startUntil(directory)
@@ -210,7 +212,7 @@ describe("embedded Postgres", () => {
   )
 
   it.runIf(asRoot)(
-    "runs for root with its data in another directory if its user cannot reach the requested directory",
+    "runs for root in another directory if the user of Postgres cannot reach the requested directory",
     () =>
       Effect.gen(function* () {
         const ours = join(yield* anEmptyDirectory, "ours")

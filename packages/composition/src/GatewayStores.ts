@@ -37,7 +37,8 @@ import { StartFailed } from "./StartFailed.ts"
 
 /**
  * Connections reserved for API key lookups, the sweep of holds, and the node's heartbeat. Many logins or mints that
- * wait for locks can occupy the other pool; they must neither delay inference nor make this node appear dead.
+ * wait for locks can occupy the pool of the other stores. They must neither delay inference nor make this node appear
+ * dead.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 

@@ -36,7 +36,10 @@ export const reachDatabase: Effect.Effect<DatabaseState, CommandFailed, Database
 const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined =>
   Cause.failures(cause).pipe((failures) => [...failures][0])
 
-/** Fails if a migration is pending. In development, migrates the embedded Postgres instead, like the server. */
+/**
+ * Fails if a migration is pending. In development, applies pending migrations to the embedded Postgres instead, as the
+ * server does.
+ */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings
   const { pendingMigrations } = yield* reachDatabase
