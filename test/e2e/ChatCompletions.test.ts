@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Returns the decrease of the balance by a call, in micro-USD. */
+/** Returns how much a call decreases the balance, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   const before = await gateway.balanceUsdMicro()
   await call()

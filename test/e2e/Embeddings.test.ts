@@ -85,7 +85,7 @@ const obedient =
     return embeddings(inputs, usage, encoding_format === "base64" ? base64 : undefined)
   }
 
-/** Returns the decrease of the balance by a call, in micro-USD. */
+/** Returns how much a call decreases the balance, in micro-USD. */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   const before = await gateway.balanceUsdMicro()
   await call()

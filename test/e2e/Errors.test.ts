@@ -199,7 +199,7 @@ describe("a request", () => {
     ["is named in another letter case", "M"],
     ["is named __proto__", "__proto__"],
     ["has a name of 5,000 letters", "x".repeat(5_000)]
-  ])("returns 404 model_not_found when its model %s", (_, model) =>
+  ])("receives 404 model_not_found when its model %s", (_, model) =>
     leavesNoTrace(async () => {
       const answer = await ask({ key: gateway.key, body: { model, messages } })
       expectRefusal(answer, { status: 404, error: { code: "model_not_found", param: "model" } })

@@ -59,7 +59,7 @@ const generations = [
 ]
 
 /**
- * Returns the decrease of the balance by a call, in micro-USD. An input token costs 1 micro-USD, an output token 2
+ * Returns how much a call decreases the balance, in micro-USD. An input token costs 1 micro-USD, an output token 2
  * micro-USD.
  */
 const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {

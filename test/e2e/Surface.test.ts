@@ -1,6 +1,6 @@
 /**
- * Tests the other parts of the public port: the model list, the pages about the service, hints for wrong paths, and
- * keepalives on silent streams.
+ * Tests the parts of the public port other than inference: the model list, the pages about the service, hints for wrong
+ * paths, and keepalives on silent streams.
  */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

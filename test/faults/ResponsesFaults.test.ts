@@ -72,8 +72,8 @@ const ofResponses: ReadonlyArray<Fault> = [
     failed("rate_limit_exceeded").response as object,
     refusal(429, "technical_limit", "5")
   ),
-  told("reports usage null", [...unfinished, ended(null)], "what arrived"),
-  told("reports usage as text", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
+  told("reports null as its usage", [...unfinished, ended(null)], "what arrived"),
+  told("reports usage as strings", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
   told("reports negative usage", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
   told("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
   told(

@@ -60,7 +60,7 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
     invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
     invalid("sends status 200 with an error", json(indiscretion)),
     invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
-    invalid("sends status 200 with an error beside a response", json({ ...good, ...indiscretion })),
+    invalid("sends status 200 with both an error and a response", json({ ...good, ...indiscretion })),
     ...Object.entries(wire.failures).map(([name, event]) => invalid(`sends status 200 with ${name}`, json(event))),
     invalid("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
     invalid("sends less than the announced length", {
@@ -90,7 +90,7 @@ const oddAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
     unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
     unusual("sends an interim response first", earlyHints(goodBytes)),
     unusual("reports no usage", json(wire.answer(CONTENT)), "what arrived"),
-    unusual("reports usage null", json(wire.answer(CONTENT, null)), "what arrived"),
+    unusual("reports null as its usage", json(wire.answer(CONTENT, null)), "what arrived"),
     unusual("reports zero usage", json(wire.answer(CONTENT, wire.usage(0, 0))), [0, 0]),
     unusual("sends no content but reports usage", json(wire.answer("", usage)), [7, 3], ""),
     unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
