@@ -1,6 +1,6 @@
 /**
- * Programs of this repository as one bundle each, for tests that start processes. A bundle starts ten times faster than a
- * program that compiles every module, and no build has to run first. A test run makes each bundle once.
+ * Bundles the programs of this repository, for tests that start processes. A bundle starts ten times faster than a program
+ * that compiles every module, and no build has to run first. A test run makes each bundle once.
  */
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -10,19 +10,19 @@ import { inject } from "vitest"
 const ROOT = resolve(import.meta.dirname, "../..")
 
 export interface Program {
-  /** The folder of the bundle. */
+  /** The name of the bundle's folder. */
   readonly name: string
   /** The source file that starts the program, relative to the root of the repository. */
   readonly entry: string
   /** The folder of the package whose manifest the program reads, relative to the root of the repository. */
   readonly package?: string
-  /** Replacements of package names. */
+  /** The package names to replace, each with its replacement. */
   readonly alias?: Readonly<Record<string, string>>
 }
 
 export const CLI: Program = { name: "cli", entry: "apps/cli/src/main.ts", package: "apps/cli" }
 
-/** Returns the path of the bundled program. The first test file that needs the bundle makes it; the others wait. */
+/** Returns the path of the bundled program. The first test file that needs the bundle makes it. The other test files wait for it. */
 export const bundled = async (program: Program): Promise<string> => {
   const folder = join(inject("bundles"), program.name)
   const isFirst = await mkdir(folder).then(
@@ -35,7 +35,7 @@ export const bundled = async (program: Program): Promise<string> => {
     await writeFile(result, error === "" ? "made" : error)
   }
   const text = await contentsOf(result)
-  if (text !== "made") throw new Error(`the bundle of ${program.entry} cannot be made: ${text}`)
+  if (text !== "made") throw new Error(`making the bundle of ${program.entry} failed: ${text}`)
   return join(folder, "dist/main.js")
 }
 
