@@ -115,7 +115,7 @@ describe("a server that cannot start prints one line for each reason and exits w
       "tollgate: TOPUP_QRIS_MIN: is above TOPUP_QRIS_MAX"
     ])
     expect(unfit).toEqual([
-      "tollgate: PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it",
+      "tollgate: PAYMENTS_SIMULATOR: simulated payments are not allowed in production; unset it",
       "tollgate: MIDTRANS_BASE_URL: sandbox payments are not allowed in production"
     ])
     expect([...half, ...unfit].join()).not.toContain("hunter2")

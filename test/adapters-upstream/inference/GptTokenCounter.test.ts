@@ -60,7 +60,7 @@ describe("the windows of a counted text", () => {
     })
   )
 
-  law("are so few that the work is linear in the length of any text", [anyText], (text) => {
+  law("are so few that counting takes time linear in the length of the text", [anyText], (text) => {
     // A window shorter than a third of the limit ends before a blank. The next window then begins with a long text
     // without blanks that did not fit. Two neighbouring windows together are therefore never short.
     const windows = windowsOf(text)
@@ -85,7 +85,7 @@ describe("the token counter", () => {
     expect(await count(text)).toBe(BigInt(windows.reduce((sum, window) => sum + countTokens(window), 0)))
   })
 
-  it("differs by less than 0.1 % from the count of the undivided text", async () => {
+  it("returns a count that differs by less than 0.1 % from that of the undivided text", async () => {
     const text = prose.repeat(200)
     const whole = countTokens(text)
     expect(Math.abs(Number(await count(text)) - whole)).toBeLessThanOrEqual(whole / 1_000)

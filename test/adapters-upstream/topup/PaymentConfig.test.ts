@@ -62,13 +62,13 @@ describe("without a configured provider", () => {
 
   it("production refuses the simulator", () => {
     expect(refusals({ PAYMENTS_SIMULATOR: "on" }, "production")).toEqual([
-      "PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it"
+      "PAYMENTS_SIMULATOR: simulated payments are not allowed in production; unset it"
     ])
   })
 })
 
 describe("with configured providers", () => {
-  it("each provider takes its method and no simulator runs", async () => {
+  it("each provider takes the payments of its method, and no simulator runs", async () => {
     const settings = config({ ...ALL, PUBLIC_BASE_URL: "https://gateway.example.com/" }, "production")
     expect(settings.simulatorPort).toBeUndefined()
     expect(await labelsOf(settings)).toEqual([
@@ -97,7 +97,7 @@ describe("with configured providers", () => {
     ])
   })
 
-  it("the configured expiry times apply, also to simulated payments", () => {
+  it("the configured expiry times apply to real and simulated payments", () => {
     const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
     expect(settingsOf(config({ ...ALL, ...minutes }), "midtrans")).toMatchObject({ expiryMinutes: 7 })
     expect(settingsOf(config({ ...ALL, ...minutes }), "bsc")).toMatchObject({ expiryMinutes: 90 })

@@ -72,7 +72,7 @@ describe("a simulated message", () => {
     expect(streamed.usage).toEqual(plain.usage)
   })
 
-  it("calls the required tool with the required input, whole and streamed", async () => {
+  it("calls the required tool with the required input, in whole and streamed responses", async () => {
     for (const tool_choice of [{ type: "any" as const }, { type: "tool" as const, name: "get_weather" }]) {
       const ask = { ...hello, tools: [weather], tool_choice }
       const plain = await client.messages.create(ask)

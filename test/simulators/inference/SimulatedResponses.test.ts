@@ -101,7 +101,7 @@ describe("a simulated response", () => {
     expect(longer.usage?.input_tokens).toBeGreaterThan(first.usage?.input_tokens ?? 0)
   })
 
-  it("calls the required tool with the required arguments, whole and streamed", async () => {
+  it("calls the required tool with the required arguments, in whole and streamed responses", async () => {
     for (const tool_choice of ["required" as const, { type: "function" as const, name: "get_weather" }]) {
       const ask = { ...hello, tools: [weather], tool_choice }
       const plain = await client.responses.create(ask)

@@ -89,7 +89,7 @@ describe("a simulated chat completion", () => {
     expect(longer.usage?.prompt_tokens).toBeGreaterThan(first.usage?.prompt_tokens ?? 0)
   })
 
-  it("calls the required tool with the required arguments, whole and streamed", async () => {
+  it("calls the required tool with the required arguments, in whole and streamed responses", async () => {
     const named = { type: "function" as const, function: { name: "get_weather" } }
     for (const tool_choice of ["required" as const, named]) {
       const ask = { ...hello, tools: [weather], tool_choice }

@@ -3,8 +3,9 @@
  *
  * A byte-pair counter needs quadratic time for text without spaces: 200 KB of one repeated letter block the process for
  * 20 seconds. The counter therefore splits the text into windows of bounded size and adds the counts of the windows. A
- * window that contains a blank character ends before its last blank. Most tokens begin at a blank, so the split changes
- * the count by less than 0.1 % in normal text. The vocabulary is loaded when the counter is first used.
+ * window that contains blanks (spaces, tabs or line breaks) ends before its last blank. Most tokens begin at a blank,
+ * so the split changes the count by less than 0.1 % in normal text. The vocabulary is loaded when the counter is first
+ * used.
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -48,7 +49,7 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 
 type CountWindow = (window: string) => number
 
-/** These options count text that looks like a control token, such as `<|endoftext|>`, as plain text. */
+/** The options for counting text that looks like a control token, such as `<|endoftext|>`, as plain text. */
 const noControlTokens = { disallowedSpecial: new Set<string>() }
 
 let loading: Promise<CountWindow> | undefined

@@ -2,8 +2,9 @@
  * Runs one exchange (one HTTP request and its response) with an upstream. Forwards undici's callbacks to the relay,
  * which sends the response to the client.
  *
- * A slot counts one connection, and undici cannot cancel a connection that it is still opening. The slot is therefore
- * released only after the relay has closed the exchange and undici has made its last callback.
+ * The slot that `ProviderGate` granted represents one connection, and undici cannot cancel a connection that it is
+ * still opening. The slot is therefore released only after the relay has closed the exchange and undici has made its
+ * last callback.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

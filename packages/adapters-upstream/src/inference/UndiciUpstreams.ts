@@ -1,7 +1,7 @@
 /**
- * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. It passes data from the socket directly to the
- * relay (which sends the response to the client), without promises or streams, and follows no redirects. This adapter
- * applies the connect timeout; the relay applies all other timeouts.
+ * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. `dispatch` passes data from the socket directly
+ * to the relay (the code that sends the response to the client). It uses no promises or streams and follows no
+ * redirects. This adapter applies the connect timeout; the relay applies all other timeouts.
  *
  * Only this module reads the API keys of providers and adds them to requests.
  */
@@ -86,7 +86,7 @@ const readTarget = ({ baseUrl }: Provider): Target => {
   return { origin, basePath: pathname.replace(/\/+$/, "") }
 }
 
-/** The headers that this adapter sets. Headers of the request with these names are ignored. */
+/** The headers that this adapter sets. Headers of the caller with these names are ignored. */
 const OWN_HEADERS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
 
 const wireHeaders = (

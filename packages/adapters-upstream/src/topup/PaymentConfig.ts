@@ -72,7 +72,7 @@ const simulatorErrors = (
   credentials: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
   if (!simulated) return []
-  if (production) return ["PAYMENTS_SIMULATOR: simulated payments do not run in production; unset it"]
+  if (production) return ["PAYMENTS_SIMULATOR: simulated payments are not allowed in production; unset it"]
   if (credentials.length === 0) return []
   return [`PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or ${credentials.join(", ")}`]
 }

@@ -31,7 +31,10 @@ export interface SimulatedCounterpart {
    * simulator accepts.
    */
   readonly environment: (deployment: SimulatedDeployment) => Environment
-  /** Wraps the adapter so that it also sends the simulator data that the provider's protocol cannot contain. */
+  /**
+   * Wraps the adapter so that the adapter also sends the simulator the data for which the provider's protocol has no
+   * field.
+   */
   readonly wrap?: (provider: PaymentProvider, simulatorUrl: string) => PaymentProvider
 }
 

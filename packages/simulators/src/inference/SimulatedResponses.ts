@@ -153,7 +153,7 @@ const answerOf = (
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
-/** Builds the reasoning item. It contains a summary or encrypted content only if the request includes them. */
+/** Builds the reasoning item. It contains a summary or encrypted content only if the request asks for them. */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",

@@ -132,7 +132,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       })
   )
 
-  it.scoped("is pending while one wei is missing, and can be completed", () =>
+  it.scoped("is pending while one smallest unit of the token is missing, and can be completed", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 1n)
@@ -191,7 +191,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not counted in a counterfeit token", () =>
+  it.scoped("is not counted if it is made in a counterfeit token", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())
@@ -201,11 +201,11 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not counted in the other token, but adds a remark", () =>
+  it.scoped("is not counted if it is made in the other token, but adds a remark", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW, "usdc")
-      const remark = `${DUE_RAW} raw units of usdc at the address are not counted`
+      const remark = `${DUE_RAW} usdc (in the smallest unit) at the address are not counted`
       expect(yield* refreshed).toEqual({
         _tag: "Pending",
         received: undefined,
@@ -334,7 +334,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
         )
         yield* onChain
         const provider = yield* providerOf([chain.url])
-        const refused = { kind: "not_configured", detail: `node 1 of 1: ${kind} has 6 decimals there, not 18` }
+        const refused = { kind: "not_configured", detail: `node 1 of 1: ${kind} has 6 decimals on this node, not 18` }
         expect(yield* Effect.flip(provider.probe)).toMatchObject(refused)
         expect(yield* Effect.flip(provider.open(anIntent()))).toMatchObject(refused)
       })
@@ -418,7 +418,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("has a provider whose probe logs the first address, which the operator can compare", () => {
+  it.scoped("has a provider whose probe logs the first deposit address, so that an operator can compare it", () => {
     const logged: Array<string> = []
     const collect = Logger.replace(
       Logger.defaultLogger,

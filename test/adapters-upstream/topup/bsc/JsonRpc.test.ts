@@ -28,7 +28,7 @@ const failure = (url = upstream.baseUrl) => Effect.runPromise(Effect.flip(callTo
 const refusal = (code: number, message: string, status = 200) =>
   json({ jsonrpc: "2.0", id: 1, error: { code, message } }, status)
 
-describe("a call", () => {
+describe("a JSON-RPC call", () => {
   it("sends one JSON-RPC request with POST, and returns its result", async () => {
     upstream.next(result("0x38"))
     expect(await call()).toBe("0x38")

@@ -40,7 +40,7 @@ describe("the search for transfers", () => {
     ])
   })
 
-  it("halves a range that the node refuses, with any error code", async () => {
+  it("halves a range that the node refuses", async () => {
     const { node, ranges } = nodeOf([transfer(99)], 30, -32602)
     expect(await Effect.runPromise(scan(node, sought(1, 100, 1n), 100))).toEqual([transfer(99)])
     expect(ranges).toEqual([
@@ -50,7 +50,7 @@ describe("the search for transfers", () => {
     ])
   })
 
-  it("queries a node without logs only once", async () => {
+  it("queries a node only once if the node serves no logs", async () => {
     const { node, ranges } = nodeOf([], 0, -32601)
     expect(await Effect.runPromise(Effect.flip(scan(node, sought(1, 100, 1n), 100)))).toMatchObject({ code: -32601 })
     expect(ranges).toHaveLength(1)

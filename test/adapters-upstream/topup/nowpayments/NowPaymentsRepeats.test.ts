@@ -44,7 +44,7 @@ describe("a repeated deposit", () => {
       expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
         _tag: "Pending",
         received: { receivedUsdMicro: AMOUNT },
-        evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats 1: 15 usdttrc20, ${status}`] }
+        evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats payment 1: 15 usdttrc20, ${status}`] }
       })
     }
   )
@@ -73,7 +73,7 @@ describe("a repeated deposit", () => {
   it("adds a remark but is not counted if it was refunded", () => {
     const { _tag, received, evidence } = seen(own("expired", "0"), repeat("refunded", "25"))
     expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
-    expect(evidence?.remarks).toEqual(["payment 2 repeats 1: 25 usdttrc20, refunded"])
+    expect(evidence?.remarks).toEqual(["payment 2 repeats payment 1: 25 usdttrc20, refunded"])
   })
 
   it("is ignored if it repeats a payment of another order", () => {
@@ -99,7 +99,7 @@ describe("a repeated deposit", () => {
 })
 
 describe("the repeated payments to request", () => {
-  it("are at most twenty payments from webhooks and `payment_extra_ids`, without duplicates and the order's own payments", () => {
+  it("are at most twenty payments from webhooks and `payment_extra_ids`, without duplicates and without the order's own payments", () => {
     const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
     expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
     for (const nothing of [null, undefined, "", {}]) {

@@ -161,7 +161,7 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("signs a webhook with its members sorted by name in every object", () =>
+  it.scopedLive("signs the body of a webhook with the members of every object sorted by name", () =>
     Effect.gen(function* () {
       const merchant = yield* listeningMerchant()
       const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })

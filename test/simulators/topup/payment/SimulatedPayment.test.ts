@@ -34,7 +34,7 @@ const having = (payment: SimulatedPayment, ...actions: ReadonlyArray<Parameters<
   actions.reduce((payment, action) => Either.getOrThrow(act(payment, action, 2_000)), payment)
 
 describe("a simulated payment", () => {
-  it("can be paid exactly, in two parts, or with ten percent too much", () => {
+  it("can be paid exactly, in two parts, or with ten percent more than the amount due", () => {
     expect(having(aPayment(), "pay")).toMatchObject({ state: "paid", received: 25_000_123n, changedAt: 2_000 })
     expect(having(aPayment(), "underpay")).toMatchObject({ state: "open", received: 12_500_061n })
     expect(having(aPayment(), "underpay", "pay")).toMatchObject({ state: "paid", received: 25_000_123n })
@@ -67,7 +67,7 @@ describe("a simulated payment", () => {
 })
 
 describe("the payments of a simulator", () => {
-  it("are found by order number, reference or address, and an order can have several", () => {
+  it("are found by order number, reference or address", () => {
     const payments = new SimulatedPayments()
     payments.put(aPayment())
     payments.put(aPayment({ reference: "2", payTo: "0xAbC" }))

@@ -25,7 +25,7 @@ export interface Block {
   readonly minedAt: Date
 }
 
-/** A transfer of tokens to an address, in the smallest unit of the token. */
+/** A transfer of tokens to an address. `amountRaw` is in the smallest unit of the token. */
 export interface Transfer {
   readonly transaction: string
   readonly block: number
@@ -41,7 +41,10 @@ export interface TransferFilter {
 
 export interface BscNode {
   readonly name: string
-  /** Fails if the node serves another chain, or tokens with an unexpected number of decimals. A success is cached. */
+  /**
+   * Fails if the node serves another chain, or tokens with an unexpected number of decimals. A successful check is
+   * cached.
+   */
   readonly identify: Effect.Effect<void, RpcFailed>
   /**
    * Returns the last final block. Fails if the block is older than a minute, because the node is then behind the chain.
@@ -101,7 +104,7 @@ export const make = (rpc: JsonRpc): BscNode => {
     for (const kind of kinds) {
       const decimals = yield* ask(TOKEN_CONTRACTS[kind], DECIMALS_CALL)
       if (decimals !== TOKEN_DECIMALS) {
-        return yield* failed("not_configured", `${kind} has ${decimals} decimals there, not ${TOKEN_DECIMALS}`)
+        return yield* failed("not_configured", `${kind} has ${decimals} decimals on this node, not ${TOKEN_DECIMALS}`)
       }
     }
     identified = true
@@ -117,7 +120,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       const seconds = Math.round(behind / 1_000)
       return yield* failed(
         "bad_response",
-        `its last final block is ${seconds} s old, or the clock of this server is fast`
+        `the last final block is ${seconds} s old, or the clock of this server is fast`
       )
     }),
     block: (number) => block(quantityOf(number)),
@@ -137,7 +140,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       }
       return Effect.map(rpc.call("eth_getLogs", [filter], Logs), (logs) =>
         logs.flatMap((log): ReadonlyArray<Transfer> => {
-          // Check the addresses again, because a node may ignore the filter of the request.
+          // Check the contract and the recipient again, because a node may ignore the filter of the request.
           const isOurs = same(log.address, contract) && same(log.topics[0], topics[0]) && same(log.topics[2], topics[2])
           if (!isOurs) return []
           return [{ transaction: log.transactionHash, block: log.blockNumber, amountRaw: log.data }]

@@ -5,7 +5,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 
 export interface BscSettings {
-  /** URLs of JSON-RPC nodes, the preferred node first. They are secret, because many contain an access key. */
+  /** The URLs of JSON-RPC nodes, the preferred node first. The URLs are secret, because many contain an access key. */
   readonly rpcUrls: ReadonlyArray<Redacted.Redacted<string>>
   /**
    * The extended public key of `m/44'/60'/0'/0`. No other deployment may use the same key, because both would use the
@@ -21,7 +21,7 @@ export interface BscSettings {
   readonly logRange: number
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
-  /** True if the nodes are a simulator. Its payments are not real money. */
+  /** True if the nodes are a simulator, so that payments are not real money. */
   readonly simulated: boolean
 }
 
@@ -46,7 +46,7 @@ export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either
   return Either.right(urls)
 }
 
-/** Returns the part of a URL that identifies a node. Different spellings of one URL have the same part. */
+/** Returns the part of a URL that identifies a node. Different spellings of one URL give the same part. */
 const nodeOf = ({ origin, pathname, search }: URL): string => origin + pathname + search
 
 const isHttp = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "http:"

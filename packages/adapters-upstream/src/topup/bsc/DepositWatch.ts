@@ -1,5 +1,5 @@
 /**
- * Computes how many tokens arrived at the address of an order from token balances at final blocks. Then searches for
+ * Computes from token balances at final blocks how many tokens arrived at the address of an order. Then searches for
  * the transfers as evidence. No decision depends on the transfers.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -107,12 +107,15 @@ export const make = (
       if (!strays.has(address)) {
         if (strays.size >= MAX_LOGGED_STRAYS) strays.clear()
         strays.add(address)
-        yield* Effect.logWarning(`${kind} arrived at a deposit address that expects ${tokenKind}; it is not counted`, {
-          address,
-          raw: `${balance}`
-        })
+        yield* Effect.logWarning(
+          `${kind} arrived at a deposit address that expects ${tokenKind}; the deposit is not counted`,
+          {
+            address,
+            raw: `${balance}`
+          }
+        )
       }
-      return { transactions: [], remarks: [`${balance} raw units of ${kind} at the address are not counted`] }
+      return { transactions: [], remarks: [`${balance} ${kind} (in the smallest unit) at the address are not counted`] }
     }).pipe(
       Effect.timeoutOption(EVIDENCE_TIMEOUT),
       Effect.map(Option.getOrUndefined),

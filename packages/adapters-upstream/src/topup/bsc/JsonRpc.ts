@@ -3,7 +3,7 @@
  * the hexadecimal numbers in responses.
  *
  * A call whose connection fails is retried once, because the node may have closed a kept-alive connection. The retry is
- * safe, because all calls only read.
+ * safe, because no call changes data.
  */
 import { unescape } from "node:querystring"
 import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"

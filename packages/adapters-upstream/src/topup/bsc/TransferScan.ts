@@ -3,7 +3,7 @@
  * evidence; no decision depends on them.
  *
  * Many nodes search only a few blocks per call or refuse every search, and each node reports its limit differently. The
- * scan therefore halves the range after every refusal, a few times at most.
+ * scan therefore halves the searched range of blocks after every refusal, a few times at most.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

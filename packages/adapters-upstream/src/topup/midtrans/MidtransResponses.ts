@@ -25,7 +25,7 @@ export const readReply = (
 
 const decodeReply = ({ unavailable }: PaymentFailure, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
   Either.mapLeft(Schema.decodeUnknownEither(Reply)(body), () =>
-    unavailable("bad_response", "response without a status_code", true)
+    unavailable("bad_response", "the response has no status_code", true)
   )
 
 const refusalOf = (

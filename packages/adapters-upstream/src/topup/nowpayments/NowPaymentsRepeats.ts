@@ -1,11 +1,11 @@
 /**
- * Handles repeats: further deposits to an address of an order after its first payment. NOWPayments makes each repeat a
- * separate payment. A repeat refers to the original payment, and often to no order.
+ * Handles repeats. A repeat is a further deposit to an address that already received a deposit for an order.
+ * NOWPayments makes each repeat a separate payment. A repeat refers to the original payment, and often to no order.
  *
  * A repeat with a final status is described in a remark on the order. Its amount counts as received when it has reached
- * the merchant. A repeat does not complete an order; an operator decides. To decide itself, the gateway would have to
- * add up several payments, and NOWPayments does not document that the amount of the first payment stays the same after
- * the second. A deposit of another coin does not count, because that coin may not be worth a dollar.
+ * the merchant. A repeat does not complete an order; an operator decides. The gateway cannot decide, because it would
+ * have to add up several payments, and NOWPayments does not document that the amount of the first payment stays the
+ * same after the second. A deposit of another coin does not count, because that coin may not be worth a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -63,7 +63,7 @@ const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
   const { payment_id, payment_status, actually_paid, pay_currency, payin_hash } = payment
-  const what = `payment ${payment_id} repeats ${original.payment.payment_id}: ${actually_paid ?? 0} ${pay_currency}`
+  const what = `payment ${payment_id} repeats payment ${original.payment.payment_id}: ${actually_paid ?? 0} ${pay_currency}`
   const foreign = foreignTo(payment, original)
   const broughtUsdMicro = foreign === undefined ? arrivedIn(payment) : UsdMicro(0n)
   return {

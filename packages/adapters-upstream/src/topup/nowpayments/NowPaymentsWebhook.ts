@@ -1,7 +1,7 @@
 /**
- * Verifies webhooks from NOWPayments. A header contains the signature of the body, written again as JSON with the
- * members of every object sorted by name. An older form of the signature also sorts the members, but omits members
- * whose names occur only in nested objects.
+ * Verifies webhooks from NOWPayments. A header contains the signature. The signature covers the JSON text of the body
+ * after the members of every object were sorted by name. An older form of the signature also sorts the members, but
+ * omits members whose names occur only in nested objects.
  *
  * The signed text contains numbers as JavaScript writes them. This file therefore parses numbers as JavaScript numbers;
  * the other files of the adapter do not.

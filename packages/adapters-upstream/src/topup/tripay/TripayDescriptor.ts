@@ -35,7 +35,7 @@ const environment = Schema.Struct({
   ),
   TRIPAY_PRIVATE_KEY: optional(Credential, "Tripay private key, for signatures"),
   TRIPAY_MERCHANT_CODE: optional(Text, "Tripay merchant code"),
-  TRIPAY_CHANNEL: withDefault(Text, "QRIS2", "Tripay QRIS channel; the merchant must bear the fee of the channel"),
+  TRIPAY_CHANNEL: withDefault(Text, "QRIS2", "Tripay QRIS channel; the merchant must pay the fee of the channel"),
   TRIPAY_RETURN_URL: optional(PageAddress, "URL that the Tripay payment page links to after the payment")
 })
 

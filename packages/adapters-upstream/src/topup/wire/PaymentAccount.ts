@@ -36,8 +36,8 @@ export const labelOf = (name: string, { baseUrl, simulated }: AccountSettings): 
 export const isRealMoney = ({ baseUrl, simulated }: AccountSettings): boolean => !simulated && !isSandbox(baseUrl)
 
 /**
- * Returns why a base URL is not allowed in production: the URL is of a sandbox, or does not use https. `name` is the
- * environment variable that contains the URL.
+ * Returns why a base URL is not allowed in production: the URL belongs to a sandbox, or does not use https. `name` is
+ * the environment variable that contains the URL.
  */
 export const productionAddressErrors = (name: string, baseUrl: string): ReadonlyArray<string> => {
   if (isSandbox(baseUrl)) return [`${name}: sandbox payments are not allowed in production`]

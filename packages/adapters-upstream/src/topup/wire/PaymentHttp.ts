@@ -63,8 +63,8 @@ export interface PaymentCall<A, E> {
   /** True if sending the request twice has no harmful effect. */
   readonly repeatable: boolean
   /**
-   * Decodes the response. It may return a failure even for a successful HTTP status, because many providers report
-   * failures that way.
+   * Decodes the response. The function may return a failure even for a successful HTTP status, because many providers
+   * report failures that way.
    */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }
@@ -162,7 +162,8 @@ export const make = ({
   })
 
 /**
- * Maps the responses that mean a failure at every provider. Any other JSON response is read by the provider's adapter.
+ * Returns the failure for a response that means a failure at every provider. Returns any other JSON response unchanged,
+ * for the provider's adapter.
  */
 const understand = (
   { unavailable }: PaymentFailure,

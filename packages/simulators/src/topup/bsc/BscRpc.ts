@@ -40,7 +40,7 @@ export const respondRpc = (options: BscRpcOptions, body: string, now: number): W
   if (calls === undefined) return json(200, failure(null, -32700, "parse error"))
   if (!Array.isArray(calls)) return json(200, respondToCall(options, calls, now))
   if (calls.length === 0 || calls.length > MAX_BATCH_CALLS)
-    return json(200, failure(null, -32600, `batch of ${calls.length} calls`))
+    return json(200, failure(null, -32600, `a batch of ${calls.length} calls is not allowed`))
   return json(
     200,
     calls.map((call) => respondToCall(options, call, now))

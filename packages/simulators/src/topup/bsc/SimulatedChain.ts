@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto"
 
 const BLOCK_MILLIS = 450
-/** A block is final when this number of later blocks exist. */
+/** A block is final when this many later blocks exist. */
 const FINAL_AFTER = 2
 const MAX_TRANSFERS = 10_000
 
@@ -46,7 +46,10 @@ export class SimulatedChain {
     if (this.#transfers.length > MAX_TRANSFERS) this.#transfers.shift()
   }
 
-  /** Returns the balance at a block. The default includes all transfers, even those in future blocks. */
+  /**
+   * Returns the balance at a block. Without a block number, the balance includes all transfers, even those in future
+   * blocks.
+   */
   balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
     return this.transfers(0, block)
       .filter((transfer) => transfer.contract === contract.toLowerCase() && transfer.to === address.toLowerCase())

@@ -1,7 +1,7 @@
 /**
  * Simulates the NOWPayments API for payments in dollar tokens. Amounts are JSON numbers. The id of a payment is a
- * string when the payment is created and a number in later responses. Every simulated token is worth exactly one
- * dollar.
+ * string in the response to the payment's creation and a number in later responses. Every simulated token is worth
+ * exactly one dollar.
  */
 import { createHmac, randomBytes, randomInt } from "node:crypto"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -170,7 +170,7 @@ const addressOn = (network: string): string =>
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
     : `0xFa4E${randomBytes(18).toString("hex")}`
 
-/** Converts an amount to a JSON number. An amount with so few digits is written exactly. */
+/** Converts an amount to a JSON number. An amount with at most six decimals is written exactly. */
 const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
 
 const iso = (millis: number): string => new Date(millis).toISOString()

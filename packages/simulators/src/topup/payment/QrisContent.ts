@@ -16,8 +16,8 @@ const ACQUIRER = "SIM.LOCAL.TEST"
 
 /** Actions that are impossible because the code contains the amount. */
 export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
-  underpay: "a QRIS code can only be paid exactly",
-  overpay: "a QRIS code can only be paid exactly"
+  underpay: "a QRIS code can only be paid with exactly its amount",
+  overpay: "a QRIS code can only be paid with exactly its amount"
 }
 
 /** Returns the text of a dynamic code for one payment of exactly this amount. */

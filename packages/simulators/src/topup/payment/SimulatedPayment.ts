@@ -26,10 +26,10 @@ export interface SimulatedPayment {
   readonly orderNumber: string | undefined
   /** The deposit address to which a payer sends money. */
   readonly payTo: string | undefined
-  /** The path at the simulator of the page or image that a payer opens. */
+  /** The simulator's path of the page or image that a payer opens. */
   readonly shownAt: string | undefined
   readonly currency: string
-  /** The number of decimals in `due` and `received`, which are in the smallest unit of the currency. */
+  /** The number of decimals of the currency. The amounts `due` and `received` are in its smallest unit. */
   readonly decimals: number
   readonly due: bigint | undefined
   readonly received: bigint

@@ -13,7 +13,7 @@ import type { SimulatedPayments } from "./SimulatedPayments.ts"
 export interface WireRequest {
   readonly method: string
   /**
-   * The path of the request. In a request to a provider it does not contain the provider's name, for example
+   * The path of the request. In a request to a provider, the path does not contain the provider's name, for example
    * `/v2/charge`.
    */
   readonly path: string

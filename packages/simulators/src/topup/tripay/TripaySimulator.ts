@@ -1,5 +1,5 @@
 /**
- * Simulates Tripay's API for payments of a fixed QRIS amount on a hosted page. `success` in the body reports success.
+ * Simulates Tripay's API for QRIS payments of a fixed amount on a hosted page. `success` in the body reports success.
  * Amounts are JSON integers. Times are Unix seconds; in the detail response `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
