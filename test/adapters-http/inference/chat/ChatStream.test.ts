@@ -111,7 +111,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "usage that was not reported is not invented",
+      name: "no usage is written if the provider reported none",
       sent: sse(...whole),
       includeUsage: true,
       frames: writtenWhole
@@ -124,7 +124,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     }
   ],
   [undefined, null, false].map((includeUsage) => ({
-    name: `usage is not written for include_usage ${includeUsage}`,
+    name: `usage is not written if include_usage is ${includeUsage}`,
     sent: sse(begin, hi, stop, usageChunk(usage(7, 2)), "[DONE]"),
     ...(includeUsage === undefined ? {} : { includeUsage }),
     frames: writtenWhole
@@ -183,7 +183,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
-    { name: "the last blank line may be missing", sent: sse(...whole).trimEnd(), frames: writtenWhole },
+    { name: "a missing blank line at the end is accepted", sent: sse(...whole).trimEnd(), frames: writtenWhole },
     {
       name: "an incomplete usage chunk after the finish reason is ignored",
       sent: `${sse(begin, hi, stop)}data: {"choices":[],"usa`,
@@ -253,7 +253,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "multi-byte characters survive a chunk boundary at any byte",
+      name: "multi-byte characters are kept",
       sent: sse(chunk({ content: "dé日👩‍👩‍👧" }), stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant", content: "dé日👩‍👩‍👧" }), writtenStop, "[DONE]"]
     }
@@ -460,7 +460,11 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     }
   ],
   [
-    ["an error member", { error: { message: "Provider returned error", code: 502 } }, "UpstreamFailed"],
+    [
+      "an object with an `error` member",
+      { error: { message: "Provider returned error", code: 502 } },
+      "UpstreamFailed"
+    ],
     ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
     ["an object of the type `error`", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
     ["a rate-limit error with the code 429", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
@@ -530,7 +534,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     }
   ],
   [
-    { name: "[DONE] may be followed by spaces", sent: sse(begin, hi, stop, "[DONE] "), frames: writtenWhole },
+    { name: "spaces after [DONE] are accepted", sent: sse(begin, hi, stop, "[DONE] "), frames: writtenWhole },
     { name: "data after [DONE] is ignored", sent: sse(...whole, hi, "[DONE]", "{"), frames: writtenWhole }
   ],
   [

@@ -90,7 +90,7 @@ const choicesByIndex = (bytes: Buffer): ReadonlyArray<ReadonlyArray<JsonObject>>
   [0, 1].map((index) => choicesOf(chunksOf(bytes)).filter((it) => it.index === index))
 const keysOf = (object: JsonObject): string => Object.keys(object).join()
 
-describe("any chat stream", () => {
+describe("the translation of any chat stream", () => {
   law("reports exactly the content of the frames that it writes", [sent], (bytes) => {
     const { content } = translatedStream([bytes], true)
     return content === chunksOf(bytes).map(contentOf).join("")
@@ -153,7 +153,7 @@ describe("any chat stream", () => {
     )
   })
 
-  law("writes a prefix of its frames for a prefix of the provider's bytes", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes], true)
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
     const written = part.text.replace(/data: \[DONE\]\n\n$/, "")

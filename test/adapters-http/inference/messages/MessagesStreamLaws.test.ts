@@ -88,7 +88,7 @@ const sent = FastCheck.tuple(events, FastCheck.boolean()).map(([events, named]) 
 const writtenEvents = (bytes: Buffer) => eventsOf(translatedStream([bytes]).text)
 const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
-describe("any messages stream", () => {
+describe("the translation of any messages stream", () => {
   law("reports exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, text } = translatedStream([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
@@ -124,7 +124,7 @@ describe("any messages stream", () => {
     return translatedStream([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
-  law("writes a prefix of its frames for a prefix of the provider's bytes", [sent, FastCheck.nat()], (bytes, at) => {
+  law("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes])
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
     return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))

@@ -59,7 +59,7 @@ const settles = async (figure: () => number): Promise<number> => {
 }
 
 describe("a client that does not read", () => {
-  it("makes the gateway pause the provider; when the client reads again, it receives and pays for the whole response", async () => {
+  it("makes the gateway pause the provider, and pays for the whole response after reading it", async () => {
     const { upstream, gateway, client } = await flooding({})
     const request = await upstream.received()
     const sent = await settles(request.sentBytes)

@@ -178,7 +178,7 @@ describe("a client that disconnects", () => {
     await upstream.close()
   })
 
-  it("is counted with status 499 and the ending left", async () => {
+  it("is counted with status 499 and the ending `left`", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

@@ -195,19 +195,19 @@ describe("the delivered content", () => {
 
 describe("a keepalive", () => {
   const quick = { keepaliveSeconds: 0.06, tickMillis: 10 }
-  const heartbeats = (text: string) => text.split(": keepalive\n\n").length - 1
+  const keepalivesIn = (text: string) => text.split(": keepalive\n\n").length - 1
 
   it("is sent before the first token and between tokens", async () => {
     const first = signal()
     const second = signal()
     const { gateway } = await playing([until(first), say("a"), until(second), event(chunk({}, "stop")), done], quick)
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-    await client.until(({ text }) => heartbeats(text) >= 2, "two keepalives before the first token")
+    await client.until(({ text }) => keepalivesIn(text) >= 2, "two keepalives before the first token")
     expect(contents(client.text)).toEqual([])
     first.fire()
     await client.untilText('"a"')
-    const before = heartbeats(client.text)
-    await client.until(({ text }) => heartbeats(text) > before, "a keepalive between tokens")
+    const before = keepalivesIn(client.text)
+    await client.until(({ text }) => keepalivesIn(text) > before, "a keepalive between tokens")
     second.fire()
     await client.untilText("[DONE]")
     await eventually(() => gateway.journal.settled.length === 1)
@@ -223,7 +223,7 @@ describe("a keepalive", () => {
       quick
     )
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-    await client.until(({ text }) => heartbeats(text) >= 1)
+    await client.until(({ text }) => keepalivesIn(text) >= 1)
     half.fire()
     await client.untilText("[DONE]")
     expect(contents(client.text)).toEqual(["whole"])
@@ -237,7 +237,7 @@ describe("a keepalive", () => {
       tickMillis: 10
     })
     const text = await (await post(gateway.url, helloStream)).text()
-    expect(heartbeats(text)).toBe(0)
+    expect(keepalivesIn(text)).toBe(0)
   })
 
   it("prevents the use of another route, so a later failure is reported in the stream", async () => {
@@ -250,7 +250,7 @@ describe("a keepalive", () => {
       ...quick
     })
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-    await client.until(({ text }) => heartbeats(text) >= 1)
+    await client.until(({ text }) => keepalivesIn(text) >= 1)
     go.fire()
     await client.untilText('"code":"upstream_error"')
     expect(other.requests).toEqual([])
@@ -369,7 +369,7 @@ describe("a timeout", () => {
     return { upstreams, gateway }
   }
 
-  it("for the first byte fails the request without another route, because the provider may bill the request", async () => {
+  it("for the first byte fails the request and prevents another attempt, because the provider may bill the request", async () => {
     const { upstreams, gateway } = await timed({ firstByteMillis: 40 })
     const response = await post(gateway.url, helloStream)
     expect([response.status, upstreams.exchanges.map(({ verdict }) => verdict)]).toEqual([502, ["failed"]])

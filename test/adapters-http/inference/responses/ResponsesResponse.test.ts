@@ -47,7 +47,7 @@ describe("a whole response", () => {
     })
   })
 
-  it("gets an id from the gateway if the provider's id does not begin with resp_, and gets required members", () => {
+  it("gets an id if the provider's id does not begin with resp_, and gets the members that clients require", () => {
     const { json } = translatedJson({ id: "gen-17", output: [] })
     expect(json).toEqual({
       id: "resp_ours",
