@@ -137,7 +137,7 @@ describe("a new top-up order", () => {
     ["an amount that is too large for a number", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
     ["an unknown token", { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" }, ["token_kind"]],
     ["a body that is not JSON", "method=qris", [""]]
-  ])("returns 422 validation_error for %s: %j", async (_, body, paths) => {
+  ])("is refused with 422 validation_error for %s: %j", async (_, body, paths) => {
     const answer = await programme.post(TOPUP, { token: reseller.token, body })
     expect(refusalIn(answer)).toBe("422 validation_error")
     expect(pathsIn(answer)).toEqual(paths)
@@ -148,7 +148,7 @@ describe("a new top-up order", () => {
     ["hosted_qris", "amount_idr", 10_000, 5_000_000],
     ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
-  ])("by %s returns 422 amount_out_of_range outside its bounds", async (method, member, min, max) => {
+  ])("by %s is refused with 422 amount_out_of_range outside its bounds", async (method, member, min, max) => {
     for (const amount of [min - 1, max + 1, 0, -1, -min, 9_007_199_254_740_991]) {
       const answer = await order({ method, [member]: amount })
       expect(refusalIn(answer)).toBe("422 amount_out_of_range")
@@ -215,7 +215,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("by crypto stays pending after a partial payment, which only operators see", async () => {
+  it("by crypto stays pending after a partial payment, and shows the received amount only to operators", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))
@@ -303,7 +303,7 @@ describe("an unavailable provider", () => {
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
   })
 
-  it("does not change stored orders, which are returned with status 200", async () => {
+  it("does not change stored orders, which can still be read with status 200", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -357,7 +357,7 @@ describe("a QRIS order of a provider without images", () => {
     expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("returns 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
+  it("causes 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search

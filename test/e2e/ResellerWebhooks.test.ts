@@ -80,7 +80,7 @@ describe.each([
     expect(await quota()).toBe(before + 5_000_000n)
   })
 
-  it("returns 401 invalid_signature for a wrong or missing signature, and changes nothing", async () => {
+  it("receives 401 invalid_signature for a wrong or missing signature, and changes nothing", async () => {
     const { order, report } = await paid(method)
     const forged = { ...report, body: report.body.replace(/[0-9a-f]{128}/, (found) => found.replaceAll("a", "b")) }
     const altered = report.body.replace(textOf(order.order_number), "RTO-019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70")
@@ -101,7 +101,7 @@ describe.each([
     expect({ status: unknown.status, text: unknown.text }).toEqual({ status: 200, text: known.text })
   })
 
-  it("returns 401 invalid_signature at the URL of another payment provider", async () => {
+  it("receives 401 invalid_signature at the URL of another payment provider", async () => {
     const { order, report } = await paid(method)
     const other = provider === "tripay" ? "midtrans" : "tripay"
     expect(refusalIn(await send(report, { path: `/webhooks/payments/${other}` }))).toBe("401 invalid_signature")
@@ -160,13 +160,13 @@ describe("a webhook of a repeated deposit", () => {
 })
 
 describe("a webhook", () => {
-  it("returns 404 not_found for a provider that is not configured", async () => {
+  it("receives 404 not_found for a payment provider that is not configured", async () => {
     for (const name of ["stripe", "bsc", "midtrans-simulator", "%2e%2e"]) {
       expect(refusalIn(await programme.post(`/webhooks/payments/${name}`, { body: {} }))).toBe("404 not_found")
     }
   })
 
-  it("returns 413 request_too_large above 64 KiB, before the body is read", async () => {
+  it("receives 413 request_too_large above 64 KiB, before the body is read", async () => {
     const client = await RawClient.connect(programme.url)
     client.head("POST", "/webhooks/payments/midtrans", [["content-length", String(64 * 1024 + 1)]])
     const { status, body } = await client.whole()

@@ -11,8 +11,7 @@ export interface Contrast {
 }
 
 /**
- * Returns the contrast ratios of all colour pairs of the page: of text on its background, and of chart marks on their
- * panel.
+ * Returns the contrast ratio of each text color with its background, and of each chart color with its panel.
  */
 export const contrast = (
   page: Page
