@@ -109,7 +109,7 @@ describe("a token", () => {
     ["with a subject that is not a reseller id", () => forged({ sub: "' OR 1=1" })],
     ["that is not a JWT", () => "not.a.token"],
     ["that is empty", () => ""]
-  ])("%s is refused with the same error as every other forgery", async (_, make) => {
+  ])("is refused, with the same error for every forgery: a token %s", async (_, make) => {
     expect(await Effect.runPromise(verify(await make()))).toEqual(refused)
   })
 })

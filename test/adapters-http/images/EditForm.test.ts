@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused when an unsupported part begins, which can be a file or a text", () => {
+  it("is refused as soon as an unsupported part begins, which can be a file or a text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")

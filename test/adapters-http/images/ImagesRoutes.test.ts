@@ -101,7 +101,7 @@ const respond = async (status: number, body: unknown, contentType = "application
 const raw = (path: string, headers: ReadonlyArray<string>) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\n${headers.join("\r\n")}\r\n\r\n`
 
-describe("a generation", () => {
+describe("an image generation", () => {
   it("is sent with the provider's model name and only with supported members", async () => {
     const pending = generate({
       ...aRequest,
@@ -238,7 +238,7 @@ describe("an Idempotency-Key", () => {
   })
 })
 
-describe("an edit", () => {
+describe("an image edit", () => {
   it("is sent as a new form with the gateway's file name, the detected file type and only supported members", async () => {
     const parts = [
       image(aWebp(), "image[]"),
@@ -470,7 +470,7 @@ describe("a client", () => {
     return { client, exchange: await upstreams.next() }
   }
 
-  it("that disconnects ends the exchange with the provider immediately, and is charged nothing", async () => {
+  it("ends the exchange with the provider and is charged nothing if it disconnects before the response", async () => {
     const { client, exchange } = await connectedClient()
     client.leave()
     await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
@@ -479,7 +479,7 @@ describe("a client", () => {
     await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
   })
 
-  it("that disconnects during the settlement is charged nothing", async () => {
+  it("is charged nothing if it disconnects during the settlement", async () => {
     let finish = () => {}
     images.beforeFinishing = Effect.promise(() => new Promise<void>((resolve) => (finish = resolve)))
     const { client, exchange } = await connectedClient()
@@ -504,7 +504,7 @@ describe("a client", () => {
     return client
   }
 
-  it("that disconnects during the transfer of a settled image is charged, and all memory is released", async () => {
+  it("is charged if it disconnects during the transfer of a settled image, and all memory is released", async () => {
     const client = await stalledClient()
     expect(gateway.counters.imageBytes).toBeGreaterThan(20 * MIB)
     client.leave()
@@ -513,7 +513,7 @@ describe("a client", () => {
     expect(gateway.counters.finishedRequests).toMatchObject([{ status: 200, ending: "left" }])
   })
 
-  it("that reads nothing is disconnected after the write timeout", async () => {
+  it("is disconnected after the write timeout if it reads nothing", async () => {
     await start({ writeStallSeconds: 0.1 })
     const client = await stalledClient()
     await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
@@ -521,7 +521,7 @@ describe("a client", () => {
     client.leave()
   })
 
-  it("that disconnects during its upload leaves no memory reserved", async () => {
+  it("leaves no memory reserved if it disconnects during its upload", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, "content-length: 5000000"]
     client.send(raw("/v1/images/edits", head)).send(aForm(model, prompt, image()).subarray(0, 300))

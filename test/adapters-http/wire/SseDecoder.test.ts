@@ -40,7 +40,7 @@ describe("an event stream", () => {
     ["dropped if its JSON is incomplete", 'data: {"a":{"b":1}', []],
     ["dropped if the end mark is incomplete", "data: [DON", []],
     ["dropped if the field name is incomplete", "data: a\n\nda", data("a")]
-  ])("that ends within an event: this event is %s", (_, text, events) => {
+  ])("has an unfinished last event, which is %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 

@@ -32,7 +32,7 @@ describe("a provider's refusal", () => {
     expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
   })
 
-  it("about the gateway's account is an upstream failure, even with status 400", () => {
+  it("is an upstream failure if it is about the gateway's account, even with status 400", () => {
     expect(refusal(400, { error: { message: "Your credit balance is too low to access the API." } })._tag).toBe(
       "UpstreamFailed"
     )
@@ -41,7 +41,7 @@ describe("a provider's refusal", () => {
     )
   })
 
-  it("that only quotes a message about API keys is still a refusal of the request", () => {
+  it("is still a refusal of the request if it only quotes a message about API keys", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 

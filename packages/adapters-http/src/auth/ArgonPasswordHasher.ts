@@ -2,8 +2,9 @@
  * Hashes passwords with argon2id. A hash is stored as a PHC string, which contains the hash and its parameters.
  *
  * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited,
- * and further requests are refused: password hashing cannot starve the rest of the service. If no reseller has the
- * given email, the password is verified against a random hash, so that the response takes as long as for a known email.
+ * and further requests are refused, so that password hashing cannot starve the rest of the service. If no reseller has
+ * the given email, the password is verified against a random hash, so that the response takes as long as for a known
+ * email.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"

@@ -8,7 +8,9 @@ import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
 export interface SigningSecrets {
-  /** Secrets by name, each of at least 32 UTF-8 bytes. The names are public, because each token contains one. */
+  /**
+   * Secrets by name, each of at least 32 UTF-8 bytes. The names are public: a token contains the name of its secret.
+   */
   readonly secrets: ReadonlyMap<string, Redacted.Redacted<string>>
   /** Name of the secret that signs. */
   readonly current: string

@@ -36,7 +36,7 @@ export class CommonHeaders {
   }
 
   /**
-   * Sets the common headers on a response of the HttpApi. A header that the HttpApi sets later replaces its default.
+   * Sets the common headers on a response of the HttpApi. The HttpApi can replace a common header later.
    */
   presetOn(response: ServerResponse, requestId: string): void {
     const headers = this.with(requestId, ["cache-control", "no-store"])

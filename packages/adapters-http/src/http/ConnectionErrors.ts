@@ -19,7 +19,7 @@ const errorOf = (code: string | undefined): SurfaceError => {
   }
 }
 
-/** The time that the client has to read the refusal before the connection is closed. */
+/** Milliseconds until the connection is closed. In this time, the client can read the refusal. */
 const LINGER_MILLIS = 1_000
 
 export const respondToConnectionError = (

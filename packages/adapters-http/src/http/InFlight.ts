@@ -1,5 +1,5 @@
 /**
- * Counts the work in progress: request effects that are running, and responses that are not completely sent. The
+ * Counts the work in progress: requests whose handler is running, and responses that are not completely sent. The
  * shutdown waits for both.
  */
 import * as Context from "effect/Context"

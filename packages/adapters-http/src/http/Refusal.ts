@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
-/** The time that a client that is still uploading has to read the refusal. */
+/** Milliseconds until the connection is closed. In this time, a client that is still uploading can read the refusal. */
 const LINGER_MILLIS = 5_000
 
 export interface RefusalOptions {

@@ -60,7 +60,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     return this.#response.closed || this.#request.socket.destroyed
   }
 
-  /** Reads the JSON body of a generation. The body is small, so the use case checks the model after the whole body. */
+  /** Reads the JSON body of a generation. The body is small, so the model is checked after the whole body is read. */
   #readGeneration(): ReadRequest {
     return Effect.flatMap(readGeneration(this.#request, this.#context.reservation), (members) =>
       readImageRequest("generate", members, undefined)

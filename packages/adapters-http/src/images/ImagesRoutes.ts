@@ -76,7 +76,7 @@ const serve = (operation: ImageOperation) =>
     }
     let isTaken = false
     response.once("finish", () => {
-      // Node also emits `finish` if the connection is reset during the last write.
+      // Node also emits `finish` if the connection is reset during the last write. Then the socket is destroyed.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {

@@ -38,7 +38,7 @@ export const instant = (time: Date): string => time.toISOString()
 /** Second argument of `Schema.Struct` for a body that may have unknown members, which are ignored. */
 export const unknownMembers = { key: Schema.String, value: Schema.Unknown }
 
-/** The members that a documented body must have in order to compile: those of the domain schema that reads the body. */
+/** The members that a documented body must have, which are exactly those of the domain schema that reads the body. */
 export type MembersOf<Body extends Schema.Schema.Any> = {
   readonly [Name in keyof Body["Encoded"]]-?: Schema.Struct.Field
 }
@@ -50,7 +50,7 @@ export type MembersOf<Body extends Schema.Schema.Any> = {
 export const parameter = (jsonSchema: object) =>
   Schema.optional(Schema.Array(Schema.String).annotations({ jsonSchema }))
 
-/** Values of one parameter, in the order of the query. */
+/** The values of one query parameter, in the order in which the query contains them. */
 export type ParameterValues = ReadonlyArray<string> | undefined
 
 /** Returns the value of each given parameter. Fails if a parameter is repeated. */

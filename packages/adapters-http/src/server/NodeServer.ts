@@ -10,8 +10,8 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
 /**
- * Milliseconds until the server closes an idle connection. Load balancers usually close theirs after 60 s, so the
- * server does not close a connection on which a load balancer is sending the next request.
+ * Milliseconds until the server closes an idle connection. Load balancers usually close idle connections after 60 s.
+ * With a longer time, the server does not close a connection on which a load balancer is just sending a request.
  */
 const KEEP_ALIVE_MILLIS = 65_000
 const BACKLOG = 4_096

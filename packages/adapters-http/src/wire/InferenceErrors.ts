@@ -78,7 +78,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
   InvalidApiKey: {
     status: 401,
     code: "invalid_api_key",
-    // OpenAI and Anthropic send these types for a wrong key.
+    // OpenAI and Anthropic send these types for a wrong API key.
     type: { openai: "invalid_request_error", anthropic: "authentication_error" },
     message: ({ reason }) => keyMessages[reason],
     headers: () => ({ "www-authenticate": "Bearer" })
@@ -155,7 +155,7 @@ const MAX_NAME_CHARACTERS = 100
 const shortened = (name: string): string =>
   name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}...` : name
 
-/** The `error` member, which is the same in a body and in a stream. */
+/** The `error` member, which is the same in an error response and in an event of a stream. */
 export interface ErrorObject {
   readonly type: string
   readonly code: string

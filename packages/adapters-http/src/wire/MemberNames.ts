@@ -50,7 +50,7 @@ const compare = (name: Buffer, bytes: Buffer, start: number): "same" | "near" | 
     const wanted = name[i] as number
     const byte = bytes[start + i] as number
     if (byte === wanted) continue
-    // This bit distinguishes lower case from upper case. Setting the bit makes a letter only from an upper-case letter.
+    // This bit distinguishes lower case from upper case. Setting it turns only upper-case letters into letters.
     if ((byte | 0x20) !== wanted) return "different"
     same = false
   }
