@@ -1,7 +1,7 @@
 /**
- * Tests failover between providers. While no content has reached the client, a failed request is sent to the next provider.
- * The customer pays once. A provider that keeps failing, is at its concurrency limit or rejects the API key of the gateway
- * is skipped.
+ * Tests failover between providers. Before the client has received an event or a keepalive, a failed request is sent to the
+ * next provider. The customer pays once. A provider that keeps failing, is at its concurrency limit or rejects the API key
+ * of the gateway is skipped.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI, { APIError } from "openai"
@@ -218,7 +218,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 0], debit: promptTokens(QUESTION) + 2n })
   })
 
-  it("receives the error as a stream event after a keepalive, and no other provider is tried", async () => {
+  it("carries the error as an event after a keepalive, and is not requested from another provider", async () => {
     await useProviders()
     const failed = signal()
     gateway.upstream.next(

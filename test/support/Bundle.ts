@@ -22,7 +22,10 @@ export interface Program {
 
 export const CLI: Program = { name: "cli", entry: "apps/cli/src/main.ts", package: "apps/cli" }
 
-/** Returns the path of the bundled program. The first test file that needs the bundle makes it. The other test files wait for it. */
+/**
+ * Returns the path of the bundled program. The first test file that needs the bundle makes it. The other test files wait
+ * for it.
+ */
 export const bundled = async (program: Program): Promise<string> => {
   const folder = join(inject("bundles"), program.name)
   const isFirst = await mkdir(folder).then(

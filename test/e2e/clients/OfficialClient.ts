@@ -20,7 +20,7 @@ export interface OfficialClient {
 export interface Connection {
   /** Requests a whole response. */
   readonly answer: (ask: Ask) => Promise<Answer>
-  /** Requests a stream with the helper of the client that assembles the response. Calls `hear` for each piece of text. */
+  /** Requests a stream with the client's helper method, which assembles the response. Calls `hear` for each piece of text. */
   readonly stream: (ask: Ask, hear?: () => void) => Promise<Answer>
   /** Requests a stream, reads it event by event, and calls `hear` for each piece of text. */
   readonly iterate: (ask: Ask, hear: () => void) => Promise<void>
