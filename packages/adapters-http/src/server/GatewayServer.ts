@@ -144,8 +144,8 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // Node emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has checked the
-      // API key.
+      // Node emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has checked
+      // the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))

@@ -21,8 +21,8 @@ export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): Read
 }
 
 /**
- * Returns the given path with `/v1` added, removed or written once, and without repeated slashes, if that is the path
- * of a route; else undefined.
+ * Returns the corrected path: with `/v1` added, removed or written only once, and without repeated slashes. Returns
+ * undefined if the corrected path is not the path of a route.
  */
 export const intendedPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")

@@ -8,8 +8,8 @@
 import type { BodySize } from "./BodySize.ts"
 
 /**
- * Maximum nesting depth. Real requests have a few levels. Deep nesting can exhaust the stack of the recursive parser
- * that reads the body next.
+ * Maximum nesting depth. Real requests have a few levels. Deep nesting can exhaust the stack of a recursive parser
+ * that reads the same body later.
  */
 export const MAX_DEPTH = 512
 

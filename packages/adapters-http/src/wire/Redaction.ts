@@ -2,9 +2,9 @@
  * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account at the
  * provider, or the gateway's costs (docs/reference/inference.md#f15).
  *
- * Clients act on the wording of refusals ("prompt is too long: ..."). Therefore a text is kept if possible, and the name
- * that the provider uses for the model is replaced by the public name. If anything else in the text could identify the
- * provider, the whole text is dropped.
+ * Clients act on the wording of refusals ("prompt is too long: ..."). Therefore a text is kept if possible, and the
+ * name that the provider uses for the model is replaced by the public name. If anything else in the text could identify
+ * the provider, the whole text is dropped.
  */
 
 /** The public name of the model, and the provider's names that must never reach a client. */
