@@ -230,7 +230,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("does not retry an admission that was refused in the meantime, but releases the hold that it may have created", async () => {
+  it("does not retry an admission that was refused since the last attempt, but releases a hold that the attempt may have created", async () => {
     const { transaction, admit, results } = stage({ admissionMillis: 50 })
     admit("uncertain", "other")
     const first = await transaction(0)

@@ -137,7 +137,7 @@ describe("the usage history in Postgres", () => {
     )
 
     it.effect(
-      "equals the history that the test computes from the settlements, both when half of the rows are folded and when all rows are folded",
+      "equals the history that the test computes from the settlements, with half of the rows folded and with all rows folded",
       () =>
         Effect.gen(function* () {
           const { fold } = yield* UsageRollUps

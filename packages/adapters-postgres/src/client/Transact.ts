@@ -2,9 +2,9 @@
  * Runs the transactions of the stores: either all statements of the body take effect or none.
  *
  * A transaction that fails because of a concurrent transaction (serialization failure, deadlock) is repeated as a whole
- * up to 8 times, so its body must have no side effects besides its statements. Every other database error becomes a
- * defect, so `transact` fails only with the domain errors of the body. When the connection is lost during the commit,
- * the outcome is unknown, so work that must not happen twice carries a unique id.
+ * up to 8 times. Its body must therefore have no side effects besides its statements. Every other database error
+ * becomes a defect, so `transact` fails only with the domain errors of the body. When the connection is lost during the
+ * commit, the outcome is unknown, so work that must not happen twice carries a unique id.
  */
 
 import { randomInt } from "node:crypto"
@@ -66,8 +66,8 @@ export const sqlErrorsAreDefects = <A, E, R>(
 /**
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
- * Callers read the time after they have locked the rows of a decision, so the later of two decisions about one row has
- * the later time.
+ * Callers read the time after they have locked the rows of a decision. The later of two decisions about one row
+ * therefore has the later time.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -70,7 +70,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
           const newestFirst = sql.literal("ORDER BY settled_at DESC, request_id DESC")
           // The newest item of each customer is cheap to find. When the customers are sorted by their newest items, the
           // first N customers have at least N items. A page of N items thus contains no item older than the newest item
-          // of the N-th customer, and the query reads the history of at most N customers.
+          // of the N-th customer. The query reads the history of at most N customers.
           const rows = yield* sql<UsageRow>`
             WITH latest AS MATERIALIZED (
               SELECT c.user_id, newest.settled_at FROM reseller_customer c CROSS JOIN LATERAL (

@@ -131,8 +131,8 @@ export class DedicatedConnection {
   }
 
   /**
-   * Runs a transaction of one statement. The statement does not wait for locks, because a session that has locked a row
-   * probably changes it, and the decision is then based on an outdated row. Calls `onUnknownCommit` when the connection
+   * Runs a transaction of one statement. The statement does not wait for locks. A session that has locked a row
+   * probably changes it, and then the decision is based on an outdated row. Calls `onUnknownCommit` when the connection
    * is lost and the outcome is unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {

@@ -2,8 +2,8 @@
  * Lists open holds, and settles orphaned holds: holds of dead nodes.
  *
  * A node is dead when it has deregistered, when its row is missing, or when its last heartbeat is too old by the
- * database clock. Any node or an operator can run a sweep. A sweep settles each orphaned hold at its last checkpoint,
- * but skips holds that another session has locked, and holds of users with a locked account. The next sweep selects the
+ * database clock. Any node or an operator can run a sweep. A sweep settles each orphaned hold at its last checkpoint.
+ * It skips holds that another session has locked, and holds of users with a locked account. The next sweep selects the
  * skipped holds again.
  */
 import * as SqlClient from "@effect/sql/SqlClient"

@@ -1,7 +1,7 @@
 /**
  * Creates the tables for resellers and for their quota, top-up orders, mints and customers.
  *
- * The constraints keep the payment instructions of an order unchanged, allow only the defined status changes, and
+ * The constraints keep the payment instructions of an order unchanged, and allow only the defined status changes. They
  * reject an order or a mint that refers to a missing transfer. The audit checks the invariants that span several rows.
  */
 export const resellerProgramme = /* sql */ `
