@@ -17,7 +17,7 @@ type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefine
 export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #events: UpstreamEvents
   readonly #slot: Slot
-  /** Set when undici assigns the request to a connection. */
+  /** The handle to pause and abort the request. Undefined until undici assigns the request to a connection. */
   #controller: Dispatcher.DispatchController | undefined
   /**
    * True after undici has accepted the request. An earlier failure is returned by `dispatch`; a later failure is
@@ -27,7 +27,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   #refusal: Error | undefined
   /** True after undici's last callback. */
   #ended = false
-  /** Set when the relay closes the exchange. */
+  /** The verdict of the relay on the provider. Undefined until the relay closes the exchange. */
   #verdict: Verdict | undefined
 
   constructor(events: UpstreamEvents, slot: Slot) {

@@ -66,17 +66,22 @@ describe("the simulated API of NOWPayments", () => {
       })
   )
 
-  it.scopedLive("refuses a wrong key, a too small amount, an unsupported coin and an unknown payment", () =>
-    Effect.gen(function* () {
-      const { simulator } = yield* opened([])
-      const refused = (body: unknown, headers: Record<string, string> = key) =>
-        Effect.map(simulator.post("/nowpayments/v1/payment", body, headers), ({ body, status }) => [status, body.code])
-      expect(yield* refused(aPayment("usdttrc20"), { "x-api-key": "other" })).toEqual([403, "INVALID_API_KEY"])
-      expect(yield* refused(aPayment("usdttrc20", { pay_amount: 0.5 }))).toEqual([400, "AMOUNT_MINIMAL_ERROR"])
-      expect(yield* refused(aPayment("btc"))).toEqual([400, "CURRENCY_UNAVAILABLE"])
-      expect(yield* refused("no JSON")).toEqual([400, "BAD_REQUEST"])
-      expect((yield* simulator.get("/nowpayments/v1/payment/1", key)).status).toBe(404)
-    })
+  it.scopedLive(
+    "refuses a wrong API key, an amount that is too small, an unsupported coin and an unknown payment",
+    () =>
+      Effect.gen(function* () {
+        const { simulator } = yield* opened([])
+        const refused = (body: unknown, headers: Record<string, string> = key) =>
+          Effect.map(simulator.post("/nowpayments/v1/payment", body, headers), ({ body, status }) => [
+            status,
+            body.code
+          ])
+        expect(yield* refused(aPayment("usdttrc20"), { "x-api-key": "other" })).toEqual([403, "INVALID_API_KEY"])
+        expect(yield* refused(aPayment("usdttrc20", { pay_amount: 0.5 }))).toEqual([400, "AMOUNT_MINIMAL_ERROR"])
+        expect(yield* refused(aPayment("btc"))).toEqual([400, "CURRENCY_UNAVAILABLE"])
+        expect(yield* refused("no JSON")).toEqual([400, "BAD_REQUEST"])
+        expect((yield* simulator.get("/nowpayments/v1/payment/1", key)).status).toBe(404)
+      })
   )
 
   it.scopedLive("lists the merchant's coins and the minimum amount of each", () =>
@@ -127,38 +132,40 @@ describe("the simulated API of NOWPayments", () => {
     })
   )
 
-  it.scopedLive("makes a separate payment of a repeated deposit, and lists its id in the original payment", () =>
-    Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
-      const [first] = created
-      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
-      yield* simulator.post(`/underpay/${ORDER}`)
-      expect((yield* simulator.post(`/again/${ORDER}`, { amount: "0.0000001" })).status).toBe(409)
-      const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
-      expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
+  it.scopedLive(
+    "makes a separate payment of a repeated deposit, and lists the id of that payment in the original payment",
+    () =>
+      Effect.gen(function* () {
+        const merchant = yield* listeningMerchant()
+        const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
+        const [first] = created
+        expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
+        yield* simulator.post(`/underpay/${ORDER}`)
+        expect((yield* simulator.post(`/again/${ORDER}`, { amount: "0.0000001" })).status).toBe(409)
+        const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
+        expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
 
-      const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
-      expect(notification).toMatchObject({
-        payment_id: Number(again.body.reference),
-        parent_payment_id: Number(first?.payment_id),
-        order_id: null,
-        payment_status: "partially_paid",
-        actually_paid: 5
+        const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
+        expect(notification).toMatchObject({
+          payment_id: Number(again.body.reference),
+          parent_payment_id: Number(first?.payment_id),
+          order_id: null,
+          payment_status: "partially_paid",
+          actually_paid: 5
+        })
+        const status = yield* simulator.get(`/nowpayments/v1/payment/${first?.payment_id}`, key)
+        expect(status.body).toMatchObject({
+          actually_paid: 12.500061,
+          payment_extra_ids: [Number(again.body.reference)]
+        })
+        const ofRepeat = yield* simulator.get(`/nowpayments/v1/payment/${again.body.reference}`, key)
+        expect(ofRepeat.body).toMatchObject({
+          order_id: null,
+          pay_address: first?.pay_address,
+          payment_extra_ids: null
+        })
+        expect((yield* simulator.post("/again/RTO-2")).status).toBe(404)
       })
-      const status = yield* simulator.get(`/nowpayments/v1/payment/${first?.payment_id}`, key)
-      expect(status.body).toMatchObject({
-        actually_paid: 12.500061,
-        payment_extra_ids: [Number(again.body.reference)]
-      })
-      const ofRepeat = yield* simulator.get(`/nowpayments/v1/payment/${again.body.reference}`, key)
-      expect(ofRepeat.body).toMatchObject({
-        order_id: null,
-        pay_address: first?.pay_address,
-        payment_extra_ids: null
-      })
-      expect((yield* simulator.post("/again/RTO-2")).status).toBe(404)
-    })
   )
 
   it.scopedLive("signs the body of a webhook with the members of every object sorted by name", () =>

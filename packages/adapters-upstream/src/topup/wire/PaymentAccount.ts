@@ -6,7 +6,7 @@ import type { PaymentLimits } from "./PaymentHttp.ts"
 
 /** Settings that are the same for all providers. */
 export interface PaymentTerms {
-  /** True if the provider is a simulator on this machine. Its payments are not real money. */
+  /** True if the provider is a simulator on this machine, so that payments are not real money. */
   readonly simulated: boolean
   /** The URL to which the provider sends webhooks. If undefined, the gateway only polls payments. */
   readonly callbackUrl: string | undefined

@@ -132,7 +132,7 @@ export const make = ({
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
         const asks = call.method === "GET"
-        // The first attempt may have had an effect even if the retry is refused.
+        // The first attempt may have had an effect even if the retry is refused, so the failure stays ambiguous.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
           Effect.tapError((error) =>
