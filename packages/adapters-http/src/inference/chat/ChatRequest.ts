@@ -1,6 +1,6 @@
 /**
  * These functions read the request for a chat completion, and build the request body for a provider. Only the JSON
- * members that routing, metering and billing need are read; all other bytes are sent to the provider unchanged.
+ * members that routing, metering and billing need are read.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"

@@ -1,6 +1,6 @@
 /**
- * This module reads an embeddings request. Only the JSON members that routing, metering and billing need are read; all
- * other bytes are sent to the provider unchanged.
+ * This module reads an embeddings request. Only the JSON members that routing, metering and billing need are read.
+ * The body is sent to the provider byte for byte, except for the value of `model`.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/EmbeddingsPrompt"

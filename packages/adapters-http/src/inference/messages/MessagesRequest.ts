@@ -1,6 +1,7 @@
 /**
  * These functions read the request for a message or for its token count, and build the headers for a provider. Only the
- * JSON members that routing, metering and billing need are read; all other bytes are sent to the provider unchanged.
+ * JSON members that routing, metering and billing need are read. The body is sent to the provider byte for byte, except
+ * for the value of `model`.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"

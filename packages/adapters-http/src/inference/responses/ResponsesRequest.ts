@@ -1,6 +1,6 @@
 /**
  * This module reads a request in the responses protocol. Only the JSON members that routing, metering and billing need
- * are read; all other bytes are sent to the provider unchanged.
+ * are read. The body is sent to the provider byte for byte, except for the value of `model`.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
