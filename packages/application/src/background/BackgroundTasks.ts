@@ -1,8 +1,8 @@
 /**
- * The background tasks of a node, which it repeats for as long as it runs.
+ * Defines the background tasks, which a node repeats for as long as it runs.
  *
- * Each task runs on its own fiber, so that a slow task does not delay the heartbeat. Every node runs every task: the
- * stores make concurrent rounds safe.
+ * Each task has a separate fiber, so that a slow task does not delay the heartbeat. Every node runs every task; several
+ * nodes can safely run the same task concurrently.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -85,8 +85,8 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         failure: "the background refresh of top-ups failed"
       },
       {
-        // Runs even if rankings are disabled, because unfolded rows accumulate. Without this task, rankings stay exact
-        // but take longer to compute.
+        // Adds rows of `usage_delta` to the usage sums of the rankings. It runs even if rankings are disabled, because
+        // these rows accumulate otherwise.
         name: "usage fold",
         interval: Duration.seconds(5),
         round: Effect.flatMap(UsageRollUps, ({ fold }) => fold),
@@ -102,7 +102,7 @@ const sweepHolds = Effect.flatMap(OpenHolds, ({ sweep }) =>
 )
 
 /**
- * Releases accounts that image requests of dead nodes occupy. A customer's next image request would release them too.
+ * Ends the image requests of dead nodes. The next image request of the same customer would do this too.
  */
 const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
   Effect.tap(abandon, (count) =>
@@ -116,7 +116,7 @@ const refreshTopUps = Effect.tap(
     credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
 )
 
-/** Runs all tasks until interrupted. A failed round is logged, and the next round tries again. */
+/** Runs all tasks until it is interrupted. A failure is logged, and the task runs again after its interval. */
 export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Effect<void, never, R> =>
   Effect.forEach(
     tasks,
@@ -128,7 +128,7 @@ export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Eff
     { concurrency: "unbounded", discard: true }
   )
 
-/** Starts every task of this node; they stop when the scope closes. */
+/** Starts every task of this node. The tasks stop when the scope closes. */
 export const startBackgroundTasks = (
   deadAfter: Duration.Duration
 ): Effect.Effect<void, never, BackgroundPorts | Scope.Scope> =>

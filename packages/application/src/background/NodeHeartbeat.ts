@@ -1,9 +1,10 @@
 /**
- * The heartbeats of this node: their interval, and whether they were sent without a gap.
+ * Computes the interval of this node's heartbeats, and records whether there was a gap between them.
  *
- * A node declares other nodes dead only while its own heartbeats are steady. After a gap (the database was unreachable,
- * or this process was paused) it waits for `deadAfter` before it settles the holds of silent nodes. Otherwise all nodes
- * would look dead after an outage, and the requests that they still serve would be settled.
+ * A node considers other nodes dead only while its own heartbeats are steady. A gap means that the database was
+ * unreachable or that this process was paused. After a gap, this node waits for `deadAfter` before it settles the holds
+ * of nodes without heartbeats. Without this wait, all nodes would look dead after an outage of the database, and requests
+ * that they are still serving would be settled.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -18,8 +19,8 @@ export interface NodeIntervals {
 const HEARTBEATS_BEFORE_DEATH = 3
 
 /**
- * Derives intervals short enough that a node which misses one or two heartbeats is not considered dead, and that a dead
- * node loses at most a few seconds of delivered content after its last checkpoint.
+ * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses one
+ * heartbeat is not considered dead. If a node dies, only the content delivered in its last seconds is not charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
@@ -32,7 +33,7 @@ export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
 
 export class OwnHeartbeat {
   readonly #deadAfter: bigint
-  /** The shortest gap between two heartbeats (nanoseconds) after which this node may look dead. */
+  /** The gap between two heartbeats, in nanoseconds, from which on this node may look dead to other nodes. */
   readonly #maxGap: bigint
   #lastBeatAt: bigint
   #steadySince: bigint
@@ -44,13 +45,13 @@ export class OwnHeartbeat {
     this.#steadySince = startedAt
   }
 
-  /** Records a heartbeat. Run it after the database has stored the heartbeat. */
+  /** Records a heartbeat. The caller runs this effect after the database has stored the heartbeat. */
   readonly recordBeat: Effect.Effect<void> = Effect.map(Clock.currentTimeNanos, (now) => {
     if (now - this.#lastBeatAt >= this.#maxGap) this.#steadySince = now
     this.#lastBeatAt = now
   })
 
-  /** Returns true if the last heartbeat is recent and the last gap was at least `deadAfter` ago. */
+  /** Returns true if the last heartbeat is recent and the last gap ended at least `deadAfter` ago. */
   readonly isSteady: Effect.Effect<boolean> = Effect.map(
     Clock.currentTimeNanos,
     (now) => now - this.#lastBeatAt < this.#maxGap && now - this.#steadySince >= this.#deadAfter

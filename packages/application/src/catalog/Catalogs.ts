@@ -1,5 +1,5 @@
 /**
- * The catalog: the in-memory snapshot that serves requests, and the port that stores a new version.
+ * Declares the ports of the catalog: `CurrentCatalog` is the copy in memory, `Catalogs` stores a new version.
  */
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
@@ -9,7 +9,7 @@ import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** The snapshot in this process. It is replaced as a whole after any node applies a catalog. */
+/** The copy of the catalog in this process. The whole copy is replaced after any node has applied a new catalog. */
 export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCatalog")<
   CurrentCatalog,
   { readonly get: () => Catalog }
@@ -40,8 +40,8 @@ export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
   Catalogs,
   {
     /**
-     * Applies the whole file in one transaction: retires models that are not in the file, inserts a row per changed
-     * price.
+     * Applies a catalog file in one transaction. Retires the models that are not in the file, and inserts a new row for
+     * each changed price.
      */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
     readonly load: Effect.Effect<StoredCatalog>

@@ -1,6 +1,6 @@
 /**
- * The API keys of users: an operator manages the keys of any user, a reseller those of its customers
- * (docs/reference/reseller.md#cust-3).
+ * Creates and revokes the API keys of users. An operator manages the keys of every user. A reseller manages the keys of
+ * its customers (docs/reference/reseller.md#cust-3).
  */
 import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import { UserId, type UserNotFound } from "@tollgate/domain/customer/User"
@@ -16,18 +16,18 @@ import * as Schema from "effect/Schema"
 
 export interface CreatedKey {
   readonly key: ApiKey
-  /** The whole API key. It is not stored, so it cannot be returned again. */
+  /** The whole API key. Only a hash is stored, so the key cannot be returned again. */
   readonly secret: Redacted.Redacted<string>
 }
 
-/** API keys, as operators manage them. */
+/** The store of API keys, for operators. */
 export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
   ApiKeys,
   {
     readonly create: (email: Email, name: string, operator: Operator) => Effect.Effect<CreatedKey, UserNotFound>
     /** Returns all keys of a user, including revoked ones, newest first. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
-    /** Revokes a key: every node refuses it from the next request on. A repeated call returns the key unchanged. */
+    /** Revokes a key. Every node refuses the key from the next request on. A repeated call returns the key unchanged. */
     readonly revoke: (id: ApiKeyId, operator: Operator) => Effect.Effect<ApiKey, ApiKeyNotFound>
   }
 >() {}
@@ -37,15 +37,15 @@ export interface RevokedKey {
   readonly revokedAt: Date
 }
 
-/** API keys, as resellers manage them. */
+/** The store of API keys, for resellers. */
 export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKeys")<
   CustomerKeys,
   {
-    /** Creates a key if the user is a customer of this reseller. One transaction also writes the audit log entry. */
+    /** Creates a key and writes an audit log entry, in one transaction. Fails if the user is not this reseller's customer. */
     readonly create: (resellerId: ResellerId, userId: UserId, name: string) => Effect.Effect<CreatedKey, NotFound>
     /**
      * Revokes a key of a customer of this reseller and writes an audit log entry, in one transaction. Every node
-     * refuses it from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
+     * refuses the key from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
      */
     readonly revoke: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<RevokedKey, NotFound>
   }

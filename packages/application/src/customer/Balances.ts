@@ -1,5 +1,5 @@
 /**
- * The remaining balances of customers, as their reseller reads them.
+ * Returns the remaining balances of customers to their reseller.
  */
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
@@ -23,9 +23,9 @@ export interface BalancesStatement {
 export class Balances extends Context.Tag("@tollgate/application/Balances")<
   Balances,
   {
-    /** Checks the link and reads the balances in one database snapshot. */
+    /** Checks that the user is a customer of the reseller, and reads the balances in the same database snapshot. */
     readonly ofCustomer: (resellerId: ResellerId, userId: UserId) => Effect.Effect<BalancesStatement, NotFound>
-    /** Does the same for the owner of an API key. The key may be revoked. */
+    /** Does the same as `ofCustomer` for the owner of an API key. The key may be revoked. */
     readonly ofKeyOwner: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<BalancesStatement, NotFound>
   }
 >() {}

@@ -1,6 +1,6 @@
 /**
- * The links between resellers and their customers, and the use case that links a user
- * (docs/reference/reseller.md#cust-2, docs/reference/reseller.md#e4).
+ * Links users to resellers. A user who is linked to a reseller is its customer (docs/reference/reseller.md#cust-2,
+ * docs/reference/reseller.md#e4).
  */
 import type { Customer, LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { UserNotFound } from "@tollgate/domain/customer/User"
@@ -21,13 +21,13 @@ export class Customers extends Context.Tag("@tollgate/application/Customers")<
     /** Returns the customers of a reseller, ordered by email. */
     readonly list: (resellerId: ResellerId) => Effect.Effect<ReadonlyArray<Customer>>
     /**
-     * Finds the user by email, applies `decideLink`, and creates and links the user as decided, in one transaction. Of
-     * several concurrent calls for a new email exactly one creates the user, and with policy `closed` only the reseller
-     * of that call is linked.
+     * Finds the user by email and applies `decideLink`, then creates and links the user as decided, in one transaction.
+     * If several calls for a new email run concurrently, exactly one call creates the user. With the policy `closed`,
+     * only the reseller of that call is linked.
      */
     readonly resolve: (resellerId: ResellerId, email: Email, policy: LinkPolicy) => Effect.Effect<ResolvedCustomer>
     /**
-     * Links a user to a reseller and writes an audit log entry. Returns an existing link unchanged, without an entry.
+     * Links a user to a reseller and writes an audit log entry. If the link exists, writes neither link nor entry.
      */
     readonly link: (
       resellerId: ResellerId,
@@ -37,13 +37,13 @@ export class Customers extends Context.Tag("@tollgate/application/Customers")<
   }
 >() {}
 
-/** The policy of this deployment: which users a reseller may link. */
+/** The setting of this deployment that decides which users a reseller may link. */
 export class CustomerPolicy extends Context.Tag("@tollgate/application/CustomerPolicy")<
   CustomerPolicy,
   { readonly link: LinkPolicy }
 >() {}
 
-/** Returns the user with this email; creates and links the user if necessary. */
+/** Returns the user with this email. Creates and links the user if the link policy allows it. */
 export const resolveCustomer = (resellerId: ResellerId, email: Email) =>
   Effect.gen(function* () {
     const { link } = yield* CustomerPolicy

@@ -1,5 +1,5 @@
 /**
- * Pay-as-you-go balances, which operators credit.
+ * Declares the port with which operators credit pay-as-you-go balances.
  */
 import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId, UserNotFound } from "@tollgate/domain/customer/User"
@@ -14,14 +14,14 @@ export interface CreditedPayg {
   readonly userId: UserId
   readonly amountUsdMicro: UsdMicro
   readonly balancePico: UsdPico
-  /** True if an earlier call applied the operation, so that this call changed nothing. */
+  /** True if an earlier call with the operation id booked the credit, so that this call changed nothing. */
   readonly alreadyApplied: boolean
 }
 
 export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccounts")<
   PaygAccounts,
   {
-    /** Credits a user once per operation id. The same id with another user or amount is a conflict. */
+    /** Credits a user once per operation id. Fails if the id was used for another user or amount. */
     readonly credit: (credit: {
       readonly email: Email
       readonly amount: UsdMicro

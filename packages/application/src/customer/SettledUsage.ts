@@ -1,11 +1,10 @@
 /**
- * Settled usage of a reseller's customers, page by page, newest first (docs/reference/balances-and-usage.md#bal-5,
- * docs/reference/balances-and-usage.md#e5).
+ * Lists the settled requests of a reseller's customers in pages, newest first
+ * (docs/reference/balances-and-usage.md#bal-5, docs/reference/balances-and-usage.md#e5).
  *
- * The list grows only at its head. Settlements commit out of order: a settlement with an earlier time can become
- * visible after one with a later time. The list therefore begins at a horizon: an item appears only when no open
- * transaction can still add an item with the same or an earlier time. The items after a cursor thus never change, and a
- * reader that continues from a cursor neither misses nor repeats an item.
+ * Settlements do not commit in the order of their settlement times. The list therefore shows an item only when no open
+ * transaction can add an item with the same or an earlier time. New items appear only at the head of the list, and the
+ * items after a cursor never change. A reader that continues from a cursor neither misses nor repeats an item.
  */
 import {
   positionToText,
@@ -23,20 +22,20 @@ export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsag
   SettledUsage,
   {
     /**
-     * Returns at most `limit` items that follow the position `after` (without `after`: the first items below the
-     * horizon), in descending order of settlement time (microseconds) and request id. Omits requests with no charged
-     * token.
+     * Returns at most `limit` items after the position `after`, or the first items if `after` is undefined. The items
+     * are in descending order of settlement time (microseconds) and request id. Requests without charged tokens are
+     * omitted.
      */
     readonly read: (resellerId: ResellerId, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>>
   }
 >() {}
 
-/** Seals cursors, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL. */
+/** Signs cursors, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL. */
 export class CursorSealer extends Context.Tag("@tollgate/application/CursorSealer")<
   CursorSealer,
   {
     readonly seal: (text: string) => string
-    /** Returns the sealed text, or none if the cursor is malformed, altered or not sealed by this deployment. */
+    /** Returns the text in a cursor; none if the cursor is malformed, altered or not sealed by this deployment. */
     readonly open: (cursor: string) => Option.Option<string>
   }
 >() {}
@@ -45,7 +44,7 @@ export const readUsage = (resellerId: ResellerId, query: UsageQuery) =>
   Effect.gen(function* () {
     const cursors = yield* CursorSealer
     const { limit, after } = yield* readUsagePage(query, cursors.open)
-    // One item more than the page shows whether there is another page.
+    // Reads one item more than the page needs: if this item exists, there is another page.
     const found = yield* (yield* SettledUsage).read(resellerId, { limit: limit + 1, after })
     const items = found.slice(0, limit)
     const last = items.at(-1)

@@ -1,5 +1,5 @@
 /**
- * The users of the service.
+ * Declares the store of users.
  */
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import type { User, UserExists, UserNotFound } from "@tollgate/domain/customer/User"
@@ -13,7 +13,7 @@ export class Users extends Context.Tag("@tollgate/application/Users")<
   {
     readonly create: (email: Email, operator: Operator) => Effect.Effect<User, UserExists>
     readonly find: (email: Email) => Effect.Effect<User, UserNotFound>
-    /** Returns the remaining balances: pay-as-you-go, and the plans by public model name. */
+    /** Returns the remaining pay-as-you-go balance, and the plans by public model name. */
     readonly balances: (user: User) => Effect.Effect<CustomerBalances>
   }
 >() {}

@@ -1,5 +1,5 @@
 /**
- * The HTTP connection of an image request, as the use case sees it, and the possible results of one provider attempt.
+ * The interface between the use case `makeImage` and the HTTP adapter, for one image request.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type {
@@ -23,13 +23,13 @@ import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { FailedAttempt } from "../inference/RouteAttempts.ts"
 
-/** Checks that a model supports the operation. It runs before the request's files are read. */
+/** Checks that a model supports the operation. The check runs before the files in the request are read. */
 export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
 
 export type ImageResult<Image> =
-  /** The image, still encoded, and the usage if the provider reported it. */
+  /** The image as the provider encoded it, and the reported usage. */
   | { readonly _tag: "Completed"; readonly image: Image; readonly usage: ReportedUsage }
-  /** The image is too large to be delivered and was not read completely. */
+  /** The image is too large to be delivered, so it was not read completely. */
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 
@@ -49,12 +49,12 @@ export interface ImageConnection<Image> {
   readonly presentedKey: Either.Either<Redacted.Redacted<string>, InvalidApiKey>
   /** The idempotency key; undefined if the client sent none. */
   readonly idempotencyKey: Either.Either<string | undefined, InvalidRequest>
-  /** The time of acceptance, on the clock of `nowMillis`. */
+  /** The time at which the request was accepted, on the clock of `nowMillis`. */
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
   /** Reads the request body and fails with its first error. */
   readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Sends the request to one provider. An interruption aborts the exchange at once. */
+  /** Sends the request to one provider. An interruption of the effect aborts the HTTP exchange at once. */
   readonly attempt: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageResult<Image>, FailedAttempt>
   /** Returns true if the client has closed its connection. */
   readonly gone: () => boolean

@@ -1,6 +1,6 @@
 /**
- * The state of image requests and their charge. An account runs one image request at a time over all nodes; each
- * dispatched request is settled once.
+ * Stores the state of image requests and settles them. A customer has at most one running image request over all nodes.
+ * Each request that was sent to a provider is settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
@@ -12,18 +12,18 @@ import type { Admission } from "../ledger/InferenceLedger.ts"
 
 export interface ImageAdmission {
   readonly admission: Admission
-  /** As the customer sent it: 1 to 255 visible ASCII characters. Only its digest is stored. */
+  /** The key that the customer sent: 1 to 255 visible ASCII characters. Only a digest of the key is stored. */
   readonly idempotencyKey: string | undefined
 }
 
 export interface FinishedImage {
   readonly admission: Admission
   /**
-   * Called when the transaction is built and before each retry, so that a client that disconnects while the database is
-   * unreachable is not charged.
+   * Returns how the request ended. It is called when the transaction is built, and again before each retry. A client that
+   * disconnects while the database is unreachable is therefore not charged.
    */
   readonly outcome: () => ImageOutcome
-  /** The time since acceptance in whole milliseconds. */
+  /** The time from the request's acceptance to its end, in whole milliseconds. */
   readonly durationMillis: number
 }
 
@@ -31,9 +31,9 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
   ImageRequests,
   {
     /**
-     * Starts a request, in one transaction, under a lease that expires if its node dies. Refuses a used idempotency key
-     * (409), a second running request of the same account (429), and a balance below the cost of the smallest possible
-     * usage (402).
+     * Starts a request, in one transaction. The request has a lease, which expires if this node dies. Fails if the
+     * idempotency key was used (409), if the customer has another running request (429), or if the balances do not cover
+     * the smallest possible usage (402).
      */
     readonly begin: (
       request: ImageAdmission
@@ -42,14 +42,14 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
       IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey | Overloaded
     >
     /**
-     * Settles the request, releases the account and queues a review if the outcome needs one, in one transaction that
-     * is retried until the database responds. Returns the written outcome. Returns undefined if the lease has expired
-     * and the request was abandoned in the meantime: then nothing is charged, and nothing may be delivered.
+     * Settles the request and ends its lease, in one transaction that is retried until the database responds. Queues a
+     * review if the outcome needs one. Returns the written outcome. Returns undefined if the lease has expired and the
+     * request was abandoned: then nothing is charged, and the image must not be delivered.
      */
     readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
-    /** Abandons requests with an expired lease: charges nothing and queues each for review. Returns their number. */
+    /** Ends requests with an expired lease without a charge, queues a review for each, and returns the number of requests. */
     readonly abandon: Effect.Effect<number>
-    /** Deletes idempotency keys older than 90 days. Returns their number. */
+    /** Deletes idempotency keys older than 90 days and returns the number of deleted keys. */
     readonly forgetKeys: Effect.Effect<number>
   }
 >() {}

@@ -1,5 +1,5 @@
 /**
- * The queue of image requests that an operator reviews, and their resolutions.
+ * Declares the queue of image requests that operators review, and the resolution of a review.
  */
 
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -25,7 +25,7 @@ export interface ImageReview {
   readonly model: string
   readonly reason: ReviewReason
   readonly queuedAt: Date
-  /** Absent while the review is open. */
+  /** Undefined while the review is open. */
   readonly resolved: ResolvedReview | undefined
 }
 
@@ -37,7 +37,7 @@ export interface ChargedReview extends ImageReview {
 export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
   ImageReviews,
   {
-    /** Returns open reviews, or all reviews, oldest first. */
+    /** Returns the open reviews (`waiting`) or all reviews, oldest first. */
     readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
      * Locks the review and the customer's balance, applies `decideResolution`, and writes the review, account, transfer

@@ -3,9 +3,9 @@
  *
  *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ respond
  *
- * The request is sent to a provider only once it is the only running image request of its account. From then on it is
- * settled in every case: an image, a refusal, an internal error, a timeout or a client that disconnects. Settlement
- * comes before the response, so that a client that has the response also sees the charge.
+ * A request is sent to a provider only if its customer has no other running image request. From then on the request is
+ * settled in every case: an image, a refusal, an internal error, a timeout or a client that disconnects. The request is
+ * settled before the response is sent, so that the charge is visible as soon as the client has the response.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import {
@@ -51,13 +51,13 @@ export type ImageRequestError =
   | ImageWithheld
   | AttemptError
 
-/** The maximum time from acceptance to the complete image (docs/reference/images.md#img-12). */
+/** The maximum time from the request's acceptance to the complete image (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Image>(
   client: ImageConnection<Image>
 ): Effect.Effect<MadeImage<Image>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
-  // A client that disconnects interrupts only the restored parts: a request that has begun is always finished.
+  // A client that disconnects interrupts only the parts in `restore`. After `images.begin`, `images.finish` always runs.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const images = yield* ImageRequests
@@ -89,7 +89,7 @@ interface AdmissibleRequest {
   readonly request: ImageRequest
 }
 
-/** Runs all checks that need no ledger transaction. */
+/** Runs all checks that need no ledger transaction, and returns the data for the hold. */
 const admissionOf = <Image>(client: ImageConnection<Image>) =>
   Effect.gen(function* () {
     const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
@@ -127,8 +127,8 @@ class RouteAttempts<Image> {
   }
 
   /**
-   * Fails with the most informative error: a provider's failure is preferred to the gateway's refusal to call a
-   * provider.
+   * Returns the result of the first attempt that succeeds. If all attempts fail, fails with the most informative error
+   * (`mostInformativeError`).
    */
   readonly run: Effect.Effect<ImageResult<Image>, AttemptError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
@@ -169,7 +169,7 @@ const imageEndOf = <Image>(
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
-/** Limits an effect to the time that remains. The timeout starts at acceptance and includes the upload. */
+/** Limits an effect to the remaining time. The timeout starts when the request is accepted, before its body is uploaded. */
 const beforeTimeout = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const remainingMillis = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()

@@ -1,5 +1,6 @@
 /**
- * Mints, which convert a reseller's quota into tokens of a customer, and the tiers that a reseller can mint.
+ * Declares the stores of mints and tiers. A mint debits a reseller's quota and credits tokens to a customer's plan. A tier
+ * is a number of tokens that can be minted, with its price.
  */
 import type { IdempotencyConflict, MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
 import { priceList, type Tier, type TierNotAvailable } from "@tollgate/domain/mint/Tier"
@@ -16,9 +17,9 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
     /**
      * Mints a tier for a customer in one transaction (docs/reference/reseller.md#mint-2). Locks the reseller's quota
      * account, which serializes the reseller's mints. If the reseller has already used the operation id, applies
-     * `decideReplay`; otherwise applies `decideMint` at the database time and writes both accounts, both transfers and
-     * the mint. Of concurrent requests with the same operation id, one request mints and the others return its mint.
-     * The rate limit holds in every window, over all operation ids and nodes. A refusal writes nothing.
+     * `decideReplay`. Otherwise applies `decideMint` at the database time, and writes both accounts, both transfers and
+     * the mint. If several requests with the same operation id run concurrently, one request mints, and the others return
+     * that mint. The rate limit applies over all operation ids and nodes. A refused mint writes nothing.
      */
     readonly mint: (
       resellerId: ResellerId,
@@ -33,7 +34,7 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
 export class Tiers extends Context.Tag("@tollgate/application/Tiers")<
   Tiers,
   {
-    /** Returns every stored tier, unordered. The domain's `priceList` selects and orders the tiers for sale. */
+    /** Returns every stored tier in any order. `priceList` selects and sorts the tiers for sale. */
     readonly all: Effect.Effect<ReadonlyArray<Tier>>
   }
 >() {}

@@ -1,20 +1,20 @@
 /**
- * The audit, which recomputes every balance from the journals in one snapshot.
+ * Declares the audit, which recomputes every balance from the journals in one database snapshot.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface AuditCheck {
   readonly id: string
-  /** The invariant, as a sentence. */
+  /** The checked invariant as a sentence. */
   readonly invariant: string
-  /** The number of rows that violate it. */
+  /** The number of rows that violate the invariant. */
   readonly violations: bigint
 }
 
 export interface AuditReport {
   readonly checks: ReadonlyArray<AuditCheck>
-  /** Totals for information: accounts, settlements, write-offs, and provider usage that no customer paid for. */
+  /** Totals that are not checked: accounts, settlements, write-offs, and provider usage that no customer paid for. */
   readonly figures: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 

@@ -1,14 +1,14 @@
 /**
- * The database, as operators and health checks see it.
+ * Declares the operations on the database that operators and health checks use.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface DatabaseState {
   readonly serverVersion: string
-  /** The names of this program's migrations that are not applied yet. */
+  /** The names of the migrations in this program that are not applied to the database yet. */
   readonly pendingMigrations: ReadonlyArray<string>
-  /** The database clock minus this process's clock in milliseconds. */
+  /** The time of the database clock minus the time of this process's clock, in milliseconds. */
   readonly clockAheadMillis: number
   readonly synchronousCommit: string
 }
@@ -19,7 +19,7 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     /** Returns true if the database responds within one second. */
     readonly reachable: Effect.Effect<boolean>
     readonly state: Effect.Effect<DatabaseState>
-    /** Returns an identifier of this database, the same for every client. */
+    /** Returns an identifier of the database. Every process that uses this database gets the same identifier. */
     readonly identity: Effect.Effect<string>
     /** Applies the pending migrations and returns their names. Several processes may run it concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>

@@ -1,25 +1,25 @@
 /**
- * Settings from environment variables, described once and read the same way by the server and the CLI.
+ * Reads settings from environment variables. The server and the CLI share the declarations.
  *
- * A setting has a kind of value, a default and a description for the operations documentation. All errors are reported
- * at once, one line each. An error never contains the value, because it may be a secret.
+ * A setting has a kind of value, a description for the documentation and possibly a default. All errors are reported
+ * together, one line each. An error never contains the value, because the value may be a secret.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** Declares a kind of value. Any other value has the error text "`needs` is needed". */
+/** Declares a kind of value. The error for another value is `needs` followed by "is needed". */
 export const kind = <A, I>(needs: string, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({ message: () => ({ message: `${needs} is needed`, override: true }) })
 
-/** Decimal digits only: no sign, no exponent, no other base. */
+/** A whole number of decimal digits, without a sign. */
 const Digits = Schema.String.pipe(Schema.pattern(/^\d{1,18}$/))
 
 /** Declares an integer setting. `what` names the unit, for example `a whole number of seconds`. */
 export const wholeNumber = (what: string, from: number, to: number) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.NumberFromString).pipe(Schema.between(from, to)))
 
-/** Declares an amount of money, which may exceed the safe integers. */
+/** Declares an amount of money. It is a bigint, because it may be too large for an exact JavaScript number. */
 export const amount = (what: string, from: bigint, to: bigint) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.BigInt).pipe(Schema.betweenBigInt(from, to)))
 
@@ -40,7 +40,7 @@ export const Secret = kind(
 export const Credential = kind("a key without spaces", Schema.Redacted(Schema.String.pipe(Schema.pattern(/^\S+$/))))
 /** A base URL. A trailing slash is removed, so that paths can be appended. */
 export const HttpAddress = kind(
-  "an address like https://example.com, without query,",
+  "a URL like https://example.com, without a query,",
   Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)), Schema.String, {
     strict: true,
     decode: (text) => text.replace(/\/+$/, ""),

@@ -1,6 +1,6 @@
 /**
- * The running servers, as stored in the database. A node that stops sending heartbeats is dead, and other nodes sweep
- * its holds.
+ * Declares the table of nodes (running servers). A node that stops sending heartbeats counts as dead: another node
+ * settles its open holds.
  */
 import type * as Brand from "effect/Brand"
 import * as Context from "effect/Context"
@@ -15,7 +15,7 @@ export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
     readonly self: NodeId
     /** Stores a heartbeat of this node with the database time. */
     readonly beat: Effect.Effect<void>
-    /** Deregisters this node. Other nodes may then sweep its remaining holds at once. */
+    /** Deregisters this node. Other nodes may then settle its remaining holds at once. */
     readonly leave: Effect.Effect<void>
   }
 >() {}

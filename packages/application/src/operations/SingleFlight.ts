@@ -1,8 +1,8 @@
 /**
- * Single-flight: concurrent callers with the same key share one execution, and the number of executions is limited.
+ * Single-flight: concurrent callers with the same key share one execution. The number of executions is limited.
  *
- * An execution belongs to no caller. It runs in the scope and context in which the single-flight was made, so that a
- * caller that disconnects does not stop it for the others.
+ * An execution runs in the scope and context in which the single-flight was made, not in those of a caller. If one caller
+ * is interrupted, the execution continues for the other callers.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,8 +12,8 @@ import type * as Scope from "effect/Scope"
 
 export interface SingleFlight<K, A, E, R> {
   /**
-   * Waits for the running execution of this key, or starts an execution. Runs `whenFull` instead if the limit is
-   * reached. An execution may run `leave` to let the next caller start another execution before this execution ends.
+   * Waits for the running execution of this key, or starts an execution. If the limit is reached, runs `whenFull` instead
+   * of a new execution. After an execution has run `leave`, the next caller starts another execution.
    */
   readonly run: (
     key: K,
@@ -44,7 +44,7 @@ export const make = <K, A, E = never, R = never>(
           const current = running(key)
           if (current !== undefined) return restore(current)
           if (flights.size >= maxConcurrent) return restore(whenFull)
-          // Synchronous, so that no other fiber runs between the lookup above and this entry.
+          // The code from the lookup above to this entry is synchronous, so that no other fiber can run in between.
           const flight = Deferred.unsafeMake<A, E>(FiberId.none)
           flights.set(key, flight)
           const leave = Effect.sync(() => {

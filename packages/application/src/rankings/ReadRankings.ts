@@ -1,12 +1,12 @@
 /**
- * Serves the public rankings of a window (docs/reference/rankings.md#rank-14, docs/reference/rankings.md#h9); declares
- * the history and the cache that it reads.
+ * Returns the public rankings of a window (docs/reference/rankings.md#rank-14, docs/reference/rankings.md#h9). Declares
+ * the ports of the usage history and the cache.
  *
  *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
  *                                        └── no ──▶ read the history, rank all windows, cache
  *
- * Rankings of an earlier minute are never returned. If the current rankings cannot be computed, the response says that
- * rankings are unavailable.
+ * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`. Older rankings are never
+ * returned instead.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import {
@@ -22,44 +22,43 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** Whether this deployment publishes rankings. */
+/** The setting that decides whether this deployment publishes rankings. */
 export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsPolicy")<
   RankingsPolicy,
   { readonly enabled: boolean }
 >() {}
 
 /**
- * The stored history of token usage per model, so that rankings need not read every settlement.
+ * The stored sums of token usage per model. With these sums, rankings need not read every settlement.
  *
- * For each text model, it counts the tokens of each settlement, except cache reads (`TokenUsage.ranked`), at the time
- * of settlement. It includes failed requests that consumed tokens, and hidden and retired models. Probes are not
- * counted, because they have no settlement.
+ * The sums contain the tokens of each settlement except cache reads (`TokenUsage.ranked`), at the time of settlement.
+ * They include hidden and retired models, and failed requests that consumed tokens. Requests without a settlement are not
+ * included.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,
   {
     /**
-     * Reads the history that the query returned by `ask` selects, as one snapshot of the settlements. `firstUse` is the
-     * time when the first tokens of any text model were settled: to the minute, or to the day in Jakarta if that is
-     * months ago; undefined if no tokens were settled before `minute`. Token counts are exact at every boundary;
-     * medians are within the error bound that the store documents.
+     * Reads the history in one snapshot of the settlements. First it calls `ask` with the time of the first usage, then
+     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled, or the start
+     * of that day in Jakarta if it is months ago. It is undefined if no tokens were settled before `minute`. Token counts
+     * are exact; medians are within the error bound that the store documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }
 >() {}
 
-/** The rankings of the current minute. One node computes them once; all nodes return the same rankings. */
+/** The cache of the rankings of the current minute. One node computes the rankings; all nodes return the same rankings. */
 export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCache")<
   RankingsCache,
   {
-    /** Returns the rankings of the current minute from this node's memory, without a database query, or undefined. */
+    /** Returns the rankings of the current minute from this node's memory; undefined if they are not in the memory. */
     readonly inMemory: (window: Window) => Effect.Effect<Rankings | undefined>
     /**
      * Returns the rankings whose `generatedAt` is in the current minute of the database clock. If there are none yet,
-     * one caller on one node computes them for the database time, and all other callers wait. If that caller fails,
-     * nothing is cached and the next caller computes; if its node dies, the others stop waiting. Rankings of an earlier
-     * minute are never returned. Within a minute, later calls on the same node return the same objects without a
-     * database query.
+     * one caller on one node computes the rankings for the database time, and all other callers wait. If that caller
+     * fails, nothing is cached, and the next caller computes the rankings. If its node dies, the other callers stop
+     * waiting. Within the minute, later calls on the same node return the same objects without a database query.
      */
     readonly take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) => Effect.Effect<RankingsByWindow, E>
   }
@@ -72,7 +71,7 @@ export const readRankings = (query: RankingsQuery) =>
     if (!(yield* RankingsPolicy).enabled) return yield* new RankingsDisabled()
     const window = yield* readWindow(query)
     const cache = yield* RankingsCache
-    // Most requests return here, without the cost of a timer and a fiber.
+    // Most requests return here. They then need neither the timer nor the fiber of the timeout below.
     const inMemory = yield* cache.inMemory(window)
     if (inMemory !== undefined) return inMemory
     const history = yield* RankingsHistory

@@ -1,5 +1,5 @@
 /**
- * Email addresses and domains that cannot sign up.
+ * Declares the store of the blacklist: email addresses and domains that cannot sign up as a reseller.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { BlacklistEntry, BlacklistPattern, PatternNotListed } from "@tollgate/domain/reseller/Blacklist"

@@ -1,5 +1,6 @@
 /**
- * Hashes passwords. The hash is deliberately slow, so that guessing the password of a stolen hash is expensive.
+ * Hashes passwords. The hash function is deliberately slow, so that an attacker with a stolen hash needs long to guess
+ * the password.
  */
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import * as Brand from "effect/Brand"

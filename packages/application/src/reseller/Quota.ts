@@ -1,5 +1,5 @@
 /**
- * The prepaid quota of resellers.
+ * Declares the store of the prepaid quota of resellers.
  */
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { Operator } from "@tollgate/domain/operations/Operation"
@@ -10,7 +10,7 @@ import type * as Effect from "effect/Effect"
 
 export interface AdjustedQuota extends QuotaAdjustment {
   readonly balanceUsdMicro: UsdMicro
-  /** True if an earlier call applied the operation, so that this call changed nothing. */
+  /** True if an earlier call with the operation id booked the adjustment, so that this call changed nothing. */
   readonly alreadyApplied: boolean
 }
 
@@ -20,7 +20,7 @@ export class Quota extends Context.Tag("@tollgate/application/Quota")<
     readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
     /**
      * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log, in one
-     * transaction. An operation id is applied once, whichever the reseller: the pair (quota_adjust, operation id) is
+     * transaction. An operation id is booked once, over all resellers, because the pair (quota_adjust, operation id) is
      * unique in the transfers.
      */
     readonly adjust: (

@@ -24,27 +24,28 @@ import { Blacklist } from "./Blacklist.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 import { Resellers } from "./Resellers.ts"
 
-/** Recent login attempts, counted over all nodes. */
+/** The counters of recent login attempts over all nodes. */
 export class LoginAttempts extends Context.Tag("@tollgate/application/LoginAttempts")<
   LoginAttempts,
   {
     /**
-     * Counts or refuses an attempt, in one transaction: locks the rows of `windowsOf(attempt)` in that order, applies
-     * `decideAttempt` at the database time, and writes the result. No window exceeds its limit, however many attempts
-     * run concurrently on however many nodes.
+     * Counts or refuses an attempt, in one transaction. Locks the rows of `windowsOf(attempt)` in the returned order,
+     * applies `decideAttempt` at the database time, and writes the result. No window exceeds its limit, even if many
+     * attempts run concurrently on many nodes.
      */
     readonly count: (attempt: LoginAttempt) => Effect.Effect<void, RateLimited>
   }
 >() {}
 
-/** The tokens that resellers send after a login. */
+/** Signs and verifies the tokens that resellers send after a login. */
 export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner")<
   TokenSigner,
   {
-    /** Issues a token for `AUDIENCE` with a unique id, valid from now for `LIFETIME_SECONDS`. */
+    /** Signs a token for `AUDIENCE` with a unique id. The token is valid for `LIFETIME_SECONDS`. */
     readonly issue: (claims: ResellerClaims) => Effect.Effect<Redacted.Redacted<string>>
     /**
-     * Returns the claims of an unexpired token that this deployment signed for `AUDIENCE` with the pinned algorithm.
+     * Returns the claims of a token. Fails if the token is expired, was not signed by this deployment, or has another
+     * audience or algorithm.
      */
     readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<ResellerClaims, InvalidCredentials>
   }
@@ -55,7 +56,7 @@ export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner"
  *
  *     blacklist ─▶ hash the password ─▶ create (one reseller per email)
  *
- * The password is hashed even if the email is taken, so that the response time reveals no more than the response.
+ * The password is hashed even if another reseller has the email, so that the response time is the same in both cases.
  */
 export const signUp = ({ email, password, name, waNumber }: Signup) =>
   Effect.gen(function* () {
@@ -65,7 +66,7 @@ export const signUp = ({ email, password, name, waNumber }: Signup) =>
   })
 
 /**
- * Changes the status of a reseller for an operator; the audit log records the reason (docs/reference/reseller.md#b8).
+ * Changes the status of a reseller for an operator. The audit log records the reason (docs/reference/reseller.md#b8).
  */
 export const reviewReseller = (idOrEmail: string, move: ReviewMove, operator: Operator) =>
   Effect.gen(function* () {
@@ -87,7 +88,7 @@ const readEmail = Schema.decodeOption(Email)
  *
  *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
- * An unknown email takes the same time as a wrong password. The status is revealed only after the correct password.
+ * An unknown email takes the same time as a wrong password. Only a caller with the correct password gets the status.
  */
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * The resellers and their reviews.
+ * Declares the store of resellers.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
@@ -36,7 +36,7 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
     /**
      * Locks the reseller's row, applies `decideReview`, and writes the change and an audit log entry in one
-     * transaction. A move to the current status writes nothing.
+     * transaction. If the reseller already has the new status, writes nothing.
      */
     readonly review: (
       id: ResellerId,

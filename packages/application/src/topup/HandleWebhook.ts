@@ -1,9 +1,9 @@
 /**
- * Handles a payment provider's webhook, which causes a refresh of its order (docs/reference/reseller.md#d9). Its
- * content is not trusted, because the refresh asks the provider.
+ * Handles a payment provider's webhook: refreshes the order that the webhook names (docs/reference/reseller.md#d9). The
+ * payment state in the webhook is not used, because the refresh reads the state from the provider.
  *
- * Every webhook with a valid signature is acknowledged, even if it names no order. The provider then does not send it
- * again, and the response does not reveal which orders exist.
+ * Every webhook with a valid signature is acknowledged, even if the named order does not exist. The provider then does not
+ * repeat the webhook, and the response does not reveal which orders exist.
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
@@ -14,7 +14,7 @@ import { type BadSignature, type PaymentProvider, PaymentProviders, type Reporte
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
-/** Providers wait only a few seconds for the acknowledgement. The refresh continues after the acknowledgement. */
+/** The time after which the webhook is acknowledged, although the refresh still runs: providers wait only few seconds. */
 const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_LENGTH = 100
@@ -38,7 +38,8 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
   })
 
 /**
- * Finds the order. A payment that repeats an earlier payment belongs to that payment's order, whatever order it names.
+ * Finds the order of a webhook. A payment that repeats an earlier payment belongs to the order of the earlier payment,
+ * even if the webhook names another order.
  */
 const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   Effect.gen(function* () {
@@ -50,7 +51,7 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
     return Option.filter(found, ({ order }) => order.provider === label)
   })
 
-/** Verifies the webhook with each provider of this name: while a provider account is replaced, there are several. */
+/** Verifies the webhook with each provider account of this name. While an account is being replaced, there are several. */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })

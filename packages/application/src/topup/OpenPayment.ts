@@ -1,8 +1,8 @@
 /**
- * Opens the payment for a draft at the provider; then one update makes the draft a visible order.
+ * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
- * After any failure the draft is abandoned and stays invisible. If the provider may nevertheless have opened the
- * payment, the payment is orphaned and is cancelled in the background.
+ * After a failure the draft is abandoned and stays invisible. If the provider may have opened the payment in spite of the
+ * failure, the payment has no order (it is orphaned) and is cancelled in the background.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -29,7 +29,7 @@ const MAX_REASON_LENGTH = 500
 
 export const unavailable = () => new PaymentProviderUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-/** Opens a payment. Cancels an orphaned payment in the scope, which outlives the request. */
+/** Opens a payment. The cancellation of an orphaned payment runs in the scope, which lives longer than the request. */
 export const openPayment = (
   provider: PaymentProvider,
   draft: TopUpDraft,
@@ -57,7 +57,7 @@ export const openPayment = (
     }
     const ready = yield* orders.makeReady(draft.id, opened.right)
     if (Option.isSome(ready)) return ready.value.order
-    // The provider took so long that the draft was abandoned in the meantime.
+    // The provider needed so much time that another node has abandoned the draft as stale.
     yield* cancelInBackground
     return yield* unavailable()
   })
@@ -77,7 +77,7 @@ const open = (
 }
 
 /**
- * Cancels a payment, best effort: a failure is only logged, because a payer who never saw the payment will not pay it.
+ * Cancels a payment. A failure is only logged, because a payer who never saw the payment instructions does not pay.
  */
 export const cancelOrphanedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
   Effect.flatMap(providerOf(draft), (provider) => {

@@ -1,5 +1,5 @@
 /**
- * Derives the provider requests of an order: its provider, and the same intent and opened payment for every request.
+ * Derives from an order the data for requests to its payment provider.
  */
 import { orderNumberOf, type TopUpDraft } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
@@ -14,8 +14,8 @@ import {
 import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
 
 /**
- * Returns the provider that opened the payment. A simulator never confirms real money; a real provider never confirms
- * simulated money.
+ * Returns the provider that opened the payment. Returns none if the provider is a simulator and the payment is real, or
+ * the other way round, so that a simulator never confirms real money.
  */
 export const providerOf = ({
   provider,

@@ -1,5 +1,6 @@
 /**
- * Payment providers for top-ups. An adapter speaks the protocol of its provider and returns domain types.
+ * Declares the port of payment providers for top-ups. Each adapter uses the protocol of its provider and returns domain
+ * types.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -12,12 +13,12 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** The amount to pay: in rupiah for QRIS methods, in USD stablecoins for the others. */
+/** The amount to pay: in rupiah for the QRIS methods, in dollar tokens for the crypto methods. */
 export type AmountDue =
   | { readonly _tag: "Rupiah"; readonly totalIdr: Idr }
   | { readonly _tag: "Dollars"; readonly amountUsdMicro: UsdMicro; readonly tokenKind: TokenKind }
 
-/** A payment to be made. It does not change while the order exists. */
+/** The data of a payment that do not change while the order exists. */
 export interface PaymentIntent {
   readonly orderId: OrderId
   /** The reference that every provider receives. */
@@ -25,25 +26,25 @@ export interface PaymentIntent {
   readonly method: PaymentMethod
   readonly due: AmountDue
   readonly payer: { readonly name: string; readonly email: Email }
-  /** A number that no other order ever has; undefined if the provider does not need it. */
+  /** The number of the order's deposit address, never used by another order; undefined if the provider needs none. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
 
 /** A payment as the provider opened it. */
 export interface OpenedPayment {
-  /** The provider's payment reference. For several payments of one order: all references, separated by commas. */
+  /** The provider's payment reference. If the order has several payments, all references, separated by commas. */
   readonly providerPaymentId: string
   readonly instructions: PaymentInstructions
   readonly expiresAt: Date
-  /** JSON that the provider's adapter needs for later requests. It is opaque to all other code. */
+  /** JSON that the provider's adapter needs for later requests. No other code reads it. */
   readonly state: unknown
-  /** The references of later payments that, according to the provider, repeat one of these payments. */
+  /** The references of later payments. According to the provider, each of them repeats a payment of this order. */
   readonly repeatedPayments?: ReadonlyArray<string>
 }
 
 /**
- * The provider cannot be used now. `detail` is for the log only.
+ * The provider cannot be used at the moment. `detail` is only for the log.
  */
 export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("ProviderUnavailable", {
   provider: Schema.String,
@@ -71,13 +72,13 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
 /** A webhook that was not signed by the provider. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
-/** The provider's references of a payment and of the earlier payment that it repeats. */
+/** The provider's reference of a payment, and the reference of the earlier payment that it repeats. */
 export interface RepeatedPayment {
   readonly paymentId: string
   readonly originalId: string
 }
 
-/** The used content of a webhook with a valid signature. */
+/** The content of a webhook that this gateway uses. The signature of the webhook is valid. */
 export interface Reported {
   /** The order number in the webhook. The order may not exist. */
   readonly orderNumber?: string | undefined
@@ -97,21 +98,21 @@ export interface PaymentWebhook {
 export interface PaymentProvider {
   /** The name in stored orders and in responses, for example `midtrans` or `midtrans-simulator`. */
   readonly label: string
-  /** The name in the path of its webhooks, for example `midtrans`. */
+  /** The name in the URL path of the provider's webhooks, for example `midtrans`. */
   readonly name: string
-  /** True if the adapter is connected to a simulator, without real money. */
+  /** True if the adapter uses a simulator of the provider, so that no real money is paid. */
   readonly simulated: boolean
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
-  /** Fails if the provider cannot be used with the current settings. The server start and `doctor` run it. */
+  /** Checks that the provider can be used with the current settings. The server start and the command `doctor` run it. */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
-  /** Asks the provider for the state of the payment. Ends within seconds. */
+  /** Reads the state of the payment from the provider. Ends within seconds. */
   readonly refresh: (
     intent: PaymentIntent,
     opened: OpenedPayment
   ) => Effect.Effect<PaymentObservation, ProviderUnavailable>
-  /** Cancels, best effort, a payment that may have been opened although `open` failed. */
+  /** Tries to cancel a payment that may have been opened although `open` failed. */
   readonly cancel: ((intent: PaymentIntent) => Effect.Effect<void, ProviderUnavailable>) | undefined
   readonly webhook: PaymentWebhook | undefined
 }
@@ -121,7 +122,7 @@ export class PaymentProviders extends Context.Tag("@tollgate/application/Payment
   {
     /** Returns the provider for new payments with this method. */
     readonly forMethod: (method: PaymentMethod) => Option.Option<PaymentProvider>
-    /** Returns the provider with this label, for an existing order: an order keeps its provider. */
+    /** Returns the provider of an existing order by the label in the order. An order keeps its provider. */
     readonly byLabel: (label: string) => Option.Option<PaymentProvider>
     readonly all: ReadonlyArray<PaymentProvider>
   }

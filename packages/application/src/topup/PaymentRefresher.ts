@@ -1,9 +1,10 @@
 /**
- * Sends this node's requests to payment providers: single-flight, limited in number, with a pause between refreshes.
+ * Limits this node's requests to payment providers: one request per order at a time, a maximum number of concurrent
+ * requests, and a pause between two refreshes of an order.
  *
- * A disconnecting client stops neither the opening of a payment nor a refresh that other clients wait for. Any number
- * of concurrent refreshes of one order share one provider request. Clients and webhooks cause at most one refresh per
- * second of an order paid with real money.
+ * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for. Concurrent
+ * refreshes of one order share one provider request. For an order paid with real money, clients and webhooks cause at most
+ * one refresh per second.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -21,7 +22,7 @@ import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrde
 import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
-/** Above this limit an order is returned as stored, and the background task refreshes it. */
+/** The maximum number of concurrent refreshes. Above it, an order is returned as stored; the background task refreshes it. */
 const MAX_CONCURRENT_REFRESHES = 128
 const MAX_CONCURRENT_OPENINGS = 64
 
@@ -36,16 +37,16 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
       payer: Payer
     ) => Effect.Effect<TopUpOrder, OpenFailure>
     /**
-     * Refreshes for a client that waits for the credit. Returns a credited order, or an order within the pause,
-     * unchanged.
+     * Refreshes an order for a client. A credited order is returned unchanged. An order that was refreshed less than a
+     * second ago is returned unchanged too.
      */
     readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
     /**
-     * Refreshes any order without the pause, even a credited order, because more money may have arrived for it. Must
-     * not be used for client reads.
+     * Refreshes an order even during the pause. Refreshes a credited order too, because more money may have arrived for
+     * it. This method must not be used for requests of clients.
      */
     readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
-    /** Refreshes after a webhook. The refresh begins after this call and after the pause. */
+    /** Refreshes an order after a webhook. The refresh begins after this call, at the end of the pause. */
     readonly refreshAfterReport: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}
@@ -60,7 +61,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
       MAX_CONCURRENT_OPENINGS
     )
     const inFlight = yield* SingleFlight.make<OrderId, RefreshResult, never, Ports>(MAX_CONCURRENT_REFRESHES)
-    /** Refreshes that begin after the refresh in flight and the pause that follows it. */
+    /** The refreshes that begin after the running refresh and the pause that follows it. */
     const scheduled = yield* SingleFlight.make<OrderId, RefreshResult>(MAX_CONCURRENT_REFRESHES)
     const refreshedAtNanos = new Map<OrderId, bigint>()
 
@@ -77,7 +78,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
     const startPause = ({ order }: StoredTopUp) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
         if (order.simulated) return
-        // Deleted first, so that the map stays ordered by time.
+        // The entry is deleted first: a new entry is at the end of the map, so the map stays ordered by time.
         refreshedAtNanos.delete(order.id)
         refreshedAtNanos.set(order.id, now)
       })

@@ -1,8 +1,8 @@
 /**
- * Refreshes orders in batches: the due orders in the background, so that a payment is credited although its payer has
- * closed the page (docs/reference/reseller.md#d10), and all open orders for an operator.
+ * Refreshes orders in batches. In the background it refreshes the due orders, so that a payment is credited even if the
+ * payer has closed the page (docs/reference/reseller.md#d10). For an operator it refreshes all open orders.
  *
- * Any number of nodes may run it concurrently: a claim gives each order to one node at a time.
+ * Several nodes may refresh orders concurrently: a claim gives each order to one node at a time.
  */
 import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
@@ -14,10 +14,10 @@ import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** The age after which a draft is stale: longer than any provider takes to open a payment. */
+/** The age from which on a draft is stale. No provider needs so long to open a payment. */
 const STALE_AFTER = Duration.minutes(2)
 const MAX_CONCURRENT_REFRESHES = 8
-/** Small enough that a batch ends within `LEASE` even if every request takes its full timeout. */
+/** The number of orders in a batch. A batch ends within `LEASE`, even if every provider request runs into its timeout. */
 const BATCH_SIZE = 40
 const LEASE = Duration.seconds(60)
 /** The maximum number of batches per round. The remaining orders stay due for the next round. */
@@ -26,14 +26,14 @@ const PAGE_SIZE = 200
 
 export interface RefreshCounts {
   readonly attempted: number
-  /** The attempted orders whose provider responded or was not needed. The others are unchanged. */
+  /** The number of attempted orders whose provider responded or was not needed. The other orders are unchanged. */
   readonly refreshed: number
-  /** The attempted orders that this run credited. */
+  /** The number of attempted orders that this run credited. */
   readonly credited: number
 }
 
 export interface OpenRefreshCounts extends RefreshCounts {
-  /** Open real-money orders whose provider is not configured here. They are not refreshed. */
+  /** The number of open real-money orders that are not refreshed, because their provider is not configured. */
   readonly withoutProvider: number
 }
 
@@ -92,7 +92,8 @@ export const refreshOpenTopUps: Effect.Effect<
 })
 
 /**
- * Accepts an order whose provider is configured, or an order already paid with real money, which needs only the credit.
+ * Succeeds if the order can be refreshed: its provider is configured, or the order is `crediting` and only has to be
+ * credited. A simulated order needs its provider in every case.
  */
 const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, StoredTopUp, PaymentProviders> =>
   Effect.flatMap(providerOf(stored.order), (provider) =>
@@ -101,7 +102,7 @@ const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, Sto
       : Effect.fail(stored)
   )
 
-/** Refreshes orders concurrently. A failed refresh is logged and does not stop the others. */
+/** Refreshes orders concurrently. A failed refresh is logged and does not stop the other refreshes. */
 const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
   Effect.map(Effect.forEach(found, refreshOne, { concurrency: MAX_CONCURRENT_REFRESHES }), (all) =>
     all.reduce(sum, NONE)

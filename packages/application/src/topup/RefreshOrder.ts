@@ -1,12 +1,12 @@
 /**
- * Refreshes one order: asks its provider for the payment, records the observation, credits a paid order.
+ * Refreshes one order: reads the state of its payment from the provider, records it, and credits a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
- *     else      ─▶ ask ─▶ record the observation ─▶ crediting? ─▶ credit
+ *     else      ─▶ read the state ─▶ record the observation ─▶ crediting? ─▶ credit
  *
  * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
- * The request to the provider is made outside any transaction. If it fails or times out, the order stays as it was
+ * The request to the provider is made outside a transaction. If the request fails or times out, the order is unchanged
  * (docs/reference/reseller.md#d7). Recording and crediting are two transactions: a crash between them leaves a
  * `crediting` order, and the next refresh credits it.
  */
@@ -57,7 +57,7 @@ const refreshPayment = (
     Effect.disconnect,
     Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider) }),
     Effect.asSome,
-    // A defect of the adapter counts as no response.
+    // An exception in the adapter is handled like a provider that does not respond.
     Effect.catchAllCause((cause) =>
       Effect.as(Effect.logWarning("a payment provider did not respond", logged(stored.order), cause), Option.none())
     )

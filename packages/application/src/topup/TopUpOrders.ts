@@ -1,7 +1,7 @@
 /**
- * The store of top-up orders. Only this store credits quota for them.
+ * Declares the store of top-up orders. Only this store credits the quota of an order.
  *
- * Each method is one transaction. No request to a provider is made inside a transaction.
+ * Each method runs one transaction. No request to a provider is made inside a transaction.
  */
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -34,7 +34,7 @@ export interface Payer {
   readonly email: Email
 }
 
-/** An order with the data that provider requests need. */
+/** An order with the data for requests to its provider. */
 export interface StoredTopUp {
   readonly order: TopUpOrder
   readonly payer: Payer
@@ -59,7 +59,7 @@ export interface TopUpList {
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
-  /** The last order of the previous page: only orders after it are returned. */
+  /** The last order of the previous page. Only orders that follow this order are returned. */
   readonly olderThan?: Pick<TopUpOrder, "createdAt" | "id"> | undefined
   readonly limit: number
 }
@@ -67,18 +67,18 @@ export interface TopUpFilter {
 export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders")<
   TopUpOrders,
   {
-    /** Writes an invisible row (`creating`) with an id, a time and, where needed, a deposit index never used before. */
+    /** Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. */
     readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft>
     /**
-     * Changes a draft from `creating` to `ready` and `pending`: the order becomes visible. None if it is no longer
-     * `creating`.
+     * Changes a draft from `creating` to `ready` and `pending`, so that the order becomes visible. Returns none if the
+     * draft is not `creating`.
      */
     readonly makeReady: (id: OrderId, opened: OpenedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
-     * Changes a draft from `creating` to `abandoned`, with a reason for operators. Any other state is left unchanged.
+     * Changes a draft from `creating` to `abandoned`, with a reason for operators. Changes no order in another state.
      */
     readonly abandon: (id: OrderId, reason: string) => Effect.Effect<void>
-    /** Abandons drafts that are older, because their node died. Returns each draft to one caller only. */
+    /** Abandons drafts older than `olderThan`, because their node died. Returns each draft to only one caller. */
     readonly abandonStale: (olderThan: Duration.Duration) => Effect.Effect<ReadonlyArray<AbandonedTopUp>>
 
     /** Returns a `ready` order of this reseller. An order of another reseller is not found. */
@@ -96,23 +96,23 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
      */
     readonly recordObservation: (id: OrderId, observation: PaymentObservation) => Effect.Effect<Refreshed>
     /**
-     * Credits a `crediting` order: locks the row, then the reseller's quota account, applies `decideCrediting` at the
-     * database time, and writes order, account and transfer. Concurrent calls credit an order once: the lock serializes
-     * them, and the pair (topup, order id) is unique in the transfers. An order that is not `crediting` is returned
-     * unchanged.
+     * Credits a `crediting` order. Locks the order and then the reseller's quota account, applies `decideCrediting` at the
+     * database time, and writes order, account and transfer. Concurrent calls credit an order once, because they wait for
+     * the lock and because the pair (topup, order id) is unique in the transfers. An order that is not `crediting` is
+     * returned unchanged.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
     /**
-     * Stores a repeated payment with the order of the original payment and makes that order due, so that the provider
-     * is asked about both payments. An order keeps at most 20 repeated payments. None if no order with this provider
-     * label has the original payment.
+     * Stores a repeated payment with the order of the original payment, and makes that order due for a refresh. The next
+     * refresh then reads both payments. An order stores at most 20 repeated payments. Returns none if no order with this
+     * provider label has the original payment.
      */
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
-     * Claims orders that are due for a refresh (database time), the longest due first, under a lease: until the lease
-     * ends, no other call returns them; afterwards they are due again unless an observation was recorded. Locks with
-     * `FOR UPDATE SKIP LOCKED`. Returns only orders whose provider label is in `providers`, and `crediting` orders paid
-     * with real money.
+     * Claims orders that are due for a refresh at the database time, the longest due first. Each claimed order has a
+     * lease: until the lease ends, no other call returns the order. Afterwards the order is due again, unless an
+     * observation was recorded. Returns only orders whose provider label is in `providers`, and `crediting` orders paid
+     * with real money. Skips rows that another transaction has locked.
      */
     readonly claimDue: (claim: {
       readonly providers: ReadonlyArray<string>

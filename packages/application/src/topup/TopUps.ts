@@ -1,9 +1,9 @@
 /**
- * The top-ups of a reseller: create an order for quota, list orders, and refresh one of them.
+ * Creates, lists and refreshes the orders (top-ups) with which a reseller buys quota.
  *
  *     terms ─▶ a provider for the method ─▶ draft ─▶ the provider opens the payment ─▶ order
  *
- * The draft is stored first, so that every payment that a provider opens has a stored order.
+ * The draft is stored before the provider opens the payment. Therefore every opened payment has a stored order.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { OrderId, orderIdOf, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
@@ -38,7 +38,7 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
     return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
   })
 
-/** Returns a page of a reseller's stored orders, newest first, without a refresh (docs/reference/reseller.md#top-7). */
+/** Returns a page of a reseller's orders, newest first. Does not refresh the orders (docs/reference/reseller.md#top-7). */
 export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
   Effect.gen(function* () {
     const page = yield* readTopUpPage(query)
@@ -56,7 +56,7 @@ export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
     return yield* (yield* PaymentRefresher).refresh(stored)
   })
 
-/** Refreshes an order of any reseller for an operator, by order id or order number, even if it is credited. */
+/** Refreshes an order for an operator, even if it is credited. The order is named by its id or its order number. */
 export const refreshTopUpForOperator = (idOrNumber: string) =>
   Effect.gen(function* () {
     const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
