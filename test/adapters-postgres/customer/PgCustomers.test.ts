@@ -18,7 +18,7 @@ const list = (resellerId: ResellerId) => Effect.flatMap(Customers, (customers) =
 
 describe("the customer store in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("creates a user and a customer for a new email, and returns the same customer for the next request", () =>
+    it.effect("creates a user and a customer for a new email, and later returns the same customer for this email", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const email = Stores.anEmail()

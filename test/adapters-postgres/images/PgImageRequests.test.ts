@@ -381,7 +381,7 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("are released when their begin is committed after the deadline", () =>
+    it.scoped("are released when they were refused at the deadline although their begin was committed", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)

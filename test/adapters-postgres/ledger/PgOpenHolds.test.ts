@@ -84,7 +84,7 @@ describe("open holds in Postgres", () => {
     )
 
     it.scoped(
-      "are settled at their checkpoints when their node stopped its heartbeat, deregistered, or is unknown",
+      "are settled at their checkpoints when their node has stopped its heartbeat, has deregistered, or has no row",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

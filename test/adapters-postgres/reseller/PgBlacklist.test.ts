@@ -33,7 +33,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("is listed in the order of its patterns", () =>
+    it.effect("is listed sorted by pattern", () =>
       Effect.gen(function* () {
         yield* add("zz@listed.example")
         yield* add("@listed.example")

@@ -72,7 +72,7 @@ const FIRST_USE = `
 
 interface TokensRow {
   readonly model_id: string
-  /** Number of the interval between two cuts, counted from 1. */
+  /** Number of the interval between two cuts, counted from 1. Cuts are the instants that divide the history. */
   readonly piece: number
   readonly tokens: bigint
 }
