@@ -1,8 +1,9 @@
 /**
  * Defines the requests that share a transaction, and the callbacks that receive their results.
  *
- * The types are generic over two kinds of work: text requests share transactions, and every image request has its own
- * transaction. `A` is an admission request, `S` a settlement request, `R` a settlement result, and `E` a refusal.
+ * The types are generic over two kinds of work: requests to text and embedding models share transactions, and every
+ * image request has its own transaction. `A` is an admission request, `S` a settlement request, `R` a settlement
+ * result, and `E` a refusal.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"

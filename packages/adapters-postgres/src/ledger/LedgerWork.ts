@@ -1,5 +1,6 @@
 /**
- * Defines the requests of the inference ledger. They are text requests, and many of them share a transaction.
+ * Defines the requests of the inference ledger: requests to text and embedding models. Many of these requests share a
+ * transaction.
  */
 import type { Admission, Measured, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import * as Charge from "@tollgate/domain/inference/Charge"
