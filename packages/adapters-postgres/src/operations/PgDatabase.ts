@@ -1,5 +1,5 @@
 /**
- * Reports the state of the database: reachability, version, clock, identity and migrations.
+ * Reports the state of the database (reachability, version, clock, identity, pending migrations), and migrates it.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Database } from "@tollgate/application/operations/Database"
