@@ -14,8 +14,8 @@ describe("a local secret", () => {
 
   it.effect("is generated once, also by concurrent calls", () =>
     Effect.gen(function* () {
-      const asked = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
-      const secrets = (yield* Effect.all(asked, { concurrency: "unbounded" })).map(Redacted.value)
+      const reads = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
+      const secrets = (yield* Effect.all(reads, { concurrency: "unbounded" })).map(Redacted.value)
       expect(new Set(secrets).size).toBe(1)
       expect(Redacted.value(yield* readOrCreate(directory, "key-pepper"))).toBe(secrets[0])
       expect(readdirSync(directory)).toEqual(["key-pepper"])

@@ -26,12 +26,12 @@ const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
 
 const start = (directory: string) => EmbeddedPostgres.start({ directory })
 
-/** Starts or joins Postgres in a scope that the test can close early with `letGo`. */
+/** Starts or joins Postgres in a scope that the test can close early with `release`. */
 const startUntil = (directory: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const postgres = yield* Scope.extend(start(directory), scope)
-    return { ...postgres, letGo: Scope.close(scope, Exit.void) }
+    return { ...postgres, release: Scope.close(scope, Exit.void) }
   })
 
 const NEED_POSTGRES: Program = { name: "need-postgres", entry: "test/support/programs/needPostgres.ts" }
@@ -46,9 +46,9 @@ const aProgram = (directory: string, mode: "wait" | "write") =>
         // The process gets a separate process group, so that a test can send SIGINT to the group, as Ctrl-C does.
         { detached: true, stdio: ["ignore", "pipe", "inherit"] }
       )
-      const said: Array<string> = []
-      child.stdout.on("data", (chunk) => said.push(...String(chunk).trim().split("\n")))
-      return { child, said }
+      const lines: Array<string> = []
+      child.stdout.on("data", (chunk) => lines.push(...String(chunk).trim().split("\n")))
+      return { child, lines }
     }),
     ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
   )
@@ -56,8 +56,8 @@ const aProgram = (directory: string, mode: "wait" | "write") =>
 const until = (condition: () => boolean) =>
   Effect.repeat(Effect.sync(condition), { until: (holds) => holds, schedule: Schedule.spaced("10 millis") })
 
-const says = (program: { readonly said: ReadonlyArray<string> }, beginning: string) =>
-  until(() => program.said.some((line) => line.startsWith(beginning)))
+const prints = (program: { readonly lines: ReadonlyArray<string> }, beginning: string) =>
+  until(() => program.lines.some((line) => line.startsWith(beginning)))
 
 const exited = (child: ChildProcess) => until(() => child.exitCode !== null || child.signalCode !== null)
 
@@ -79,7 +79,7 @@ describe("embedded Postgres", () => {
       const directory = yield* aDirectory
       const first = yield* startUntil(directory)
       yield* query(first.socketDir, "CREATE TABLE kept AS SELECT 1 AS n")
-      yield* first.letGo
+      yield* first.release
       expect(isRunning(directory)).toBe(false)
       const second = yield* start(directory)
       expect((yield* query(second.socketDir, "SELECT n FROM kept")).rows).toEqual([{ n: 1 }])
@@ -95,10 +95,10 @@ describe("embedded Postgres", () => {
       })
       expect(all.map(({ joined }) => joined).sort()).toEqual([false, true, true])
       const [first, ...others] = [...all].sort((a, b) => (a.joined ? 1 : 0) - (b.joined ? 1 : 0))
-      yield* first?.letGo ?? Effect.void
+      yield* first?.release ?? Effect.void
       for (const other of others) {
         yield* query(other.socketDir, "SELECT 1")
-        yield* other.letGo
+        yield* other.release
       }
       yield* until(() => !isRunning(directory))
     })
@@ -108,7 +108,7 @@ describe("embedded Postgres", () => {
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
-      yield* says(program, "ready launched")
+      yield* prints(program, "ready launched")
       program.child.kill("SIGKILL")
       yield* until(() => !isRunning(directory))
     })
@@ -118,13 +118,13 @@ describe("embedded Postgres", () => {
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
-      yield* says(program, "ready launched")
+      yield* prints(program, "ready launched")
       const postgres = yield* startUntil(directory)
       expect(postgres.joined).toBe(true)
       program.child.kill("SIGKILL")
       yield* exited(program.child)
       yield* query(postgres.socketDir, "SELECT 1")
-      yield* postgres.letGo
+      yield* postgres.release
       yield* until(() => !isRunning(directory))
     })
   )
@@ -133,9 +133,9 @@ describe("embedded Postgres", () => {
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
-      yield* says(program, "ready launched")
+      yield* prints(program, "ready launched")
       process.kill(-(program.child.pid ?? Number.NaN), "SIGINT")
-      yield* says(program, "interrupted")
+      yield* prints(program, "interrupted")
       const postgres = yield* start(directory)
       expect(postgres.joined).toBe(true)
       program.child.kill("SIGTERM")
@@ -152,12 +152,12 @@ describe("embedded Postgres", () => {
         const directory = yield* aDirectory
         for (const alsoPostgres of [false, true]) {
           const program = yield* aProgram(directory, "write")
-          yield* until(() => program.said.length > 30)
+          yield* until(() => program.lines.length > 30)
           if (alsoPostgres) killPostmaster(directory)
           program.child.kill("SIGKILL")
           yield* exited(program.child)
           const postgres = yield* startUntil(directory)
-          const acknowledged = parseInt(program.said.at(-1) ?? "", 10)
+          const acknowledged = parseInt(program.lines.at(-1) ?? "", 10)
           const { rows } = yield* query(
             postgres.socketDir,
             "SELECT max(n) AS last, count(*)::int AS written FROM written"
@@ -165,7 +165,7 @@ describe("embedded Postgres", () => {
           expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
           expect(rows[0].written).toBe(rows[0].last)
           yield* query(postgres.socketDir, "DROP TABLE written")
-          yield* postgres.letGo
+          yield* postgres.release
         }
       })
   )

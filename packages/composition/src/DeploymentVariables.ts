@@ -2,7 +2,7 @@
  * Defines the environment variables of a deployment, with their defaults and descriptions. Only the variables of the
  * payment providers are defined elsewhere, in adapters-upstream.
  *
- * The server and the CLI read the same schema, so that a variable has one default and one error message.
+ * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import * as Setting from "@tollgate/application/operations/EnvironmentSchema"

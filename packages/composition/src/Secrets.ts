@@ -109,7 +109,7 @@ export const signingSecrets = (current: Secret, previous: Secret | undefined): S
   current: nameOf(current)
 })
 
-/** Returns a key id that does not reveal the secret and stays the same when the secret becomes the previous one. */
+/** Returns a key id that does not reveal the secret and does not change when the secret becomes the previous secret. */
 const nameOf = (secret: Secret): string =>
   Crypto.createHash("sha256")
     .update(`the name of ${Redacted.value(secret)}`)

@@ -24,9 +24,9 @@ describe("tollgate audit", () => {
         expect(report.checks.length).toBeGreaterThan(10)
         expect(report.checks.every(({ ok, violations }) => ok && violations === 0)).toBe(true)
         expect(report.figures).toMatchObject({ accounts: "1", settlements: "0" })
-        const told = yield* tollgate("audit")
-        expect(told.stdout).toMatch(/^RESULT +CHECK +INVARIANT$/m)
-        expect(told.stdout).toMatch(/\n\nEvery check passes\.\n$/)
+        const text = yield* tollgate("audit")
+        expect(text.stdout).toMatch(/^RESULT +CHECK +INVARIANT$/m)
+        expect(text.stdout).toMatch(/\n\nEvery check passes\.\n$/)
 
         yield* sql`UPDATE account SET credits_posted = credits_posted + 1 WHERE kind = 'payg'`
         const broken = yield* tollgate("audit", "--json")
@@ -36,10 +36,10 @@ describe("tollgate audit", () => {
         expect(found.checks.filter(({ ok }) => !ok)).toContainEqual(
           expect.objectContaining({ id: "credits-are-journal", violations: 1 })
         )
-        const spoken = yield* tollgate("audit")
-        expect(spoken.code).toBe(1)
-        expect(spoken.stdout).toMatch(/^1 row differs +credits-are-journal /m)
-        expect(spoken.stderr).toContain("These checks fail: ")
+        const differing = yield* tollgate("audit")
+        expect(differing.code).toBe(1)
+        expect(differing.stdout).toMatch(/^1 row differs +credits-are-journal /m)
+        expect(differing.stderr).toContain("These checks fail: ")
       })
     )
   })

@@ -116,9 +116,9 @@ describe("tollgate keys", () => {
 
     it.effect("requires --yes to revoke a key when stdin is not a terminal", () =>
       Effect.gen(function* () {
-        const asked = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
-        expect(asked).toMatchObject({ code: 2, stdout: "" })
-        expect(asked.stderr).toContain("Add --yes")
+        const refused = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
+        expect(refused).toMatchObject({ code: 2, stdout: "" })
+        expect(refused.stderr).toContain("Add --yes")
       })
     )
 

@@ -56,8 +56,8 @@ describe("tollgate resellers", () => {
             { actor, action: "reseller.suspend", reason: "cli: resellers suspend" },
             { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
           ])
-          const told = yield* tollgate("resellers", "suspend", id)
-          expect(told.stdout).toBe(
+          const suspended = yield* tollgate("resellers", "suspend", id)
+          expect(suspended.stdout).toBe(
             "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate\n"
           )
         })

@@ -199,25 +199,25 @@ describe("tollgate topups", () => {
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
-        const asked = yield* tollgate("topups", "reconcile", order.id, "--json")
-        expect(asked, asked.stderr).toMatchObject({ code: 1 })
-        expect(documentOf(asked)).toMatchObject({ status: "pending", checked_at: null })
-        expect(asked.stderr).toContain("midtrans did not respond")
+        const reconcile = yield* tollgate("topups", "reconcile", order.id, "--json")
+        expect(reconcile, reconcile.stderr).toMatchObject({ code: 1 })
+        expect(documentOf(reconcile)).toMatchObject({ status: "pending", checked_at: null })
+        expect(reconcile.stderr).toContain("midtrans did not respond")
       })
     )
 
     it.effect("refuses incomplete payment settings to reconcile, but ignores them to list", () =>
       Effect.gen(function* () {
         process.env.TRIPAY_API_KEY = "hunter2"
-        const asked = yield* tollgate("topups", "reconcile", "--json")
+        const reconcile = yield* tollgate("topups", "reconcile", "--json")
         const listed = yield* tollgate("topups", "list", "--json")
         delete process.env.TRIPAY_API_KEY
-        expect(asked.code).toBe(1)
-        expect(documentOf(asked)).toMatchObject({ error: { code: "invalid_settings" } })
-        expect(asked.stderr).toContain(
+        expect(reconcile.code).toBe(1)
+        expect(documentOf(reconcile)).toMatchObject({ error: { code: "invalid_settings" } })
+        expect(reconcile.stderr).toContain(
           "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY"
         )
-        expect(asked.stderr).not.toContain("hunter2")
+        expect(reconcile.stderr).not.toContain("hunter2")
         expect(listed.code).toBe(0)
       })
     )
