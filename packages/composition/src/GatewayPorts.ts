@@ -1,8 +1,8 @@
 /**
  * Provides an adapter for every port of a server, and determines the order in which the adapters stop.
  *
- * Layers close in the reverse of their build order. The listener above these ports drains first; then the
- * ledger writes its queue to the database, the node is deregistered, and the database connections close last.
+ * Layers close in the reverse of their build order. The listener, which uses these ports, drains first. Then the ledger
+ * writes its queue to the database, and the node is deregistered. The database connections close last.
  */
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
 import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
@@ -74,7 +74,7 @@ export interface SignerSettings {
 }
 
 /**
- * Builds the signers of reseller tokens, cursors and QR links. They use the same secrets, each for a separate purpose.
+ * Builds the signers of reseller tokens, cursors and QR links. All signers use the same secrets.
  */
 export const signers = ({ issuer, publicBaseUrl, secrets }: SignerSettings) =>
   Layer.mergeAll(

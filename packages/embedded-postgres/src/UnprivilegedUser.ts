@@ -1,5 +1,6 @@
 /**
- * Chooses the user that Postgres runs as. Postgres refuses to run as root, so root starts it as an unprivileged user.
+ * Chooses the user that Postgres runs as. Postgres refuses to run as root, so a process of root starts
+ * Postgres as an unprivileged user.
  */
 import { execFile } from "node:child_process"
 import { chmod, chown, lstat, mkdir } from "node:fs/promises"
