@@ -24,8 +24,8 @@ const write = async (socketDir: string) => {
 
 const program = Effect.gen(function* () {
   const { joined, lost, socketDir } = yield* EmbeddedPostgres.start({ directory })
-  say(`ready ${joined ? "joined" : "launched"}`)
   process.on("SIGINT", () => say("interrupted"))
+  say(`ready ${joined ? "joined" : "launched"}`)
   return yield* mode === "write" ? Effect.promise(() => write(socketDir)) : lost
 })
 
