@@ -29,20 +29,20 @@ const price: Metering.Price = {
 }
 
 describe("a metered stream", () => {
-  it("is charged the reported usage when it is complete", () => {
+  it("is charged the reported usage if it is complete", () => {
     const meter = metered("chat", [delta("one "), delta("two"), usage(20, 30), "[DONE]"])
     const charge = Metering.chargeOf(meter, "complete", local)
     expect(charge).toMatchObject({ charged: { input: 20n, output: 30n }, source: "upstream" })
     expect(Metering.costOf(charge, price)).toBe(20n * 250_000n + 30n * 2_000_000n)
   })
 
-  it("is charged a local count when it is complete and no usage was reported", () => {
+  it("is charged a local count if it is complete and no usage was reported", () => {
     const charge = Metering.chargeOf(metered("chat", [delta("one "), delta("two")]), "complete", local)
     expect(charge).toMatchObject({ charged: { input: PROMPT_TOKENS, output: 2n }, source: "local" })
   })
 
   law(
-    "is charged the prompt and k deltas when cut after k deltas",
+    "is charged the prompt and k deltas if it is cut after k deltas",
     [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const)],
     (k, ending) => {
       const meter = metered(
@@ -54,20 +54,20 @@ describe("a metered stream", () => {
     }
   )
 
-  it("is charged nothing when it delivered nothing, and the consumed prompt is recorded", () => {
+  it("is charged nothing if it delivered nothing, and the tokens that the provider used are recorded", () => {
     const meter = Metering.meterUndelivered(Metering.startMeter("chat"), usage(20, 5))
     const { charged, consumed, source } = Metering.chargeOf(meter, "client_gone", local)
     expect({ charged: Object.values(charged), source }).toEqual({ charged: [0n, 0n, 0n, 0n], source: "none" })
     expect(consumed).toMatchObject({ input: 20n, output: 5n })
   })
 
-  it("is charged zero when complete with a reported usage of zero", () => {
+  it("is charged zero if it is complete and a usage of zero is reported", () => {
     const charge = Metering.chargeOf(metered("chat", [delta("one"), usage(0, 0)]), "complete", local)
     expect(charge.source).toBe("upstream")
     expect(Metering.costOf(charge, price)).toBe(0n)
   })
 
-  it("counts the text of each chat choice separately, and an event with several choices as one delta", () => {
+  it("has the text of each chat choice counted separately, and an event with several choices counted as one delta", () => {
     const both = { choices: [delta("one ").choices[0], { index: 1, delta: { content: "uno " } }] }
     const meter = metered("chat", [both, both])
     expect(meter.deltas).toBe(2)
@@ -77,7 +77,7 @@ describe("a metered stream", () => {
     ])
   })
 
-  it("merges the usage figures from several events of a messages stream", () => {
+  it("has the usage of several events of a messages stream merged", () => {
     const meter = metered("messages", [
       { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
       { type: "content_block_delta", delta: { type: "text_delta", text: "one" } },
@@ -86,7 +86,7 @@ describe("a metered stream", () => {
     expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 4n })
   })
 
-  it("counts the content of a responses stream once, although the last event repeats it", () => {
+  it("has the content of a responses stream counted once, although the last event repeats it", () => {
     const response = { output: [{ content: [{ text: "one two" }] }], usage: { input_tokens: 7, output_tokens: 2 } }
     const done = { type: "response.completed", response }
     const streamed = metered("responses", [{ type: "response.output_text.delta", delta: "one two" }, done])
@@ -118,7 +118,7 @@ describe("a metered stream", () => {
 })
 
 describe("a metered request", () => {
-  it("reserves a hold before it is sent, and is settled with its charge", () => {
+  it("gets a hold before it is sent, and is settled with its charge", () => {
     const plan: Metering.PlanAccount = {
       id: Metering.AccountId("plan"),
       creditsPosted: Tokens(100n),

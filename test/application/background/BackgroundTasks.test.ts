@@ -5,7 +5,7 @@ import { anOrder } from "../../support/resellers.ts"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
 
-/** A round that counts its runs; run number `failing` fails. */
+/** Returns a task that counts its runs and fails in the run with the number `failing`. */
 const aRound = (failing = 0) => {
   const count = { rounds: 0 }
   const round = Effect.suspend(() =>
@@ -15,7 +15,7 @@ const aRound = (failing = 0) => {
 }
 
 describe("the background tasks", () => {
-  it.effect("contain each task of a node once", () =>
+  it.effect("contain each task exactly once", () =>
     Effect.gen(function* () {
       const tasks = yield* backgroundTasks(DEAD_AFTER)
       expect(tasks.map(({ name }) => name)).toEqual([
@@ -31,7 +31,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("continue while another task fails in every round or never ends a round", () =>
+  it.scoped("continue while another task fails in every run or has a run that never ends", () =>
     Effect.gen(function* () {
       const beat = aRound()
       const abandon = aRound()
@@ -48,7 +48,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("abandon image requests with expired leases every 5 seconds, even after a failed round", () =>
+  it.scoped("abandon image requests with expired leases every 5 seconds, even after a failed run", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ abandon: round })
@@ -57,7 +57,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("delete expired idempotency keys every hour, even after a failed round", () =>
+  it.scoped("delete expired idempotency keys every hour, even after a failed run", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ forgetKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
@@ -68,7 +68,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("fold settled usage every 5 seconds, even after a failed round", () =>
+  it.scoped("add settled usage to the usage sums every 5 seconds, even after a failed run", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(2)
       yield* startOneNode({ fold: round })
@@ -79,7 +79,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("refresh due top-ups every 30 seconds, even after a failed round", () =>
+  it.scoped("refresh due top-ups every 30 seconds, even after a failed run", () =>
     Effect.gen(function* () {
       const fixture = new TopUpFixture()
       fixture.stale = undefined as never

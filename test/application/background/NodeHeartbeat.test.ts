@@ -4,7 +4,7 @@ import { Clock, Duration, Effect, FastCheck, TestClock } from "effect"
 import { law } from "../../support/law.ts"
 import { startOneNode } from "./OneNode.ts"
 
-/** A node whose database can be stopped, with the times of its heartbeats and sweeps in seconds since its start. */
+/** A node whose database can be stopped. It records the times of its heartbeats and sweeps, in seconds since its start. */
 const aNode = () => {
   const world = { databaseIsUp: true, beats: [] as Array<number>, sweeps: [] as Array<number> }
   const recordedIn = (times: Array<number>) =>
@@ -16,7 +16,7 @@ const aNode = () => {
 }
 
 describe("a node", () => {
-  it.scoped("sends heartbeats from its start, and sweeps once it has watched the other nodes for long enough", () =>
+  it.scoped("sends heartbeats from its start, and sweeps only after every live node had time for a heartbeat", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start
@@ -27,7 +27,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("does not sweep after a database outage before the other nodes can have sent a heartbeat", () =>
+  it.scoped("does not sweep after a database outage until the other nodes had time for a heartbeat", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start
@@ -37,13 +37,13 @@ describe("a node", () => {
       world.databaseIsUp = true
       world.sweeps.length = 0
       yield* TestClock.adjust("60 seconds")
-      // The database is back at 102. The node sends a heartbeat at 105, and the other nodes until 110 at the latest.
+      // The database works again at second 102. This node sends a heartbeat at 105, the other nodes at 110 at the latest.
       expect(world.beats.find((at) => at > 100)).toBe(105)
       expect(world.sweeps[0]).toBe(135)
     })
   )
 
-  it.scoped("keeps sweeping through an outage that is too short to make another node look dead", () =>
+  it.scoped("continues to sweep after an outage that is too short to make another node look dead", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start
@@ -58,7 +58,7 @@ describe("a node", () => {
   )
 
   law(
-    "sends several heartbeats before other nodes take it for dead",
+    "sends at least two heartbeats within the time after which other nodes consider it dead",
     [FastCheck.integer({ min: 1, max: 3_600 })],
     (seconds) => {
       const { heartbeatInterval, checkpointInterval } = nodeIntervals(Duration.seconds(seconds))

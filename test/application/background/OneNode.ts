@@ -1,5 +1,5 @@
 /**
- * The background tasks of one node. A test supplies the rounds that it needs; the other rounds do nothing.
+ * Provides the background tasks of one node. A test supplies the work of the tasks that it needs; other tasks do nothing.
  */
 import {
   type BackgroundPorts,
@@ -39,7 +39,7 @@ interface Parts {
   readonly tasks: (task: BackgroundTask<BackgroundPorts>) => boolean
 }
 
-/** Starts the tasks of a node with these rounds, in the scope of the caller. `tasks` selects tasks; default: all. */
+/** Starts the tasks of a node in the scope of the caller. `tasks` selects the tasks; the default is all tasks. */
 export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
   const { beat, sweep, abandon, forgetKeys, fold } = { ...nothing, ...rounds }
   const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }

@@ -44,7 +44,7 @@ const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
 
 describe("the pages of settled usage", () => {
   it.effect.prop(
-    "neither skip nor repeat an item, for any page size and while items are added",
+    "neither skip nor repeat an item, for any page size, even if items are added meanwhile",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,
@@ -107,14 +107,14 @@ describe("an id in a URL path", () => {
   )
   const reseller = aReseller().id
 
-  it.effect("is a validation error on a balance route if it is not a UUID", () =>
+  it.effect("leads to a validation error in the balance routes if it is not a UUID", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(keyBalances(reseller, "x"))).toMatchObject({ details: [{ path: "keyID" }] })
       expect(yield* Effect.flip(customerBalances(reseller, "x"))).toMatchObject({ details: [{ path: "userID" }] })
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("is not found on a key route if it is not a UUID", () =>
+  it.effect("leads to a not-found error in the key routes if it is not a UUID", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(createCustomerKey(reseller, "x", "n"))).toMatchObject({
         _tag: "NotFound",
@@ -124,7 +124,7 @@ describe("an id in a URL path", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("is returned with the owner's balances if it is a key id", () =>
+  it.effect("is returned together with the balances of the owner if it is the id of a key", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

@@ -119,7 +119,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
     dispatched: false
   },
   "an internal error": { attempt: Effect.dieMessage("a bug"), expected: "died", state: "failed", dispatched: true },
-  "an interrupted exchange": {
+  "an exchange that was interrupted": {
     attempt: Effect.interrupt,
     expected: "interrupted",
     state: "abandoned",
@@ -129,7 +129,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
 
 describe("an image request", () => {
   for (const [what, { attempt, dispatched, state, expected }] of Object.entries(endings)) {
-    it.effect(`is finished once, in state ${state}, after ${what}`, () =>
+    it.effect(`is settled once, with the state ${state}, after ${what}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -150,7 +150,7 @@ describe("an image request", () => {
     })
   )
 
-  it.effect("is checked in this order: key, idempotency key, body, model, account, provider", () =>
+  it.effect("is checked in this order: API key, idempotency key, body, model, balances, provider", () =>
     Effect.gen(function* () {
       const it = imageRequest({ attempts: { first: fails(upstreamFailed) } })
       it.begins = Effect.fail(new InsufficientBalance())
@@ -185,7 +185,7 @@ describe("an image request", () => {
     unrouted: "UnsupportedEndpoint"
   }
   for (const [model, refusal] of Object.entries(models)) {
-    it.effect(`is refused with ${refusal} for the model ${model}, before a hold is created`, () =>
+    it.effect(`is refused with ${refusal} for the model "${model}", before a hold is created`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ request: { model } })
         expect(yield* outcomeOfRequest(it)).toBe(refusal)
@@ -231,7 +231,7 @@ describe("an image request", () => {
     })
   )
 
-  it.effect("is admitted with its idempotency key, account and estimate", () =>
+  it.effect("is admitted with its idempotency key, its customer and its estimate", () =>
     Effect.gen(function* () {
       const it = imageRequest({ request: { size: { widthPx: 1000, heightPx: 1000 }, quality: "low" } })
       yield* it.result
@@ -252,7 +252,7 @@ describe("an image request", () => {
 })
 
 describe("the routes of an image request", () => {
-  it.effect("are tried by priority, each next route only after a failure that allows a retry", () =>
+  it.effect("are tried by priority; the next route is tried only after a failure that allows a retry", () =>
     Effect.gen(function* () {
       const retryElsewhere = imageRequest({ attempts: { first: fails(upstreamFailed, true) } })
       expect(yield* outcomeOfRequest(retryElsewhere)).toBe("an image")
@@ -276,7 +276,7 @@ describe("the routes of an image request", () => {
   ]
   for (const { dispatched, expected, first, second } of both) {
     const failures = `${first.error._tag}, ${second.error._tag}${dispatched ? "" : ", nothing sent"}`
-    it.effect(`fail with the most informative error: ${failures} -> ${expected}`, () =>
+    it.effect(`fail with the most informative error ${expected} after ${failures}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: first.attempt, second: second.attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -287,7 +287,7 @@ describe("the routes of an image request", () => {
 })
 
 describe("the timeout of an image request", () => {
-  it.effect("expires 120 seconds after acceptance, aborts the exchange and charges nothing", () =>
+  it.effect("expires 120 seconds after the request's acceptance, aborts the exchange and charges nothing", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "100 seconds"
@@ -302,7 +302,7 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("expires during a slow upload, before the request begins", () =>
+  it.effect("expires during a slow upload, before the request is admitted", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "1 hour"
@@ -313,7 +313,7 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("leaves the idempotency key unused if it expires before anything is sent", () =>
+  it.effect("leaves the idempotency key unused if it expires before the request is sent to a provider", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.begin = "121 seconds"
@@ -337,7 +337,7 @@ describe("the timeout of an image request", () => {
 })
 
 describe("a client that disconnects", () => {
-  it.effect("is not charged before the settlement of its image; the provider's usage is recorded for review", () =>
+  it.effect("is not charged if it disconnects before the settlement; the provider's usage is recorded for review", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.finish = "1 second"
@@ -356,7 +356,7 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("aborts the provider exchange at once", () =>
+  it.effect("causes the exchange with the provider to be aborted at once", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.attempt = "1 minute"
@@ -368,7 +368,7 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("is not charged during the admission, and its idempotency key stays unused", () =>
+  it.effect("is not charged if it disconnects during the admission, and its idempotency key stays unused", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.begin = "1 second"
@@ -386,7 +386,7 @@ describe("a client that disconnects", () => {
   const step = FastCheck.integer({ min: 0, max: 8 })
   const anEnding = FastCheck.constantFrom(...Object.values(endings))
   it.effect.prop(
-    "has its request settled once if the request had begun, and otherwise not at all",
+    "has its request settled once if the request was admitted, and not settled otherwise",
     {
       times: FastCheck.tuple(step, step, step, step, step),
       disconnectsAfter: FastCheck.integer({ min: 0, max: 40 }),
@@ -420,7 +420,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("an image request with an expired lease", () => {
-  it.effect("delivers nothing, because the request was abandoned and its account may run another request", () =>
+  it.effect("delivers nothing, because it was abandoned and its customer may run another request", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })

@@ -1,6 +1,6 @@
 /**
- * One image request with all ports: a scripted client, scripted providers, and a store that records the calls. The
- * guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
+ * Provides one image request with all its ports. A test sets the behavior of the client and of the providers, and the
+ * store records the calls. The guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { ImageConnection, ImageResult } from "@tollgate/application/images/ImageConnection"
@@ -74,7 +74,7 @@ type Refusal<Port extends (...args: never) => Effect.Effect<unknown, unknown>> =
   ReturnType<Port> extends Effect.Effect<unknown, infer E> ? E : never
 
 export class TestImageRequest {
-  /** The delay before each step. */
+  /** The delay before each step, by the name of the step. */
   readonly delays: Record<"authenticate" | "read" | "begin" | "attempt" | "finish", Duration.DurationInput> = {
     authenticate: 0,
     read: 0,
@@ -96,11 +96,11 @@ export class TestImageRequest {
 
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome> = []
-  /** The providers in the order of the attempts; `aborted`: the providers whose exchanges were aborted. */
+  /** The names of the providers in the order of the attempts. `aborted` lists those whose HTTP exchange was aborted. */
   readonly attempted: Array<string> = []
   readonly aborted: Array<string> = []
 
-  /** Runs the request, which is accepted now, and returns its result. */
+  /** Accepts and runs the request, and returns its result. */
   readonly result = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
       const client: ImageConnection<string> = {

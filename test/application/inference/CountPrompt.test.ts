@@ -27,7 +27,7 @@ const counting = (providerCount: ProviderCount, counted: InferenceRequest = requ
   Effect.provide(countPrompt("messages", counted, providerCount), ports)
 
 it.effect(
-  "countPrompt asks the providers that support the protocol, one after the other, until one returns a count",
+  "countPrompt queries the providers that support the protocol, one after the other, until one returns a count",
   () =>
     Effect.gen(function* () {
       const called: Array<string> = []
@@ -41,7 +41,7 @@ it.effect(
     })
 )
 
-it.effect("countPrompt estimates the count if no provider returns a count in time", () =>
+it.effect("countPrompt counts the tokens locally if no provider returns a count in time", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(counting(() => Effect.never))
     yield* TestClock.adjust("5 seconds")
@@ -49,7 +49,7 @@ it.effect("countPrompt estimates the count if no provider returns a count in tim
   })
 )
 
-it.effect("countPrompt extrapolates the count of a long prompt from the beginning of the prompt", () =>
+it.effect("countPrompt extrapolates the local count of a long prompt from the beginning of the prompt", () =>
   Effect.gen(function* () {
     const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
     expect(yield* counting(() => Effect.succeedNone, long)).toBe(1_234_569n)

@@ -2,7 +2,7 @@ import { type Indexed, IndexedSet } from "@tollgate/application/inference/Indexe
 import { FastCheck } from "effect"
 import { expect, it } from "vitest"
 
-it("a set contains the members that were added and not deleted, for any order of calls", () => {
+it("an IndexedSet contains the members that were added and not deleted, for any order of calls", () => {
   const moves = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat({ max: 9 })), { maxLength: 80 })
   FastCheck.assert(
     FastCheck.property(moves, (steps) => {
@@ -27,7 +27,7 @@ it("a set contains the members that were added and not deleted, for any order of
   )
 })
 
-it("a set visits every member, even if each member is deleted during its visit", () => {
+it("an IndexedSet visits every member, even if each member is deleted during its visit", () => {
   const set = new IndexedSet<Indexed>()
   for (let i = 0; i < 5; i++) set.add({ index: -1 })
   let visited = 0

@@ -34,13 +34,13 @@ describe("a setting", () => {
     ).not.toContain(true)
   })
 
-  it("hides its value when it is printed if it is a secret", () => {
+  it("does not show its value in a printed object if it is a secret", () => {
     const secret = Schema.decodeSync(Setting.Secret)("x".repeat(32))
     expect(`${JSON.stringify({ secret })}${secret}`).not.toContain("xxx")
     expect(Redacted.value(secret)).toBe("x".repeat(32))
   })
 
-  it("counts as absent if it is empty; all errors are reported at once, without the values", () => {
+  it("counts as absent if it is empty, and is reported without its value if it is invalid", () => {
     const read = Setting.readSettings(
       Schema.Struct({
         PORT: Setting.withDefault(Setting.Port, 8080, "Port"),

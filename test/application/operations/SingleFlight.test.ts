@@ -4,10 +4,10 @@ import { Deferred, Effect, Exit, Fiber, Scope, TestClock } from "effect"
 
 const full = Effect.fail("full")
 
-/** Lets forked callers run until they wait. */
+/** Lets other fibers run until all of them wait. */
 const started = TestClock.adjust("1 millis")
 
-/** A single-flight with at most two executions, and an execution that takes one second and returns its number. */
+/** Makes a single-flight with at most two executions. An execution takes one second and returns its number. */
 const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight) => {
   const count = { started: 0 }
   const slow = () => Effect.delay(Effect.succeed(++count.started), "1 second")
@@ -45,7 +45,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("passes a failure or defect to every caller, and does not cache it", () =>
+  it.scoped("returns a failure or an exception to every waiting caller, and does not cache it", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       for (const failure of [Effect.fail("refused"), Effect.die("a bug")]) {
@@ -63,7 +63,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("refuses a new key at the limit, and still lets callers join a running execution", () =>
+  it.scoped("refuses a new key at the limit, but still lets callers wait for a running execution", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const calls = yield* Effect.fork(
@@ -77,7 +77,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("lets the next caller start another execution once the running one has left", () =>
+  it.scoped("lets the next caller start another execution once the running execution has called leave", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const left = yield* Deferred.make<void>()
@@ -98,7 +98,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.effect("interrupts its executions when its scope closes", () =>
+  it.effect("interrupts its running executions if its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { flight } = yield* Scope.extend(aFlight, scope)

@@ -26,7 +26,7 @@ const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(Rankin
 const quietly = Logger.remove(Logger.defaultLogger)
 
 describe("rankings", () => {
-  it.effect("are computed for the requested window at the time of the cache", () =>
+  it.effect("are computed for the requested window at the time that the cache passes", () =>
     Effect.gen(function* () {
       for (const window of ["day", "week", "month", "all"] as const) {
         expect(yield* readRankings({ window })).toEqual(ranksOf(usage, window, NOW))
@@ -63,7 +63,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), untouched]))
   )
 
-  it.effect("are unavailable when the history or the cache cannot be read", () => {
+  it.effect("are unavailable if the history or the cache cannot be read", () => {
     const broken = Effect.die(new Error("the database is away"))
     const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
     const brokenCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: () => broken })
@@ -76,7 +76,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), quietly]))
   })
 
-  it.effect("are unavailable after 10 seconds", () =>
+  it.effect("are unavailable if they are not computed within 10 seconds", () =>
     Effect.gen(function* () {
       const reading = yield* Effect.fork(Effect.flip(readRankings({})))
       yield* TestClock.adjust("10 seconds")
@@ -84,7 +84,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
   )
 
-  it.effect("are unavailable when a token count exceeds the exact integers of JSON", () => {
+  it.effect("are unavailable if a token count has no exact JSON number", () => {
     const most = { input: 2n ** 53n, cacheWrite: 0n, cacheRead: 0n, output: 0n }
     const vast = { ...usage, settlements: [aSettlement("m", "2026-06-10T04:00:00Z", 0, { consumed: most })] }
     return Effect.gen(function* () {

@@ -15,7 +15,7 @@ import { aReseller } from "../../support/resellers.ts"
 const RIGHT = "right password"
 const hashOf = (password: string) => PasswordHash(Redacted.make(`hash of ${password}`))
 
-/** One reseller with a password, and a log of the calls to the ports. */
+/** Provides the ports with one stored reseller, and records the calls to the ports. */
 const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => {
   const log: Array<string> = []
   const logged = (call: string) => Effect.sync(() => void log.push(call))
@@ -70,22 +70,25 @@ describe("logging in", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("refuses a wrong password, an unknown email and an invalid email alike, and hashes each time", () => {
-    const { log, layer, logInAs } = withReseller()
-    return Effect.gen(function* () {
-      const refusals = yield* Effect.all([
-        Effect.flip(logInAs("reseller@example.com", "wrong")),
-        Effect.flip(logInAs("unknown@example.com")),
-        Effect.flip(logInAs("no email\u0000"))
-      ])
-      expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
-      expect(log.filter((call) => call.startsWith("verify"))).toEqual([
-        "verify",
-        "verify against nothing",
-        "verify against nothing"
-      ])
-    }).pipe(Effect.provide(layer))
-  })
+  it.effect(
+    "refuses a wrong password, an unknown email and an invalid email with the same error, and hashes each time",
+    () => {
+      const { log, layer, logInAs } = withReseller()
+      return Effect.gen(function* () {
+        const refusals = yield* Effect.all([
+          Effect.flip(logInAs("reseller@example.com", "wrong")),
+          Effect.flip(logInAs("unknown@example.com")),
+          Effect.flip(logInAs("no email\u0000"))
+        ])
+        expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
+        expect(log.filter((call) => call.startsWith("verify"))).toEqual([
+          "verify",
+          "verify against nothing",
+          "verify against nothing"
+        ])
+      }).pipe(Effect.provide(layer))
+    }
+  )
 
   it.effect("refuses too many attempts before it looks up an email or hashes a password", () => {
     const { log, layer, logInAs } = withReseller(aReseller(), true)
@@ -96,7 +99,7 @@ describe("logging in", () => {
   })
 
   it.effect.each(["pending", "rejected", "suspended"] as const)(
-    "reveals the status %s only for the correct password",
+    "returns the status %s only for the correct password",
     (status) => {
       const { layer, logInAs } = withReseller(aReseller({ status }))
       return Effect.gen(function* () {
@@ -111,16 +114,16 @@ describe("a request with a token", () => {
   const authenticated = (token: string | undefined, reseller = aReseller()) =>
     Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), withReseller(reseller).layer)
 
-  it.effect("is authenticated as the reseller of the token", () =>
+  it.effect("is authenticated as the reseller in the token", () =>
     Effect.map(authenticated("genuine"), (reseller) => expect(reseller).toEqual(aReseller()))
   )
 
   it.effect.each([
     ["there is no token", authenticated(undefined)],
     ["the token is forged", authenticated("forged")],
-    ["the reseller was suspended since", authenticated("genuine", aReseller({ status: "suspended" }))],
+    ["the reseller is suspended", authenticated("genuine", aReseller({ status: "suspended" }))],
     ["the token version is outdated", authenticated("genuine", aReseller({ tokenVersion: 1 }))]
-  ] as const)("gets the same refusal when %s", ([, refused]) =>
+  ] as const)("gets the same error if %s", ([, refused]) =>
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 })
@@ -141,7 +144,7 @@ describe("signing up", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("checks the blacklist first, and hashes the password even if the email is taken", () => {
+  it.effect("checks the blacklist first, and hashes the password even if another reseller has the email", () => {
     const { log, layer } = withReseller()
     return Effect.gen(function* () {
       expect((yield* Effect.flip(signUp(signup("x@bad.example"))))._tag).toBe("EmailBlacklisted")

@@ -9,7 +9,7 @@ import { aWebhook, seen, TopUpFixture } from "./TopUpFixture.ts"
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
 
-/** A paid order, and a provider whose webhook names it. */
+/** Provides a paid order, and a provider whose webhook names this order. */
 const notified = (number: string = named, order = anOrder()) => {
   const fixture = new TopUpFixture()
   fixture.store(order)
@@ -30,7 +30,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is not trusted: an order that the provider reports as pending stays pending", () => {
+  it.effect("does not make an order paid: the order stays pending if the provider reports it as pending", () => {
     const fixture = notified()
     fixture.response = Effect.succeed(seen("Pending"))
     return Effect.gen(function* () {
@@ -39,7 +39,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is refused without a provider request if its signature is wrong", () => {
+  it.effect("is refused without a request to the provider if its signature is wrong", () => {
     const fixture = notified()
     const verify = () => Effect.fail(new BadSignature({ provider: "bsc" }))
     fixture.providers = [fixture.provider({ webhook: { ...aWebhook({}), verify } })]
@@ -62,9 +62,9 @@ describe("a webhook", () => {
   it.effect.each([
     ["an order that does not exist", orderNumberOf("01930000-0000-7000-8000-0000000000ff" as never), anOrder()],
     ["a text that is not an order number", "RTO-'; drop table", anOrder()],
-    ["a provider's test notification", "payment_notif_test_G123_abc", anOrder()],
+    ["a test order number of a provider", "payment_notif_test_G123_abc", anOrder()],
     ["an order of another provider", named, anOrder({ provider: "midtrans" })]
-  ] as const)("is acknowledged without effect if it names %s", ([, number, order]) => {
+  ] as const)("is acknowledged and changes nothing if it names %s", ([, number, order]) => {
     const fixture = notified(number, order)
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
@@ -118,7 +118,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("credits once if it is sent many times", () => {
+  it.effect("causes one credit if it is sent many times", () => {
     const fixture = notified()
     return Effect.gen(function* () {
       const sent = Effect.all(

@@ -11,7 +11,7 @@ const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
 const payer = { name: aReseller().name, email: aReseller().email }
 
-/** Runs a test body with a refresher and one stored order. */
+/** Runs a test with a refresher and one stored order. */
 const withAnOrder = <A, E>(
   body: (fixture: TopUpFixture, stored: ReturnType<TopUpFixture["store"]>) => Effect.Effect<A, E, PaymentRefresher>,
   order = anOrder()
@@ -53,7 +53,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("asks the provider at most once per second about a real-money order", () =>
+  it.effect("sends at most one provider request per second for a real-money order", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh } = yield* PaymentRefresher
@@ -66,7 +66,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("asks the provider at every call about a simulated order", () =>
+  it.effect("sends a provider request at every call for a simulated order", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.providers = [fixture.provider({ label: "sim", simulated: true })]
@@ -102,7 +102,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits an order that was crediting before a crash, without a provider request", () =>
+  it.effect("credits an order that a crash left crediting, without a provider request", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
@@ -123,33 +123,35 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("records further payments of a credited order for an operator or a webhook, and credits nothing more", () =>
-    withAnOrder((fixture) =>
-      Effect.gen(function* () {
-        const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
-        const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
-        fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
-        const { refreshNow, refreshAfterReport } = yield* PaymentRefresher
-        const { order, refreshed } = yield* refreshNow(stored)
-        expect({
-          refreshed,
-          status: order.status,
-          anomalies: anomaliesOf(order),
-          excess: excessUsdMicroOf(order)
-        }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
-        yield* Effect.fork(refreshAfterReport(stored))
-        yield* TestClock.adjust("1 seconds")
-        expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
-        expect(fixture.quota.creditsPosted).toBe(0n)
-      })
-    )
+  it.effect(
+    "records further payments for a credited order after a webhook or for an operator, but does not credit them",
+    () =>
+      withAnOrder((fixture) =>
+        Effect.gen(function* () {
+          const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
+          const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
+          fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
+          const { refreshNow, refreshAfterReport } = yield* PaymentRefresher
+          const { order, refreshed } = yield* refreshNow(stored)
+          expect({
+            refreshed,
+            status: order.status,
+            anomalies: anomaliesOf(order),
+            excess: excessUsdMicroOf(order)
+          }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
+          yield* Effect.fork(refreshAfterReport(stored))
+          yield* TestClock.adjust("1 seconds")
+          expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
+          expect(fixture.quota.creditsPosted).toBe(0n)
+        })
+      )
   )
 
   it.effect.each([
     ["pending", anOrder(), Effect.fail(down())],
     ["credited", anOrder({ status: "credited" }), Effect.fail(down())],
-    ["with an unconfigured provider", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
-  ] as const)("leaves an order unchanged if no provider responds: order %s", ([, order, response]) =>
+    ["of a provider that is not configured", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
+  ] as const)("leaves an order unchanged if no provider responds and the order is %s", ([, order, response]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -174,11 +176,11 @@ describe("a refresh", () => {
   )
 
   it.effect.each([
-    ["is down", Effect.fail(down())],
-    ["hangs", Effect.never],
-    ["fails with a defect", Effect.die("a bug of the adapter")],
-    ["interrupts itself", Effect.interrupt]
-  ] as const)("returns the stored order if the provider %s", ([, response]) =>
+    ["reports a network error", Effect.fail(down())],
+    ["never returns", Effect.never],
+    ["throws an exception", Effect.die("a bug of the adapter")],
+    ["interrupts its fiber", Effect.interrupt]
+  ] as const)("returns the stored order if the adapter of the provider %s", ([, response]) =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = response
@@ -206,9 +208,9 @@ describe("a refresh", () => {
       "crediting, and its simulator is not configured",
       anOrder({ simulated: true, provider: "sim", status: "crediting" })
     ],
-    ["simulated, and its label belongs to a real provider", anOrder({ simulated: true, provider: "bsc" })],
-    ["a real-money order, and no provider has its label", anOrder({ provider: "gone" })]
-  ] as const)("asks no provider and credits nothing if the order is %s", ([, order]) =>
+    ["simulated, and its provider label belongs to a real provider", anOrder({ simulated: true, provider: "bsc" })],
+    ["a real-money order, and no provider has its provider label", anOrder({ provider: "gone" })]
+  ] as const)("sends no provider request and credits nothing if the order is %s", ([, order]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -219,7 +221,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits a paid real-money order even if its provider is no longer configured", () =>
+  it.effect("credits a crediting real-money order even if its provider is not configured", () =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -254,7 +256,7 @@ describe("a refresh after a webhook", () => {
     )
   )
 
-  it.effect("is shared by all webhooks that arrive before it begins", () =>
+  it.effect("runs once for all webhooks that arrive before it begins", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh, refreshAfterReport } = yield* PaymentRefresher
@@ -273,7 +275,7 @@ describe("a refresh after a webhook", () => {
     )
   )
 
-  it.effect("is repeated for the next webhook", () =>
+  it.effect("runs again for the next webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refreshAfterReport } = yield* PaymentRefresher
@@ -332,7 +334,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("leaves no order if the provider refuses", () =>
+  it.effect("leaves no visible order if the provider refuses", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(down())
@@ -346,7 +348,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("reports an amount that the provider does not accept", () =>
+  it.effect("fails with an amount error if the provider does not accept the amount", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(new AmountRejected({ provider: "bsc", detail: "too small" }))
@@ -358,9 +360,9 @@ describe("the opening of a payment", () => {
   )
 
   it.effect.each([
-    ["its failure may hide a success", Effect.fail(down(true))],
+    ["it fails although the provider may have opened the payment", Effect.fail(down(true))],
     ["the provider does not respond in time", Effect.never],
-    ["the adapter fails with a defect", Effect.die("a bug")]
+    ["the adapter throws an exception", Effect.die("a bug")]
   ] as const)("is cancelled in the background if %s", ([, opening]) =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
@@ -401,7 +403,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("is refused, not queued, above the limit for concurrent openings", () =>
+  it.effect("is refused and not queued if the limit of concurrent openings is reached", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")

@@ -12,7 +12,7 @@ const batch = (fixture: TopUpFixture, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => fixture.store(anOrder({ id: numbered(from + i) })))
 
 describe("the refresh of due top-ups", () => {
-  it.effect("asks the configured providers about due orders in batches, and credits the paid ones", () => {
+  it.effect("refreshes due orders of the configured providers in batches, and credits the paid orders", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(seen("Paid"))
     fixture.due.push(batch(fixture, 0, 40), batch(fixture, 40, 7))
@@ -23,7 +23,7 @@ describe("the refresh of due top-ups", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("asks about at most 8 orders concurrently", () => {
+  it.effect("refreshes at most 8 orders concurrently", () => {
     const fixture = new TopUpFixture()
     let running = 0
     let max = 0
@@ -101,7 +101,7 @@ describe("the refresh of all open orders", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("counts real-money orders without a configured provider, and asks no provider about them", () => {
+  it.effect("counts real-money orders whose provider is not configured, and sends no request for them", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ id: numbered(1), provider: "gone" }))
     fixture.store(anOrder({ id: numbered(2), provider: "sim", simulated: true }))

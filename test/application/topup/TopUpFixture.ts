@@ -1,6 +1,6 @@
 /**
- * A payment provider whose responses a test sets, and the stored orders, with a log of the calls. The decisions are the
- * domain's; the locks and the uniqueness of the real store are tested with the real store.
+ * Provides a payment provider whose responses a test sets, a store of orders, and a log of the calls. The store uses the
+ * real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
  */
 
 import {

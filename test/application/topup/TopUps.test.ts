@@ -12,7 +12,7 @@ const create = (request: Parameters<typeof createTopUp>[1]) =>
   Effect.provideService(createTopUp(aReseller(), request), TopUpPolicy, { bounds: defaultBounds })
 
 describe("a new top-up", () => {
-  it.effect("is opened by the provider for its method", () => {
+  it.effect("is opened by the provider of its payment method", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       const order = yield* create({ method: "crypto_bep20", amount_usd_micro: 10_000_000 })
@@ -29,7 +29,7 @@ describe("a new top-up", () => {
       { method: "crypto_bep20", amount_idr: 1, amount_usd_micro: 10_000_000 },
       "ValidationFailed"
     ]
-  ] as const)("is refused without a provider request if %s", ([, request, tag]) => {
+  ] as const)("is refused without a request to a provider if %s", ([, request, tag]) => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       expect((yield* Effect.flip(create(request)))._tag).toBe(tag)
@@ -48,7 +48,7 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("finds neither another reseller's order nor an invalid id, and asks no provider", () => {
+  it.effect("finds neither another reseller's order nor an invalid id, and sends no request to a provider", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder())
     return Effect.gen(function* () {
@@ -64,7 +64,7 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("finds the order by id or order number for an operator", () => {
+  it.effect("finds the order by its id or its order number for an operator", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {

@@ -41,7 +41,7 @@ const catalogOf = (json: unknown): Catalog => {
 }
 
 describe("a catalog file", () => {
-  it("is read with its defaults", () => {
+  it("has default values for absent members", () => {
     const { providers, models } = Either.getOrThrow(parseCatalogFile(file([model("x")])))
     expect(providers[0]).toMatchObject({ baseUrl: "https://api.example.com/v1", auth: "bearer", maxConcurrency: 512 })
     expect(models[0]).toMatchObject({ kind: "text", hidden: false, routes: [{ priority: 1, weight: 1 }], tiers: [] })
@@ -69,7 +69,7 @@ describe("a catalog file", () => {
       "unencrypted http"
     ],
     [
-      "a host that only looks like loopback",
+      "unencrypted http to a host name that begins like a loopback address",
       file([], [provider("a", { base_url: "http://127.0.0.1.evil.com" })]),
       "unencrypted http"
     ],
@@ -86,7 +86,7 @@ describe("a catalog file", () => {
     ["a model of an unknown kind", file([model("x", { kind: "video" })]), "kind"],
     ["a provider with an unknown protocol", file([], [provider("a", { protocols: ["telex"] })]), "protocols"],
     ["an image model without capabilities", file([model("x", { kind: "image" })]), "capabilities"]
-  ])("is refused with its path in the file for %s", (_, json, word) => {
+  ])("is refused for %s, with the path of the invalid member", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
@@ -98,7 +98,7 @@ describe("a catalog file", () => {
   law("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
 })
 
-describe("a callable model", () => {
+{ => => describe("a model", () => => => {
   const catalog = catalogOf(
     file(
       [
@@ -111,7 +111,7 @@ describe("a callable model", () => {
     )
   )
 
-  it("is a visible model with a route for the protocol", () => {
+  it("can be called if it is visible and has a route for the protocol", () => {
     expect(Either.isRight(callable(catalog, "plain", "chat"))).toBe(true)
     expect(Either.isRight(callable(catalog, "picture", "images"))).toBe(true)
     expect(Either.isRight(callable(catalog, "vectors", "embeddings"))).toBe(true)
@@ -121,20 +121,20 @@ describe("a callable model", () => {
     ["an unknown model", "unknown", "chat"],
     ["a hidden model", "hidden", "chat"],
     ["a model without a route for the protocol", "plain", "messages"],
-    ["an image model called by a text protocol", "picture", "chat"],
-    ["an embedding model called by a text protocol", "vectors", "chat"],
-    ["a text model called by the embeddings protocol", "plain", "embeddings"]
-  ] as const)("cannot be %s", (_, name, protocol) => {
+    ["an image model with a text protocol", "picture", "chat"],
+    ["an embedding model with a text protocol", "vectors", "chat"],
+    ["a text model with the embeddings protocol", "plain", "embeddings"]
+  ] as const)("cannot be called if it is %s", (_, name, protocol) => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 
-  it("is sorted by discovery rank, then by name without regard to case", () => {
+  it("is listed by discovery rank, then by name without regard to case", () => {
     const names = ["b", "Zed", "a", "A"].map((name) => model(name, { discovery_rank: 1 }))
     const ranked = catalogOf(file([...names, model("c", { discovery_rank: 9 })]))
     expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
   })
 
-  it("is not discoverable when no route supports a protocol of its kind", () => {
+  it("is not listed if no route supports a protocol of the model's kind", () => {
     const routeless = model("routeless", { routes: [] })
     expect(discoverable(catalogOf(file([model("plain"), routeless]))).map((m) => m.publicName)).toEqual(["plain"])
   })
@@ -152,12 +152,12 @@ describe("the order of candidates", () => {
   }
   const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
 
-  law("follows the priorities and contains all routes, for any random numbers", [draws], (drawn) => {
+  law("follows the priorities and contains every candidate, for any random numbers", [draws], (drawn) => {
     const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
     return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
   })
 
-  it("distributes the first place within a priority by weight", () => {
+  it("puts a candidate first with a probability proportional to its weight, within one priority", () => {
     const candidates = weighted([1, 3], [1, 1])
     const steps = Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100)
     const first = steps.flatMap((a) => steps.map((b) => orderCandidates(candidates, [a, b])[0]?.route.upstreamModel))

@@ -18,7 +18,7 @@ describe("an API key", () => {
     /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
   )
 
-  law("is parsed back unchanged", [random], (bytes) => {
+  law("has the same parts after conversion to text and back", [random], (bytes) => {
     const minted = ApiKey.mint("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
     return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
@@ -66,7 +66,7 @@ describe("an email address", () => {
 
 describe("a plan", () => {
   law(
-    "shows purchased minus used tokens as remaining, and is exhausted without remaining tokens",
+    "has purchased minus used tokens as remaining tokens, and is exhausted if no tokens remain",
     [planAccount],
     (account) => {
       const plan = tokenPlan("m", account)
@@ -92,7 +92,7 @@ describe("an operator's credit", () => {
   it.each([
     ["another amount", { userId: "u" as UserId, amountPico: 6_000_000n }],
     ["another user", { userId: "v" as UserId, amountPico: 5_000_000n }]
-  ])("is a conflict when its operation id was used for %s", (_, earlier) => {
+  ])("is a conflict if its operation id was used for %s", (_, earlier) => {
     expect(Either.isLeft(decideCredit(ask, earlier))).toBe(true)
   })
 })

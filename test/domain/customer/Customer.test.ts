@@ -12,13 +12,13 @@ describe("a reseller's customer", () => {
     ["unlinked_user", "closed", false, false],
     ["unlinked_user", "open", false, true]
   ] as const)(
-    "when the email belongs to %s and the link policy is %s: creates a user %s, creates a link %s",
+    "with email owner %s and link policy %s: user created %s, link created %s",
     (known, policy, create, link) => {
       expect(decideLink(known, policy)).toEqual({ create, link })
     }
   )
 
-  it("is not linked, under the closed policy, to a reseller that merely knows the email", () => {
+  it("is not linked to a reseller that only sends the email of an existing user, if the link policy is closed", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })

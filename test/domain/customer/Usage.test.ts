@@ -10,12 +10,12 @@ const position = FastCheck.record({
 })
 
 describe("a usage position", () => {
-  law("is read back from its text to the microsecond", [position], (position) => {
+  law("has the same microsecond and request id after conversion to text and back", [position], (position) => {
     const read = Option.getOrUndefined(positionFromText(positionToText(position)))
     return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
   })
 
-  law("is not read from any arbitrary text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
+  law("cannot be read from an arbitrary text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
 
   it.each([
     "u1 1",

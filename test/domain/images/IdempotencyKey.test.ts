@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest"
 
 describe("an idempotency key", () => {
   it.each([["a"], ["9d3f8c1e-2b7a-4a55-8d55-1f0c6f3f7f10"], ["~!"], ["x".repeat(255)]])(
-    "accepts 1 to 255 visible ASCII characters: %j",
+    "is accepted if it has 1 to 255 visible ASCII characters: %j",
     (header) => {
       expect(idempotencyKey(header)).toEqual(Either.right(header))
     }
   )
 
   it.each([[""], [" "], ["a b"], ["a\t"], ["a\n"], ["é"], ["\u007f"], ["１"], ["x".repeat(256)]])(
-    "refuses all other values: %j",
+    "is refused in all other cases: %j",
     (header) => {
       expect(Either.flip(idempotencyKey(header))).toMatchObject({
         right: { _tag: "InvalidRequest", param: "Idempotency-Key" }
@@ -19,7 +19,7 @@ describe("an idempotency key", () => {
     }
   )
 
-  it("is optional", () => {
+  it("is undefined if the header is absent", () => {
     expect(idempotencyKey(undefined)).toEqual(Either.right(undefined))
   })
 })

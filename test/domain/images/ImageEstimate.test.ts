@@ -26,7 +26,7 @@ const observed = [
 
 describe("the estimate of an image request", () => {
   it.each(observed)(
-    "covers the count at a provider: quality %s, %i x %i pixels, %i tokens",
+    "with quality %s and %i x %i pixels covers the %i tokens that a provider counted",
     (quality, widthPx, heightPx, tokens) => {
       const { output } = estimateImage({ ...facts, quality, size: { widthPx, heightPx } })
       expect(output).toBeGreaterThanOrEqual(BigInt(tokens))
@@ -34,12 +34,12 @@ describe("the estimate of an image request", () => {
     }
   )
 
-  it("assumes the largest image at high quality when the provider chooses", () => {
+  it("assumes the largest image in high quality if size and quality are auto", () => {
     expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })
 
-  law("reserves at least one output token, and has a floor not above its ceiling", [request], (request) => {
+  law("has at least one output token, and an input floor that is not above the input ceiling", [request], (request) => {
     const { inputCeiling, inputFloor, output } = estimateImage(request)
     return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
   })
@@ -50,9 +50,13 @@ describe("the estimate of an image request", () => {
     return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))
   })
 
-  law("grows with the image and with a source image", [request, edge, edge], (request, widthPx, heightPx) => {
-    const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })
-    const larger = estimateImage({ ...request, size: { widthPx: widthPx + 1, heightPx }, source: {} })
-    return larger.output >= smaller.output && larger.inputCeiling >= smaller.inputCeiling
-  })
+  law(
+    "grows with the size of the image, and is larger with a source image",
+    [request, edge, edge],
+    (request, widthPx, heightPx) => {
+      const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })
+      const larger = estimateImage({ ...request, size: { widthPx: widthPx + 1, heightPx }, source: {} })
+      return larger.output >= smaller.output && larger.inputCeiling >= smaller.inputCeiling
+    }
+  )
 })

@@ -30,7 +30,7 @@ describe("the field", () => {
     expect(verdicts(generating, "model", ["", 5, [], {}, true, null])).toEqual(invalid("model"))
   })
 
-  it("prompt is required and has 1 to 32,000 characters, independent of their byte length", () => {
+  it("prompt is required and has 1 to 32,000 characters of any byte length", () => {
     expect(verdict("generate", { model: "m" })).toBe("InvalidRequest prompt")
     expect(verdicts(generating, "prompt", ["", 5, ["a"], "x".repeat(32_001), "🦊".repeat(32_001), null])).toEqual(
       invalid("prompt")
@@ -45,7 +45,7 @@ describe("the field", () => {
     expect(verdicts(editing, "n", ["2", "01", "", "1.0", " 1"])).toEqual(invalid("n"))
   })
 
-  it("size is auto or <W>x<H> in plain digits, each edge 1 to 4096, at most 16,777,216 pixels", () => {
+  it("size is auto or <width>x<height> in decimal digits, with edges of 1 to 4096 and at most 16,777,216 pixels", () => {
     expect(verdicts(generating, "size", ["auto", "1x1", "1024x1536", "4096x4096", null])).toEqual(accepted)
     const wrong = [
       "",
@@ -104,7 +104,7 @@ describe("the field", () => {
     expect(generating({ background: "transparent", output_format: "webp" })).toBe("accepted")
   })
 
-  it("image is required for an edit as a file, refused as text, and unknown for a generation", () => {
+  it("image is a required file for an edit, is refused as text, and is unsupported for a generation", () => {
     expect(editing({})).toBe("accepted")
     const without = readImageRequest("edit", new Map(Object.entries(base)), undefined)
     expect(without).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
@@ -114,13 +114,13 @@ describe("the field", () => {
     expect(verdicts(generating, "image", ["https://example.com/a.png", 1])).toEqual(unsupported("image"))
   })
 
-  it("response_format is only b64_json", () => {
+  it("response_format must be b64_json", () => {
     expect(verdicts(generating, "response_format", ["b64_json", null])).toEqual(accepted)
     expect(verdicts(editing, "response_format", ["b64_json"])).toEqual(accepted)
     expect(verdicts(generating, "response_format", ["url", "", "B64_JSON", 1])).toEqual(unsupported("response_format"))
   })
 
-  it("stream is only false", () => {
+  it("stream must be false", () => {
     expect(verdicts(generating, "stream", [false, null])).toEqual(accepted)
     expect(verdicts(editing, "stream", ["false"])).toEqual(accepted)
     expect(verdicts(generating, "stream", [true, "false", 0])).toEqual(unsupported("stream"))
@@ -137,7 +137,7 @@ describe("the field", () => {
   })
 
   it.each(["user", "style", "moderation", "input_fidelity", "Model", "constructor", "toString", "__proto__", ""])(
-    "%j is unknown and is refused by name",
+    "%j is refused with its name, because no field has this name",
     (name) => {
       const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
       for (const operation of ["generate", "edit"] as const) {
@@ -149,7 +149,7 @@ describe("the field", () => {
 })
 
 describe("an image request", () => {
-  it("sends to the provider exactly its supported members except the model, unchanged", () => {
+  it("sends exactly its supported members except the model to the provider, unchanged", () => {
     const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
     const answer = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
     const { model, ...members } = given
@@ -158,7 +158,7 @@ describe("an image request", () => {
     expect(Either.getOrThrow(read("edit", { ...base, n: "1" })).members).toEqual({ prompt: "a cat", n: "1" })
   })
 
-  it("is refused exactly when its size exceeds a limit", () => {
+  it("is refused exactly if its size exceeds a limit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 }), (width, height) => {
         const isAccepted = generating({ size: `${width}x${height}` }) === "accepted"
@@ -168,7 +168,7 @@ describe("an image request", () => {
     )
   })
 
-  it("is accepted or refused with the name of one of its members, for any content", () => {
+  it("is either accepted or refused with the name of an invalid member, for any content", () => {
     const names = fc.oneof(fc.constantFrom(...fieldNames), fc.string())
     const values = fc.oneof(fc.constantFrom<unknown>("auto", "png", "1", 1, false, null), fc.anything())
     fc.assert(

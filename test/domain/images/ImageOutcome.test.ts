@@ -49,19 +49,19 @@ describe("the end of an image request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("has the state settled exactly when the billing header is settled", [end], (end) => {
+  law("has the state settled exactly if the billing header is settled", [end], (end) => {
     const { state, response } = outcomeOf(end, true)
     return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
   })
 
-  law("fails free of charge and without review when nothing was sent to a provider", [end], (end) => {
+  law("is a failure without charge and without review if nothing was sent to a provider", [end], (end) => {
     const { charge, dispatched, ending, state } = outcomeOf(end, false)
     return (
       !dispatched && state === "failed" && ending === "failed" && charge === nothing && reviewOf(state) === undefined
     )
   })
 
-  it("charges a reported 0 as 0, and charges nothing for unreported usage", () => {
+  it("charges 0 for a reported 0, and nothing for unreported usage", () => {
     const prompt = { ...TokenUsage.none, input: zero }
     expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",
@@ -74,7 +74,7 @@ describe("the end of an image request", () => {
     })
   })
 
-  it("is reviewed when something may have been delivered or consumed without a charge", () => {
+  it("is reviewed if an image may have been delivered or generated without a charge", () => {
     const states = ["settled", "unmetered", "declined", "timeout", "withheld", "failed", "abandoned"] as const
     expect(states.map(reviewOf)).toEqual([
       undefined,

@@ -11,25 +11,21 @@ const request = RequestId("request")
 const amount = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map((n) => UsdMicro(n))
 
 describe("the review of an image", () => {
-  law(
-    "charges the whole amount when the balance covers it, otherwise nothing",
-    [amount, paygAccount],
-    (amount, payg) => {
-      const pico = amount * 1_000_000n
-      return Either.match(decideResolution(request, { _tag: "Charged", amount }, undefined, payg), {
-        onLeft: ({ _tag }) => _tag === "InsufficientBalance" && available(payg) < pico,
-        onRight: ({ booking, payg: after }) =>
-          after !== undefined &&
-          available(after) === available(payg) - pico &&
-          available(after) >= 0n &&
-          booking?.amount === pico &&
-          booking.debit === payg.id &&
-          booking.ref === request
-      })
-    }
-  )
+  law("charges the whole amount if the balance covers it, otherwise nothing", [amount, paygAccount], (amount, payg) => {
+    const pico = amount * 1_000_000n
+    return Either.match(decideResolution(request, { _tag: "Charged", amount }, undefined, payg), {
+      onLeft: ({ _tag }) => _tag === "InsufficientBalance" && available(payg) < pico,
+      onRight: ({ booking, payg: after }) =>
+        after !== undefined &&
+        available(after) === available(payg) - pico &&
+        available(after) >= 0n &&
+        booking?.amount === pico &&
+        booking.debit === payg.id &&
+        booking.ref === request
+    })
+  })
 
-  it("books no transfer when it is waived", () => {
+  it("books no transfer if the charge is waived", () => {
     expect(decideResolution(request, { _tag: "Waived" }, undefined, undefined)).toEqual(
       Either.right({ payg: undefined, booking: undefined })
     )
@@ -41,7 +37,7 @@ describe("the review of an image", () => {
     })
   })
 
-  it.each([["waived"], ["charged"]] as const)("is refused when it is already %s", (earlier) => {
+  it.each([["waived"], ["charged"]] as const)("is refused if the request is already %s", (earlier) => {
     for (const resolution of [{ _tag: "Waived" }, { _tag: "Charged", amount: UsdMicro(1n) }] as const) {
       expect(decideResolution(request, resolution, earlier, undefined)).toMatchObject({
         left: { _tag: "ReviewResolved", resolution: earlier }

@@ -24,13 +24,13 @@ describe("a circuit breaker", () => {
     if (first.admitted) expect(Breaker.pass(first.breaker, settings, 503).admitted).toBe(false)
   })
 
-  it("closes when the probe is served, and opens again when the probe fails", () => {
+  it("closes if the probe is served, and opens again if the probe fails", () => {
     const halfOpen: Breaker.Breaker = { state: "half_open" }
     expect(Breaker.served(halfOpen)).toEqual(Breaker.closed)
     expect(Breaker.failed(halfOpen, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
   })
 
-  it("admits another probe when the first probe ends without a result", () => {
+  it("admits another probe if the first probe ends without a result", () => {
     const probed = Breaker.undecided({ state: "half_open" }, 1_000)
     expect(Breaker.pass(probed, settings, 1_000).admitted).toBe(true)
   })

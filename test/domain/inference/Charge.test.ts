@@ -13,7 +13,7 @@ const counts = (p: bigint, output: bigint) => ({ prompt: () => n(p), deliveredOu
 const { unreported } = ReportedUsage
 
 describe("the charge of a request", () => {
-  it("is the reported usage when complete", () => {
+  it("is the reported usage if the response is complete", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n, 5n), output: n(7n) },
@@ -25,7 +25,7 @@ describe("the charge of a request", () => {
     expect(source).toBe("upstream")
   })
 
-  it("is 0, not an estimate, when complete with a reported 0", () => {
+  it("is 0 if the response is complete and 0 is reported", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(0n), output: n(0n) },
@@ -35,12 +35,12 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
   })
 
-  it("is a local count when complete without reported usage", () => {
+  it("is a local count if the response is complete and its usage is unreported", () => {
     const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
-  it("is the reported usage when complete with only hidden output", () => {
+  it("is the reported usage if the response is complete and only has hidden output", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
@@ -51,7 +51,7 @@ describe("the charge of a request", () => {
   })
 
   it.each(["client_gone", "upstream_cut"] as const)(
-    "is the prompt and the delivered output after some output and the ending %s",
+    "is the prompt and the delivered output after at least one delta and the ending %s",
     (ending) => {
       const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
@@ -61,7 +61,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  it("uses the reported prompt but not the placeholder output when cut after the prompt was reported", () => {
+  it("contains the reported prompt, but not the placeholder output, if the stream is cut", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
@@ -74,7 +74,7 @@ describe("the charge of a request", () => {
     })
   })
 
-  it("is at most the reported output when cut, and the difference is recorded", () => {
+  it("has at most the reported output if the stream is cut, and the difference is recorded", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -89,8 +89,8 @@ describe("the charge of a request", () => {
 
   it.each([
     ["zeros in every chunk", 0n, 0n],
-    ["a first figure without a later update", 10n, 1n]
-  ])("is the locally counted output when cut and the provider reported only %s", (_, input, output) => {
+    ["a figure with its first chunk", 10n, 1n]
+  ])("has the locally counted output if the stream is cut and the provider reported only %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
@@ -102,7 +102,7 @@ describe("the charge of a request", () => {
     expect(consumed).toEqual(charged)
   })
 
-  it("is at most a figure that the provider updates with each delta, when cut", () => {
+  it("has at most the output that the provider reported with each delta, if the stream is cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(41n) },
@@ -112,7 +112,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
   })
 
-  it("is at most a total that was reported after all deltas, when cut", () => {
+  it("has at most the output that the provider reported after all deltas, if the stream is cut", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(2n) },
@@ -152,7 +152,7 @@ describe("the charge of a request", () => {
   })
 
   law(
-    "includes at least one token per delta when cut without a final total, if the local count has that many",
+    "includes at least one token per delta if the stream is cut before a final report and the local count includes as many",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
@@ -164,17 +164,21 @@ describe("the charge of a request", () => {
     }
   )
 
-  law("never has more output than was delivered, when cut", [outcome, tokens(), tokens()], (o, p, output) => {
-    const { charged } = chargeFor(o, counts(p, output))
-    return o.ending === "complete" || charged.output <= output
-  })
+  law(
+    "never has more output than was delivered if the stream is cut",
+    [outcome, tokens(), tokens()],
+    (o, p, output) => {
+      const { charged } = chargeFor(o, counts(p, output))
+      return o.ending === "complete" || charged.output <= output
+    }
+  )
 
   law("never exceeds the usage that the provider consumed", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged, consumed } = chargeFor(o, counts(p, output))
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("needs a local count exactly when it evaluates one", [outcome], (o) => {
+  law("needs a local count exactly if it calls one", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true
@@ -186,18 +190,18 @@ describe("the charge of a request", () => {
 })
 
 describe("reported usage", () => {
-  it("keeps the last figure when zeros follow at the end", () => {
+  it("is the last figure above 0 if zeros follow", () => {
     const running = [1n, 5n, 9n].map((output) => ({ prompt: prompt(3n), output: n(output) }))
     const zeros = { prompt: prompt(0n), output: n(0n) }
     const merged = [...running, zeros, unreported].reduce(ReportedUsage.merge, unreported)
     expect(merged).toEqual({ prompt: prompt(3n), output: 9n })
   })
 
-  it("keeps a reported zero when no figure precedes it", () => {
+  it("is a reported zero if no other figure precedes the zero", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 
-  law("keeps the prompt's total for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
+  law("has the same total prompt tokens for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
     const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
     return input + cacheRead === whole
   })

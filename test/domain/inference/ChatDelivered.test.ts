@@ -11,10 +11,10 @@ describe("the content of a chat chunk or completion", () => {
     ["text", { content: "hi" }, "hi"],
     ["a refusal", { refusal: "no" }, "no"],
     ["reasoning", { reasoning_content: "hm" }, "hm"],
-    ["reasoning once when it is sent under both names", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
+    ["reasoning once if it is sent under both names", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
     ["reasoning in parts", { reasoning_details: [{ text: "h" }, { summary: "m" }, { data: "x" }, null] }, "hm"],
     [
-      "reasoning once when it is sent as text and in parts",
+      "reasoning once if it is sent as text and in parts",
       { reasoning: "hm", reasoning_details: [{ text: "hm" }] },
       "hm"
     ],
@@ -44,12 +44,12 @@ describe("the content of a chat chunk or completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("is the content of the messages when it is a whole completion", () => {
+  it("is the content of the messages in a whole completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
   law(
-    "is the concatenation of all deltas, and the content of the first part of a stream is its beginning",
+    "is the concatenation of all deltas; a stream that is cut has the beginning of this content",
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {
       const frames = texts.map((content) => chunk({ content }))
@@ -61,7 +61,7 @@ describe("the content of a chat chunk or completion", () => {
 })
 
 describe("chat usage", () => {
-  it("separates cached tokens from the prompt tokens that include them", () => {
+  it("separates cache reads from the prompt tokens, which include them", () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 5,
@@ -74,7 +74,7 @@ describe("chat usage", () => {
     })
   })
 
-  it("separates tokens written to a cache from the prompt tokens that include them", () => {
+  it("separates cache writes from the prompt tokens, which include them", () => {
     const prompt_tokens_details = { cached_tokens: 60, cache_write_tokens: 30 }
     expect(ChatDelivered.usageOf({ prompt_tokens: 100, prompt_tokens_details }).prompt).toEqual({
       input: 10n,
@@ -83,11 +83,11 @@ describe("chat usage", () => {
     })
   })
 
-  it("adds reasoning to the output when the provider counts it separately", () => {
+  it("adds reasoning to the output if the provider counts it separately", () => {
     expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
   })
 
-  it("does not use the total when the prompt is unreported", () => {
+  it("does not use the total if the prompt is unreported", () => {
     for (const member of [
       { completion_tokens: 5, total_tokens: 105 },
       { prompt_tokens: "100", completion_tokens: 5, total_tokens: 105 }
@@ -101,7 +101,7 @@ describe("chat usage", () => {
     expect(told.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
   })
 
-  it("ignores a figure larger than any model reads or writes", () => {
+  it("ignores a token count above the limits of all models", () => {
     const vast = ChatDelivered.usageOf({ prompt_tokens: 1e300, completion_tokens: 10_000_001, total_tokens: 1e301 })
     expect(vast).toEqual({ prompt: undefined, output: undefined })
     const total = ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 10_000_000, total_tokens: 1e12 })
@@ -109,13 +109,13 @@ describe("chat usage", () => {
   })
 
   it.each([null, undefined, "12", { prompt_tokens: -1 }, { prompt_tokens: "9" }])(
-    "is unreported when the `usage` member is %j",
+    "is unreported if the `usage` member is %j",
     (usage) => {
       expect(ChatDelivered.usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
-  it("is zero when the provider reports zero", () => {
+  it("is zero if the provider reports zero", () => {
     expect(ChatDelivered.usageOf({ completion_tokens: 0 }).output).toBe(0n)
   })
 })

@@ -40,28 +40,28 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  law("has a floor not above its ceiling, and at least one output token", [size], (s) => {
+  law("has an input floor that is not above the input ceiling, and at least one output token", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
 
-  it("caps the output of a very large limit", () => {
+  it("caps the output tokens if the caller sets a very large limit", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, choices: 1 })
     expect(output).toBe(8_192n)
   })
 
-  law("reserves at least one prompt token and no output for a request that generates no output", [size], (s) => {
+  law("has at least one prompt token and no output token for a request that generates no output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  law("counts token ids in the body exactly", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+  law("contains the exact number of token ids in the body", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
     const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
     const { inputFloor, inputCeiling } = estimate(size)
     return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
   })
 
-  it("multiplies the output by the number of choices", () => {
+  it("multiplies the output tokens by the number of choices", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)
   })

@@ -103,12 +103,12 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 40n, cacheWrite: 0n, cacheRead: 300n }, output: 9n })
   })
 
-  it("keeps its figures when zeros follow", () => {
+  it("does not change if zeros follow", () => {
     const events = [messageStart({ usage: usage(5, 1) }), delta({ output_tokens: 9 }), delta(usage(0, 0))]
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt while zeros are placeholders, and has a prompt of 0 when the final figure is 0", () => {
+  it("has no prompt while zeros are placeholders, and a prompt of 0 if the final figure is 0", () => {
     const start = messageStart({ usage: usage(0, 0) })
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
@@ -118,7 +118,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("includes the tokens of a compaction, which the totals exclude", () => {
+  it("includes the tokens of a compaction, which the reported totals exclude", () => {
     const iterations = [
       { type: "compaction", input_tokens: 1_000, output_tokens: 200 },
       { type: "message", input_tokens: 50, output_tokens: 9 }
@@ -130,14 +130,14 @@ describe("messages usage", () => {
   })
 
   it.each([null, undefined, "12", { input_tokens: -1 }, { output_tokens: "9" }])(
-    "is unreported for the member %j",
+    "is unreported if the `usage` member is %j",
     (usage) => {
       expect(Delivered.reportedBy(Delivered.withFigures({}, usage))).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
   const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  law("never decreases when the reported totals increase", [FastCheck.array(figures)], (told) => {
+  law("never decreases if the reported totals increase", [FastCheck.array(figures)], (told) => {
     let [input, output, read] = [0, 0, 0]
     const events = told.map((grown) => {
       input += grown.input

@@ -10,13 +10,13 @@ describe("the content of a responses event", () => {
     ["a refusal", { type: "response.refusal.delta", delta: "no" }, "no"],
     ["reasoning", { type: "response.reasoning_text.delta", delta: "hm" }, "hm"],
     ["a summary of reasoning", { type: "response.reasoning_summary_text.delta", delta: "hm" }, "hm"],
-    ["arguments", { type: "response.function_call_arguments.delta", delta: '{"a"' }, '{"a"'],
+    ["the arguments of a call", { type: "response.function_call_arguments.delta", delta: '{"a"' }, '{"a"'],
     ["arguments of a remote tool", { type: "response.mcp_call_arguments.delta", delta: "{}" }, "{}"],
     ["the input of a custom tool", { type: "response.custom_tool_call_input.delta", delta: "ls" }, "ls"],
-    ["code", { type: "response.code_interpreter_call_code.delta", delta: "1+1" }, "1+1"],
+    ["the code for a code interpreter", { type: "response.code_interpreter_call_code.delta", delta: "1+1" }, "1+1"],
     ["the transcript of a sound", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
     ["text in a delta event of an unknown type", { type: "response.sonnet.delta", delta: "rose" }, "rose"],
-    ["a call's name", { type: "response.output_item.added", item: { type: "function_call", name: "f" } }, "f"],
+    ["the name of a call", { type: "response.output_item.added", item: { type: "function_call", name: "f" } }, "f"],
     ["nothing for a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
     ["nothing for the start of an item", { type: "response.output_item.added", item: { type: "message" } }, ""],
     ["nothing for a repeated text", { type: "response.output_text.done", text: "hi" }, ""],
@@ -43,7 +43,7 @@ describe("the content of a responses event", () => {
   })
 
   law(
-    "is the event's delta, for any text",
+    "is the delta of the event, for any text",
     [FastCheck.fullUnicodeString(), FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "x")],
     (delta, kind) => contentOfEvent({ type: `response.${kind}.delta`, delta }) === delta
   )
@@ -91,7 +91,7 @@ describe("the content of a whole response", () => {
 })
 
 describe("responses usage", () => {
-  it("separates tokens read from and written to a cache from the input tokens that include them", () => {
+  it("separates cache reads and cache writes from the input tokens, which include both", () => {
     const usage = {
       input_tokens: 100,
       input_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
@@ -101,19 +101,19 @@ describe("responses usage", () => {
     expect(usageOf(usage)).toEqual({ prompt: { input: 10n, cacheWrite: 30n, cacheRead: 60n }, output: 5n })
   })
 
-  it("adds reasoning to the output when the provider counts it separately", () => {
+  it("adds reasoning to the output if the provider counts it separately", () => {
     expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
     expect(usageOf({ output_tokens: 5, total_tokens: 105 })).toEqual({ prompt: undefined, output: 5n })
   })
 
   it.each([null, undefined, "12", { input_tokens: -1 }, { input_tokens: "9", output_tokens: null }])(
-    "is unreported for the member %j",
+    "is unreported if the `usage` member is %j",
     (usage) => {
       expect(usageOf(usage)).toEqual({ prompt: undefined, output: undefined })
     }
   )
 
-  it("is zero when the provider reports zero", () => {
+  it("is zero if the provider reports zero", () => {
     expect(usageOf({ output_tokens: 0 }).output).toBe(0n)
   })
 
@@ -134,7 +134,7 @@ describe("responses usage", () => {
 
   const count = FastCheck.oneof(FastCheck.nat(1_000_000), FastCheck.constant(undefined), FastCheck.constant(-1))
   law(
-    "adds up to the reported total for any split of the input",
+    "adds up to the reported total, for any number of cached tokens",
     [count, count, count, count],
     (input, output, cached, written) => {
       const { prompt, output: told } = usageOf({

@@ -60,7 +60,7 @@ describe("the text of a responses prompt", () => {
     }
   })
 
-  law("contains every text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
+  law("contains the text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
     const input = texts.map((text) => ({ role: "user", content: [{ type: "input_text", text }] }))
     return promptText({ input }).text === texts.map((text) => `user${text}`).join("")
   })

@@ -26,7 +26,7 @@ describe("a hold", () => {
   })
 
   law(
-    "reserves the plan first, and pay-as-you-go only when the whole plan is reserved",
+    "sets aside plan tokens first, and pay-as-you-go money only if the whole plan is set aside",
     [estimate, price, balances],
     (e, p, b) => {
       const held = Either.getOrUndefined(decideHold(e, p, b))
@@ -34,17 +34,13 @@ describe("a hold", () => {
     }
   )
 
-  law(
-    "is refused exactly when the balances do not cover the smallest usage",
-    [estimate, price, balances],
-    (e, p, b) => {
-      const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
-      const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
-      return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
-    }
-  )
+  law("is refused exactly if the balances do not cover the smallest usage", [estimate, price, balances], (e, p, b) => {
+    const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
+    const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
+    return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
+  })
 
-  law("reserves the whole estimate when it is available", [estimate, price, balances], (e, p, b) => {
+  law("sets aside the whole estimate if the balances cover it", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
     const expected = TokenUsage.plain(e.inputCeiling, e.output)
@@ -52,7 +48,7 @@ describe("a hold", () => {
     return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
   })
 
-  it("needs no balance for output when the request generates no output", () => {
+  it("needs no balance for output if the request generates no output", () => {
     const one = Price.PicoPerToken(1n)
     const [inputFloor, output] = [Tokens.Tokens(10n), Tokens.zero]
     const prices = { input: one, cacheWrite: one, cacheRead: one, output: Price.PicoPerToken(1_000n) }

@@ -13,13 +13,13 @@ const at = (perToken: bigint): Price.Price => ({
 })
 
 describe("a price", () => {
-  it("is the same integer in micro-USD per million tokens and in pico-USD per token", () => {
+  it("has the same number in micro-USD per million tokens and in pico-USD per token", () => {
     // 250,000 micro-USD per million tokens: a million tokens cost 0.25 USD.
     const cost = Price.cost(at(250_000n), TokenUsage.plain(Tokens.Tokens(1_000_000n), Tokens.zero))
     expect(cost).toBe(250_000n * 1_000_000n)
   })
 
-  law("is exact: the cost of two usages is the sum of their costs", [price, usage, usage], (p, a, b) => {
+  law("is exact: two usages together cost the sum of their separate costs", [price, usage, usage], (p, a, b) => {
     const both = {
       input: Tokens.add(a.input, b.input),
       cacheWrite: Tokens.add(a.cacheWrite, b.cacheWrite),
@@ -36,18 +36,18 @@ describe("a price", () => {
   )
 })
 
-describe("the cost of a prefix", () => {
-  law("never decreases with a longer prefix", [price, usage, tokens(), tokens()], (p, u, a, b) => {
+{ => describe("the cost of the first tokens of a usage", () => => 
+  law("never decreases if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a]
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
 
-  law("is zero for no tokens and the whole cost for all tokens", [price, usage], (p, u) => {
+  law("is zero for no tokens, and the cost of the whole usage for all tokens", [price, usage], (p, u) => {
     const all = Price.cost(p, u)
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })
 
-  it("covers input, then cache writes, then cache reads, then output", () => {
+  it("includes input first, then cache writes, then cache reads, then output", () => {
     const p: Price.Price = {
       input: Price.PicoPerToken(1n),
       cacheWrite: Price.PicoPerToken(10n),
@@ -58,5 +58,4 @@ describe("the cost of a prefix", () => {
     const u = { input: two, cacheWrite: two, cacheRead: two, output: two }
     const steps = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n].map((k) => Price.prefixCost(p, u, Tokens.Tokens(k)))
     expect(steps).toEqual([0n, 1n, 2n, 12n, 22n, 122n, 222n, 1222n, 2222n, 2222n])
-  })
-})
+  }))

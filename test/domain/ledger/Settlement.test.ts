@@ -45,7 +45,7 @@ describe("a settlement", () => {
     )
   })
 
-  law("debits exactly the amounts it reports", [estimate, price, balances, usage], (e, p, b, u) => {
+  law("debits exactly the amounts in its result", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined) return true
     const planDebit = (settled.plan?.debitsPosted ?? 0n) - (b.plan?.debitsPosted ?? 0n)
@@ -60,7 +60,7 @@ describe("a settlement", () => {
   })
 
   law(
-    "debits pay-as-you-go only when the plan cannot cover all tokens",
+    "debits pay-as-you-go only if the plan cannot cover all tokens",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const settled = run(e, p, b, u)?.settled
@@ -70,7 +70,7 @@ describe("a settlement", () => {
     }
   )
 
-  it("releases the hold without a debit when nothing is charged", () => {
+  it("releases the hold without a debit if nothing is charged", () => {
     const rate = Price.PicoPerToken(5n)
     const p = { input: rate, cacheWrite: rate, cacheRead: rate, output: rate }
     const payg = {

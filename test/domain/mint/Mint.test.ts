@@ -78,7 +78,7 @@ describe("a mint", () => {
   )
 
   law(
-    "never makes the quota negative, and is refused for this reason only when the quota does not cover the price",
+    "is refused exactly if the quota does not cover the price, and makes no quota negative",
     [anyQuota, someTier],
     (quota, tier) => {
       const decided = decideMint(asked, basis({ quota, tier }), instant(0))
@@ -98,7 +98,7 @@ describe("a mint", () => {
     ["for a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
     ["for an unknown email", { customer: undefined, plan: undefined }, "ValidationFailed"],
     [
-      "when the plan would exceed the largest exact JSON integer",
+      "because the plan would exceed the largest exact JSON integer",
       { plan: aPlan(BigInt(Number.MAX_SAFE_INTEGER) - 1n) },
       "TierNotAvailable"
     ]
@@ -154,7 +154,7 @@ describe("an operation id", () => {
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 
-  it("returns the first result when it is repeated", () => {
+  it("returns the first result if it is repeated", () => {
     expect(decideReplay(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
   })
 
@@ -184,7 +184,7 @@ describe("a mint request", () => {
       onRight: () => []
     })
 
-  it("is equal for all spellings of its email and tier", () => {
+  it("has the same fingerprint for all spellings of its email and tier", () => {
     expect(Either.getOrThrow(read(MintRequest)(good))).toEqual({ ...request })
   })
 

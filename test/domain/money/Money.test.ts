@@ -23,7 +23,7 @@ describe("pico-USD", () => {
   })
 
   law(
-    "prints an exact cost that can be parsed back to the same amount",
+    "prints a cost from which the exact amount can be parsed",
     [pico()],
     (amount) => readExact(UsdPico.toExactUsdMicro(amount)) === amount
   )
@@ -33,7 +33,7 @@ describe("pico-USD", () => {
     expect(UsdPico.floorToUsd(UsdPico.UsdPico(999_999n))).toBe("0.000000")
   })
 
-  law("shows a balance rounded down by less than one micro-USD", [pico()], (amount) => {
+  law("prints a balance rounded down, by less than one micro-USD", [pico()], (amount) => {
     const shown = BigInt(UsdPico.floorToUsd(amount).replace(".", "")) * 1_000_000n
     return shown <= amount && amount - shown < 1_000_000n
   })
@@ -70,7 +70,7 @@ describe("conversions", () => {
 })
 
 describe("token counts", () => {
-  law("are billable for any reported number", [FastCheck.double()], (count) => {
+  law("are within the accepted range for any reported number", [FastCheck.double()], (count) => {
     const tokens = Tokens.fromCount(count)
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })

@@ -4,12 +4,12 @@ import { law } from "../../support/law.ts"
 import { raw, usdMicro } from "../../support/resellers.ts"
 
 describe("raw tokens", () => {
-  law("are exact for a micro-USD amount and convert back to the same amount", [usdMicro()], (amount) => {
+  law("are exact for a micro-USD amount, and convert back to the same amount", [usdMicro()], (amount) => {
     const exact = tokenRawOf(amount)
     return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
   })
 
-  law("convert to one micro-USD less when one raw unit is missing", [usdMicro()], (amount) => {
+  law("convert to one micro-USD less if one raw unit is missing", [usdMicro()], (amount) => {
     if (amount === 0n) return true
     return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
   })
@@ -20,7 +20,7 @@ describe("raw tokens", () => {
     return together >= apart && together <= apart + 1n
   })
 
-  it("have 18 decimals: 10^18 raw units are one dollar", () => {
+  it("are counted in units of 10^-18 dollars", () => {
     expect(floorToUsdMicro(TokenRaw(10n ** 18n))).toBe(1_000_000n)
   })
 })

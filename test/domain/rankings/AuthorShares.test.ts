@@ -21,13 +21,13 @@ const standings = FastCheck.array(
 )
 
 describe("the authors' shares", () => {
-  law("add up to exactly 10,000 whenever a visible model was used", [standings], (standings) => {
+  law("add up to exactly 10,000 basis points if a visible model was used", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const used = standings.some(({ model, tokens }) => !model.hidden && tokens > 0n)
     return shares.reduce((sum, { shareBp }) => sum + shareBp, 0n) === (used ? 10_000n : 0n)
   })
 
-  law("differ from the exact shares by less than one basis point each", [standings], (standings) => {
+  law("each differ from the exact share by less than one basis point", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const total = shares.reduce((sum, { tokens }) => sum + tokens, 0n)
     return shares.every(({ tokens, shareBp }) => {
@@ -44,7 +44,7 @@ describe("the authors' shares", () => {
     })
   })
 
-  it("round up the largest remainders first, ties by name", () => {
+  it("are rounded up first where the remainder is largest, then by author name", () => {
     const shares = authorSharesOf([standing("c", 1n), standing("b", 1n), standing("a", 1n)])
     expect(shares.map(({ author, shareBp }) => [author, shareBp])).toEqual([
       ["a", 3_334n],
@@ -53,7 +53,7 @@ describe("the authors' shares", () => {
     ])
   })
 
-  it("exclude an author with only hidden models", () => {
+  it("exclude an author whose models are all hidden", () => {
     const shares = authorSharesOf([standing("a", 5n), standing("b", 5n, true)])
     expect(shares.map(({ author }) => author)).toEqual(["a"])
   })

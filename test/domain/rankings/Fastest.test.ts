@@ -21,12 +21,12 @@ const fastest = (models: ReadonlyArray<RankedModel>, settlements: ReadonlyArray<
   documentOf(ranksOf({ models, settlements }, "day", NOW)).fastest
 
 describe("fastest models", () => {
-  it("have at least 200 measured streams", () => {
+  it("are only models with at least 200 speed samples", () => {
     expect(fastest([aModel("m")], streams("m", 200))).toHaveLength(1)
     expect(fastest([aModel("m")], streams("m", 199))).toEqual([])
   })
 
-  it("are measured only by complete streams of the last seven days", () => {
+  it("are measured only from complete streams of the last seven days", () => {
     const others = [
       ...streams("m", 300, { streamed: false }),
       ...streams("m", 300, { ending: "client_gone" }),
@@ -39,7 +39,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], [...streams("m", 199), ...first, ...others])).toHaveLength(1)
   })
 
-  it("show medians, with one decimal for tokens per second", () => {
+  it("have median speeds, with one decimal for tokens per second", () => {
     const model = aModel("m")
     expect(fastest([model], streams("m", 400))).toEqual([
       {
@@ -59,11 +59,11 @@ describe("fastest models", () => {
     [1_000, "1k+"],
     [9_999, "1k+"],
     [10_000, "10k+"]
-  ])("show %s streams as the sample bucket %s", (samples, bucket) => {
+  ])("with %s samples have the sample bucket %s", (samples, bucket) => {
     expect(fastest([aModel("m")], streams("m", samples))[0]?.samples_bucket).toBe(bucket)
   })
 
-  it("are listed models, fastest first, ties by name", () => {
+  it("are only listed models, fastest first, then by name", () => {
     const models = [
       aModel("slow"),
       aModel("b"),

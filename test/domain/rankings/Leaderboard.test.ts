@@ -6,7 +6,7 @@ const name = (i: number) => `m${String(i).padStart(2, "0")}`
 const sixty = Array.from({ length: 60 }, (_, i) => aModel(name(i)))
 
 describe("the leaderboard", () => {
-  it("contains at most 50 models and counts all others as other", () => {
+  it("contains at most 50 models; `other` contains the tokens of the other models", () => {
     const settlements = sixty.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T04:00:00Z", 100 - i))
     const { leaderboard, other, authors, totals } = ranksOf({ models: sixty, settlements }, "day", NOW)
     expect(leaderboard.map(({ publicName }) => publicName)).toEqual(sixty.slice(0, 50).map((model) => model.publicName))
@@ -23,7 +23,7 @@ describe("the leaderboard", () => {
     expect(leaderboard.map(({ publicName }) => publicName)).toEqual(["B", "a", "b", "é"])
   })
 
-  it("leaves out a model without usage in the window, but counts the model's tokens in the comparison period", () => {
+  it("omits a model without usage in the window, but includes its tokens in the total of the comparison period", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-09T04:00:00Z", 7)] }
     const { leaderboard, totals } = ranksOf(usage, "day", NOW)
     expect(leaderboard).toEqual([])
@@ -32,7 +32,7 @@ describe("the leaderboard", () => {
 })
 
 describe("the series", () => {
-  it("contains at most eight models and the sum of all others", () => {
+  it("contains at most eight models, and the sum of all other models", () => {
     const settlements = sixty.map(({ publicName }, i) => aSettlement(publicName, "2026-06-10T04:00:00Z", 100 - i))
     const { series } = ranksOf({ models: sixty, settlements }, "day", NOW)
     expect(series.keys).toEqual(sixty.slice(0, 8).map((model) => model.publicName))

@@ -24,7 +24,7 @@ const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, win
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 
 describe("rankings", () => {
-  it("equal a direct computation from the settlements, for any history and instant", () => {
+  it("are equal to a direct computation from the settlements, for any history and time", () => {
     FastCheck.assert(
       FastCheck.property(usageBefore, window, ({ usage, now }, window) => {
         const expected = referenceRankings(usage.models, usage.settlements, window, now)
@@ -34,13 +34,17 @@ describe("rankings", () => {
     )
   })
 
-  law("lose no token: leaderboard and other add up to the total", [usageBefore, window], ({ usage, now }, window) => {
-    const { totals, leaderboard, other } = ranksOf(usage, window, now)
-    return sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens === totals.tokens
-  })
+  law(
+    "contain every token: leaderboard and `other` add up to the total",
+    [usageBefore, window],
+    ({ usage, now }, window) => {
+      const { totals, leaderboard, other } = ranksOf(usage, window, now)
+      return sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens === totals.tokens
+    }
+  )
 
   law(
-    "lose no token in the series: its points add up to the total",
+    "contain every token in the series: its points add up to the total",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { totals, series } = ranksOf(usage, window, now)
@@ -49,7 +53,7 @@ describe("rankings", () => {
   )
 
   law(
-    "have series points that add up to each model's tokens on the leaderboard",
+    "have, for each model, series points that add up to its tokens on the leaderboard",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { leaderboard, series } = ranksOf(usage, window, now)
@@ -61,23 +65,31 @@ describe("rankings", () => {
     }
   )
 
-  law("distribute exactly 10,000 basis points, or none", [usageBefore, window], ({ usage, now }, window) => {
-    const { authors } = ranksOf(usage, window, now)
-    return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
-  })
+  law(
+    "have authors' shares of exactly 10,000 basis points, or no shares",
+    [usageBefore, window],
+    ({ usage, now }, window) => {
+      const { authors } = ranksOf(usage, window, now)
+      return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
+    }
+  )
 
   law("are additive: the tokens of a week are the sum of its seven days", [usageBefore], ({ usage, now }) => {
     const days = [0, 1, 2, 3, 4, 5, 6].map((days) => tokensIn(usage, "day", earlier(now, days)))
     return sum(days) === tokensIn(usage, "week", now)
   })
 
-  law("have the comparison tokens that the preceding window had", [usageBefore, window], ({ usage, now }, window) => {
-    const { totals } = ranksOf(usage, window, now)
-    const length = { day: 1, week: 7, month: 30, all: 0 }[window]
-    return totals.previousTokens === (length === 0 ? null : tokensIn(usage, window, earlier(now, length)))
-  })
+  law(
+    "have the tokens of the preceding window as comparison tokens",
+    [usageBefore, window],
+    ({ usage, now }, window) => {
+      const { totals } = ranksOf(usage, window, now)
+      const length = { day: 1, week: 7, month: 30, all: 0 }[window]
+      return totals.previousTokens === (length === 0 ? null : tokensIn(usage, window, earlier(now, length)))
+    }
+  )
 
-  law("include for all time every token before the snapshot's minute", [usageBefore], ({ usage, now }) => {
+  law("include every token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const ranked = new Set(usage.models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => ranked.has(model) && settledAt < minute)
@@ -98,7 +110,7 @@ describe("rankings", () => {
     )
   })
 
-  law("are read back from storage unchanged", [usageBefore, window], ({ usage, now }, window) => {
+  law("are unchanged after encoding and decoding for storage", [usageBefore, window], ({ usage, now }, window) => {
     const kept = Schema.parseJson(Rankings)
     const made = ranksOf(usage, window, now)
     expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)
@@ -114,7 +126,7 @@ describe("rankings", () => {
     )
   })
 
-  it("name a retired model, count a hidden model in other, and exclude an image model", () => {
+  it("name a retired model, add a hidden model to `other`, and exclude an image model", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),
@@ -131,14 +143,14 @@ describe("rankings", () => {
     expect(authors).toEqual([{ author: "Author", tokens: 11n, shareBp: 10_000n }])
   })
 
-  it("have no comparison period for all time", () => {
+  it("have no comparison period for the window all", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-09T05:00:00Z", 5)] }
     const { range, totals, leaderboard } = ranksOf(usage, "all", NOW)
     expect([range.previousFrom, totals.previousTokens]).toEqual([null, null])
     expect(leaderboard[0]).toMatchObject({ previousTokens: null, changePct: null, isNew: false })
   })
 
-  it("begin all time at midnight in Jakarta on the first day of usage, with a partial first week", () => {
+  it("begin the window all at midnight in Jakarta on the first day of usage, with a partial first week", () => {
     // Tuesday 23:59 UTC is Wednesday morning in Jakarta.
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-02T23:59:00Z", 5)] }
     const { range, series } = ranksOf(usage, "all", NOW)
@@ -154,7 +166,7 @@ describe("rankings", () => {
     ])
   })
 
-  it("are published only when JSON represents every count exactly", () => {
+  it("are omitted for a window with a count that has no exact JSON number", () => {
     const most = 9_007_199_254_740_991n
     const usage = (tokens: bigint) => ({
       models: [aModel("m")],
@@ -166,12 +178,12 @@ describe("rankings", () => {
     })
     expect(fitsJson(ranksOf(usage(most), "day", NOW))).toBe(true)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", NOW))).toBe(false)
-    // Yesterday's usage is in the comparison period; usage from five days ago can trend.
+    // The usage of yesterday is in the comparison period of the day. The usage of five days ago counts for `trending`.
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + DAY)))).toBe(false)
     expect(fitsJson(ranksOf(usage(most + 1n), "day", new Date(NOW.getTime() + 5 * DAY)))).toBe(false)
   })
 
-  it("count usage at the boundary of two intervals once", () => {
+  it("count usage at the boundary between two intervals once", () => {
     const cut = new Date("2026-06-09T05:30:00Z")
     const settlements = [aSettlement("m", new Date(cut.getTime() - 1), 1), aSettlement("m", cut, 10)]
     const made = ranksOf({ models: [aModel("m")], settlements }, "day", NOW)

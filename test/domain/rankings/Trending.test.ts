@@ -22,12 +22,12 @@ const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, befo
   ).trending.map(({ publicName, tokens, changePct, isNew }) => [publicName, tokens, changePct, isNew])
 
 describe("trending models", () => {
-  it("have at least a million tokens in seven days, for every window", () => {
+  it("have at least a million tokens in the last seven days, for every window", () => {
     expect(trending([[aModel("enough"), MILLION, 0]])).toEqual([["enough", 1_000_000n, null, true]])
     expect(trending([[aModel("almost"), MILLION - 1, 0]])).toEqual([])
   })
 
-  it("are new models or models with at least one token more than before", () => {
+  it("are new, or have at least one token more than in the seven days before", () => {
     expect(
       trending([
         [aModel("same"), 2 * MILLION, 2 * MILLION],
@@ -46,7 +46,7 @@ describe("trending models", () => {
     ).toEqual([])
   })
 
-  it("are sorted with new models first, then by growth", () => {
+  it("are sorted by growth, with new models first", () => {
     expect(
       trending([
         [aModel("half more"), 6 * MILLION, 4 * MILLION],

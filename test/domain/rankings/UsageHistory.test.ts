@@ -12,7 +12,7 @@ const since = (at: Date, ago: number | undefined) =>
   ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago))
 
 describe("a history query", () => {
-  law("has ascending cuts at whole minutes, up to the snapshot's minute", [now, firstUse], (at, ago) => {
+  law("has ascending cuts at whole minutes, up to the current minute", [now, firstUse], (at, ago) => {
     const { cuts } = historyQueryFor(at, since(at, ago))
     return (
       cuts.length >= 2 &&
@@ -37,7 +37,7 @@ describe("a history query", () => {
     ["hour", HOUR],
     ["day", DAY]
   ] as const) {
-    law(`divides few ${unit}s, and never at their start`, [now, firstUse], (at, ago) => {
+    law(`has cuts inside of at most seven ${unit}s`, [now, firstUse], (at, ago) => {
       const { cuts } = historyQueryFor(at, since(at, ago))
       const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0
@@ -50,7 +50,7 @@ describe("a history query", () => {
     })
   }
 
-  it("requests speeds of the seven days before the snapshot's minute", () => {
+  it("requests speeds of the seven days before the current minute", () => {
     const { speeds } = historyQueryFor(new Date("2026-06-10T05:30:15Z"), undefined)
     expect([speeds.from.toISOString(), speeds.to.toISOString()]).toEqual([
       "2026-06-03T05:30:00.000Z",
@@ -67,7 +67,7 @@ describe("the speed of a stream", () => {
     [1n, 20_001, 0n],
     [0n, 5_000, 0n],
     [3n, 0, 30_000n]
-  ])("for %s tokens in %s ms is %s tenths of a token per second", (tokens, millis, tenths) => {
+  ])("with %s tokens in %s ms is %s tenths of a token per second", (tokens, millis, tenths) => {
     expect(decitokensPerSecond(tokens, millis)).toBe(tenths)
   })
 })

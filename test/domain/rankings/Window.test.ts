@@ -46,7 +46,7 @@ describe("the Jakarta calendar", () => {
     )
   })
 
-  law("gives the local date of an instant", [anyInstant], (at) => {
+  law("returns the date in Jakarta of an instant", [anyInstant], (at) => {
     const { year, month, day } = inJakarta(at)
     return dateOf(at) === `${year}-${month}-${day}`
   })
@@ -58,13 +58,13 @@ describe("the Jakarta calendar", () => {
 })
 
 describe("a window", () => {
-  law("ends at the snapshot's minute, for any second of the minute", [now, window], (at, window) => {
+  law("ends at the start of the current minute, for any second of the minute", [now, window], (at, window) => {
     const { to } = rangeOf(window, at, undefined)
     const late = at.getTime() - to.getTime()
     return late >= 0 && late < 60_000 && to.getTime() % 60_000 === 0
   })
 
-  law("is compared with the preceding window of equal length", [now, window, firstUse], (at, window, ago) => {
+  law("has a comparison period of equal length that ends at its start", [now, window, firstUse], (at, window, ago) => {
     const { from, to, previousFrom } = rangeAt(at, window, ago)
     const length = to.getTime() - from.getTime()
     return window === "all"
@@ -94,7 +94,7 @@ describe("a window", () => {
     })
   })
 
-  it("has no partial bucket when it begins and ends at bucket boundaries", () => {
+  it("has no partial bucket if it begins and ends at bucket boundaries", () => {
     const midnight = new Date("2026-06-07T17:00:30Z")
     const { from, to } = rangeOf("week", midnight, undefined)
     const buckets = bucketsOf("day", { from, to })
@@ -109,13 +109,13 @@ describe("a window", () => {
     expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
   })
 
-  it("has no partial week when all time begins on a Monday and ends with a Sunday", () => {
+  it("has no partial week if it is all, begins on a Monday and ends with a Sunday", () => {
     const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
     expect(range.dataSince).toBe("2026-05-25")
     expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])
   })
 
-  it("excludes usage at its own end", () => {
+  it("excludes usage at its end", () => {
     const at = new Date("2026-06-07T17:00:00Z")
     expect(rangeOf("all", at, at)).toEqual({ from: at, to: at, previousFrom: null, dataSince: null })
   })

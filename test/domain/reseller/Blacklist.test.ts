@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest"
 const patterns = Schema.decodeUnknownEither(BlacklistPattern)
 
 describe("the blacklist", () => {
-  it("blocks an address by a pattern for the address or for its domain", () => {
+  it("blocks an address with a pattern for this address or for its domain", () => {
     expect(patternsAgainst("bad@example.com" as Email)).toEqual(["bad@example.com", "@example.com"])
   })
 
-  it("does not block a subdomain, or a domain with the same suffix", () => {
+  it("blocks neither a subdomain nor another domain with the same ending", () => {
     expect(patternsAgainst("bad@sub.example.com" as Email)).not.toContain("@example.com")
     expect(patternsAgainst("bad@myexample.com" as Email)).not.toContain("@example.com")
   })

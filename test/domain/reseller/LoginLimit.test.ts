@@ -51,13 +51,13 @@ describe("a login attempt", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("counts only for its client address when the text is not an email", () => {
+  it("counts only for its client address if its email is not an email address", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)
   })
 
-  it("does not count when it is refused, so a client is admitted one minute after the counted attempts", () => {
+  it("does not count if it is refused, so that a client is admitted one minute after the counted attempts", () => {
     const attempts = new Attempts()
     const tries = Array.from({ length: 70 }, (_, second) =>
       Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "a@b.c"), second * 1_000))
@@ -70,8 +70,12 @@ describe("a login attempt", () => {
     email: FastCheck.option(FastCheck.constantFrom("a@b.c", "z@b.c", "from@b.c"), { nil: undefined })
   }).map(({ address, email }) => attemptOf(address, email))
 
-  law("has its windows in one global lock order, so that two logins cannot deadlock", [attempt], (attempt) => {
-    const keys = windowsOf(attempt).map(({ key }) => key)
-    return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
-  })
+  law(
+    "has its windows sorted by key, so that two logins that lock the windows cannot deadlock",
+    [attempt],
+    (attempt) => {
+      const keys = windowsOf(attempt).map(({ key }) => key)
+      return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
+    }
+  )
 })

@@ -17,7 +17,7 @@ const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe("a quota adjustment", () => {
   law(
-    "transfers exactly its amount from or to an external account, and never makes the quota negative",
+    "transfers exactly its amount from or to an external account, and makes no quota negative",
     [change, balance],
     (change, balance) => {
       const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
@@ -38,12 +38,12 @@ describe("a quota adjustment", () => {
     ["another amount", { resellerId: aReseller().id, change: 6n }],
     ["the other direction", { resellerId: aReseller().id, change: -5n }],
     ["another reseller", { resellerId: ResellerId.make("01930000-0000-7000-8000-000000000002"), change: 5n }]
-  ])("is a conflict when its operation id was used for %s", (_, earlier) => {
+  ])("is a conflict if its operation id was used for %s", (_, earlier) => {
     const refused = Either.flip(decideAdjustment(adjustment(5n), aQuota(7n), earlier))
     expect(Either.getOrThrow(refused)._tag).toBe("AdjustmentConflict")
   })
 
-  it("is rejected when it is zero", () => {
+  it("is rejected if it is zero", () => {
     expect(QuotaChange.is(0n)).toBe(false)
   })
 })

@@ -15,12 +15,12 @@ describe("a review", () => {
     ["rejected", "approve", "active"],
     ["active", "suspend", "suspended"],
     ["suspended", "reactivate", "active"]
-  ] as const)("changes the status %s by %s to %s", (from, by, to) => {
+  ] as const)("of a %s reseller with the command %s leads to the status %s", (from, by, to) => {
     const reviewed = Either.getOrThrow(decideReview(aReseller({ status: from }), by))
     expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
   })
 
-  it("has exactly five transitions: every other change is a repeat or is refused", () => {
+  it("has exactly five transitions; every other command changes nothing or is refused", () => {
     const ways = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
@@ -36,18 +36,22 @@ describe("a review", () => {
     ])
   })
 
-  law("changes nothing and is not refused when it is repeated", [status, move], (from, by) => {
+  law("changes nothing and is not refused if it is repeated", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  law("revokes earlier tokens permanently when it suspends, also after a reactivation", [status, move], (from, by) => {
-    const before = aReseller({ status: from, tokenVersion: 3 })
-    const reviewed = decideReview(before, by)
-    if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by
-    const { changed, reseller } = reviewed.right
-    return reseller.tokenVersion === (changed && by === "suspend" ? 4 : 3)
-  })
+  law(
+    "revokes earlier tokens permanently if it is a suspension, even after a reactivation",
+    [status, move],
+    (from, by) => {
+      const before = aReseller({ status: from, tokenVersion: 3 })
+      const reviewed = decideReview(before, by)
+      if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by
+      const { changed, reseller } = reviewed.right
+      return reseller.tokenVersion === (changed && by === "suspend" ? 4 : 3)
+    }
+  )
 })

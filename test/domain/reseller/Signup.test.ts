@@ -31,7 +31,7 @@ describe("a signup", () => {
     ["a WhatsApp number with 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
     ["a WhatsApp number with a plus sign", { wa_number: "+628123456789" }, "wa_number"],
     ["a WhatsApp number sent as a JSON number", { wa_number: 628123456789 }, "wa_number"]
-  ])("is refused with the invalid member's name for %s", (_, members, path) => {
+  ])("is refused for %s, with the name of the invalid member", (_, members, path) => {
     expect(issuesOf({ ...good, ...members })).toEqual([expect.stringMatching(new RegExp(`^${path}: .{4}`))])
   })
 
@@ -39,7 +39,7 @@ describe("a signup", () => {
     ["8 and 128 characters", "password", ["12345678", "x".repeat(128)]],
     ["1 and 200 characters", "name", ["x", "x".repeat(200)]],
     ["7 and 15 digits", "wa_number", ["1234567", "123456789012345"]]
-  ])("accepts %s for the member %s", (_, member, values) => {
+  ])("may have %s in the member %s", (_, member, values) => {
     for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
   })
 
@@ -48,12 +48,12 @@ describe("a signup", () => {
     expect(issuesOf({ ...good, password: "🔑".repeat(7) })).toHaveLength(1)
   })
 
-  it("is refused with the issues of all members at once", () => {
+  it("is refused with the issues of all invalid members together", () => {
     expect(issuesOf({})).toHaveLength(4)
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("does not repeat its values in a refusal, because one value is a password", () => {
+  it("is refused without a repetition of its values, because one value is a password", () => {
     const told = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
@@ -66,7 +66,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("is equal with a combining accent and with a precomposed letter", () => {
+  it("is equal if an accent is part of the letter and if it is a separate code point", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

@@ -34,13 +34,13 @@ describe("a sliding window", () => {
     return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
   })
 
-  law("refuses only when the window already has the maximum number of events", [pauses], (pauses) => {
+  law("refuses an event only if the window has the maximum number of events", [pauses], (pauses) => {
     const { allowed, refused } = allowedAfter(pauses)
     return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
   })
 
   law(
-    "returns the time until a retry: an event is admitted then, and refused one second earlier",
+    "returns the time after which an event is admitted; one second earlier, an event is refused",
     [pauses],
     (pauses) => {
       const { allowed, refused } = allowedAfter(pauses)
@@ -54,7 +54,7 @@ describe("a sliding window", () => {
     }
   )
 
-  law("keeps only the times that still count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+  law("stores only the times that count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 
   it("refuses the sixth event exactly 60 s after the first, and admits it one millisecond later", () => {
     const hits = [0, 1, 2, 3, 4].map(instant)
@@ -62,7 +62,7 @@ describe("a sliding window", () => {
     expect(Either.isRight(decideHit(hits, limit, instant(60_001)))).toBe(true)
   })
 
-  it("counts a time in the future, from a node with clock skew", () => {
+  it("counts a time in the future, which a node with a wrong clock stored", () => {
     const ahead = [1, 2, 3, 4, 5].map((second) => instant(second * 1_000))
     expect(Either.isLeft(decideHit(ahead, limit, instant(0)))).toBe(true)
   })

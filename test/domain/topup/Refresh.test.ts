@@ -51,7 +51,7 @@ describe("a top-up order", () => {
   })
 
   law(
-    "is credited by the next crediting once it was paid, from any status and after any later observations",
+    "is credited after it was paid, from any status and after any later observations",
     [lives, lives, someTime],
     (before, between, now) => {
       const steps: ReadonlyArray<Step> = [
@@ -88,15 +88,12 @@ describe("a top-up order", () => {
     )
   })
 
-  law(
-    "is paid exactly when it has a time of payment, and credited exactly when it has a time of crediting",
-    [lives],
-    (steps) =>
-      live(steps).orders.every(
-        (order) =>
-          (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
-          (order.status === "credited") === (order.creditedAt !== undefined)
-      )
+  law("is paid exactly if it has a payment time, and credited exactly if it has a crediting time", [lives], (steps) =>
+    live(steps).orders.every(
+      (order) =>
+        (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
+        (order.status === "credited") === (order.creditedAt !== undefined)
+    )
   )
 
   law("keeps the time of the first paid observation and the time of crediting", [lives], (steps) =>
@@ -125,7 +122,7 @@ describe("a top-up order", () => {
 
 describe("a payment observation", () => {
   law(
-    "keeps the status, stores the received amount and a remark, and alerts when it is suspicious",
+    "does not change the status, but stores the received amount and a remark and raises an alert, if it is suspicious",
     [order, someTime],
     (order, now) => {
       const { order: next, alert } = decideRefresh(
@@ -149,7 +146,7 @@ describe("a payment observation", () => {
   )
 
   law(
-    "does not alert when it is not suspicious",
+    "raises no alert if it is not suspicious",
     [order, observation, someTime],
     (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
   )
@@ -170,7 +167,7 @@ describe("a payment observation", () => {
   })
 
   it.each(["pending", "expired", "failed"] as const)(
-    "of a payment makes a %s order crediting at any time",
+    "of a payment changes a %s order to crediting at any time",
     (status) => {
       const now = instant(5 * 24 * 60 * MINUTE)
       const { order } = decideRefresh(anOrder({ status }), paid, now)
@@ -179,7 +176,7 @@ describe("a payment observation", () => {
     }
   )
 
-  it("sets a time of payment that is not before the order's creation and not in the future", () => {
+  it("sets a payment time between the order's creation and now", () => {
     const paidAt = (at: number) =>
       decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))

@@ -26,7 +26,7 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
 
 describe("the refresh schedule of an order", () => {
   law(
-    "has pauses of 30 seconds to one hour, up to six hours for a credited order, or ends",
+    "has pauses of 30 seconds to one hour, and of up to six hours for a credited order",
     [order, someTime],
     (order, now) => {
       const next = nextRefreshAt(order, now)
@@ -50,7 +50,7 @@ describe("the refresh schedule of an order", () => {
     expect(new Set(pausesOf("crediting", 2 * DAY))).toEqual(new Set([30_000]))
   })
 
-  it.each(["qris", "hosted_qris"] as const)("ends with the crediting of an order paid by %s", (method) => {
+  it.each(["qris", "hosted_qris"] as const)("ends when an order paid by %s is credited", (method) => {
     const credited = aRupiahOrder({ method, status: "credited", creditedAt: instant(0) })
     expect(nextRefreshAt(credited, instant(0))).toBeUndefined()
   })
@@ -85,7 +85,7 @@ describe("the refresh schedule of an order", () => {
   )
 
   law(
-    "ends exactly when the order's expiry is more than a week ago",
+    "ends exactly if the order expired more than a week ago",
     [FastCheck.integer({ min: 0, max: 60 * DAY })],
     (after) => {
       const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))

@@ -44,13 +44,13 @@ describe("a top-up order", () => {
     return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
   })
 
-  law("shows the received amount above the ordered quota", [order], (order) => {
+  law("shows the part of the received amount that exceeds the ordered quota", [order], (order) => {
     const received = receivedUsdMicroOf(order) ?? 0n
     const excess = excessUsdMicroOf(order)
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
   })
 
-  it("is flagged when its payment is late, too small or too large", () => {
+  it("is flagged for an operator if its payment is late, too small or too large", () => {
     const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
     expect(anomaliesOf(anOrder())).toEqual([])
     expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])

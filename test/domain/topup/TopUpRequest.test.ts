@@ -30,7 +30,7 @@ const open: TopUpBounds = {
 }
 
 describe("the terms of a top-up", () => {
-  it("are the principal plus a fee of 5 %, and quota for the principal, for qris", () => {
+  it("for qris are a fee of 5 % in addition to the amount, and quota for the amount without the fee", () => {
     expect(Either.getOrThrow(order({ method: "qris", amount_idr: 100_000 }))).toEqual({
       method: "qris",
       amount: { _tag: "Rupiah", amountIdr: 100_000n, feeIdr: 5_000n, totalIdr: 105_000n },
@@ -38,7 +38,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  it("have no fee for hosted_qris", () => {
+  it("for hosted_qris have no fee", () => {
     expect(Either.getOrThrow(order({ method: "hosted_qris", amount_idr: 50_000 })).amount).toEqual({
       _tag: "Rupiah",
       amountIdr: 50_000n,
@@ -47,7 +47,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  law("credit exactly the paid amount without the fee", [method, amount], (method, amount) => {
+  law("contain a quota of exactly the paid amount without the fee", [method, amount], (method, amount) => {
     const terms = Either.getOrThrow(order({ method, [amountPathOf(method)]: amount }, open))
     if (terms.amount._tag === "Dollars") return terms.quotaUsdMicro === BigInt(amount)
     const { amountIdr, feeIdr, totalIdr } = terms.amount
@@ -60,7 +60,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  law("are accepted exactly within the bounds", [method, amount], (method, amount) => {
+  law("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000
@@ -75,7 +75,7 @@ describe("the terms of a top-up", () => {
     ["hosted_qris", "amount_idr", 10_000, 5_000_000],
     ["crypto", "amount_usd_micro", 5_000_000, 50_000_000_000],
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
-  ])("of %s accept %s from %d to %d by default", (method, path, min, max) => {
+  ])("for %s accept %s from %d to %d by default", (method, path, min, max) => {
     expect(refusalOf({ method, [path]: min - 1 })).toBe("AmountOutOfRange")
     expect(refusalOf({ method, [path]: min })).toBe("taken")
     expect(refusalOf({ method, [path]: max })).toBe("taken")
@@ -91,7 +91,7 @@ describe("the terms of a top-up", () => {
     }
   })
 
-  it("contain the allowed bounds in a refusal", () => {
+  it("are refused with the allowed bounds", () => {
     const refused = Either.flip(order({ method: "qris", amount_idr: 1 }))
     expect(Either.getOrThrow(refused)).toMatchObject({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   })
@@ -107,12 +107,12 @@ describe("a top-up request", () => {
     ["with a text as the amount", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
     ["with a fractional amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["with an infinite amount", { method: "qris", amount_idr: Number.POSITIVE_INFINITY }, ["amount_idr"]],
-    ["when the body is not an object", [], [""]]
-  ])("is refused with the invalid member's name %s", (_, body, paths) => {
+    ["that is not an object", [], [""]]
+  ])("%s is refused with the name of the invalid member", (_, body, paths) => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  law("is refused when it has both amounts, for every method", [method], (method) => {
+  law("is refused if it has both amounts, for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(told) && told.join() === other

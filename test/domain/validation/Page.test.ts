@@ -32,7 +32,7 @@ describe("a page of top-ups", () => {
     expect(pathsOf({ offset })).toEqual(["offset"])
   })
 
-  it("is refused with two issues when both parameters are wrong", () => {
+  it("is refused with two issues if both parameters are wrong", () => {
     expect(pathsOf({ limit: "x", offset: "y" })).toEqual(["limit", "offset"])
   })
 })

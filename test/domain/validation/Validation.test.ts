@@ -17,7 +17,7 @@ describe("the issues of a request body", () => {
     ])
   })
 
-  it("are one per member and contain all accepted forms", () => {
+  it("are one per invalid member and contain all accepted forms", () => {
     expect(told(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
       'method: "qris" or "hosted_qris" or "crypto" or "crypto_bep20"',
       "amount_idr: a number",
@@ -25,7 +25,7 @@ describe("the issues of a request body", () => {
     ])
   })
 
-  it.each([[[]], [null], ["text"], [7], [undefined]])("name the body itself when the body is %j", (body) => {
+  it.each([[[]], [null], ["text"], [7], [undefined]])("contain the body itself if the body is %j", (body) => {
     expect(told(Signup, body)).toEqual([": an object"])
   })
 
