@@ -98,7 +98,7 @@ describe("a catalog file", () => {
   law("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
 })
 
-{ => => describe("a model", () => => => {
+describe("a model", () => {
   const catalog = catalogOf(
     file(
       [

@@ -36,7 +36,7 @@ describe("a price", () => {
   )
 })
 
-{ => describe("the cost of the first tokens of a usage", () => => 
+describe("the cost of the first tokens of a usage", () => {
   law("never decreases if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a]
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
@@ -58,4 +58,5 @@ describe("a price", () => {
     const u = { input: two, cacheWrite: two, cacheRead: two, output: two }
     const steps = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n].map((k) => Price.prefixCost(p, u, Tokens.Tokens(k)))
     expect(steps).toEqual([0n, 1n, 2n, 12n, 22n, 122n, 222n, 1222n, 2222n, 2222n])
-  }))
+  })
+})
