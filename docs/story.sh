@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A reseller from signup to usage, with curl against `npm start`: signup, approval, login, top-ups by all four methods,
-# a mint, a key for a customer, and the customer's usage.
+# Runs the steps of a reseller with curl against a local server: signup, approval, login, top-ups by all four methods, a
+# mint, the creation of an API key for a customer, and the customer's usage.
 #
 #     npm start                 # in one terminal
 #     bash docs/story.sh        # in another
 #
-# A line with > is a request, a line with < its response. Each run creates a new reseller and a new customer.
+# In the output, a line with > is a request, and the next line with < is the status of its response. Each run creates a new
+# reseller and a new customer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,13 +25,14 @@ chapter() { printf '\n## %s\n' "$1"; }
 # Prints JSON with indentation.
 pretty() { node -e 'console.log(JSON.stringify(JSON.parse(process.argv[1]), null, 2))' "$1"; }
 
-# A member of the last response: pick reseller.status, pick tiers.0.plan_tier_id
+# pick PATH: prints one member of the last response, for example `pick reseller.status` or `pick tiers.0.plan_tier_id`.
 pick() {
   node -e 'console.log(process.argv[2].split(".").reduce((value, name) => value[name], JSON.parse(process.argv[1])))' \
     "$response" "$1"
 }
 
-# call METHOD PATH [BODY]: sends the reseller's token once there is one. A response other than 2xx ends the script.
+# call METHOD PATH [BODY]: sends a request, with the reseller's token if there is one. A status other than 2xx ends the
+# script.
 call() {
   local method=$1 path=$2 body=${3:-} status
   printf '\n> %s\n' "$method $path${body:+ $body}"
@@ -45,13 +47,13 @@ call() {
   case $status in 2*) ;; *) exit 1 ;; esac
 }
 
-# A command of the operator.
+# operator ARGUMENTS: runs a command of the operator's command line.
 operator() {
   printf '\n$ tollgate %s\n' "$*"
   $tollgate "$@"
 }
 
-# top_up BODY: orders quota, pays at the simulator, and reads the order again.
+# top_up BODY: creates an order, pays the order at the payment simulator, and reads the order again.
 top_up() {
   call POST /api/reseller/topup "$1"
   local id number
