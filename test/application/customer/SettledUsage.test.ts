@@ -21,7 +21,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** A usage store that grows only at its head. */
+/** A usage store in which each new item comes before all earlier items. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {
@@ -88,7 +88,7 @@ describe("the pages of settled usage", () => {
     }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
   )
 
-  it.effect("refuse a cursor that this deployment did not seal", () =>
+  it.effect("refuse a cursor that this deployment did not sign", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
       expect(refused.details).toEqual([{ path: "cursor", message: "not a cursor issued by this server" }])

@@ -3,9 +3,9 @@
  *
  *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ respond
  *
- * A request is sent to a provider only if its customer has no other running image request. From then on the request is
- * settled in every case: an image, a refusal, an internal error, a timeout or a client that disconnects. The request is
- * settled before the response is sent, so that the charge is visible as soon as the client has the response.
+ * A request is admitted only if its customer has no other running image request. An admitted request is settled in every
+ * case: an image, a refusal, an internal error, a timeout or a client that disconnects. The request is settled before the
+ * response is sent, so that the charge is visible as soon as the client has the response.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import {

@@ -13,7 +13,7 @@ import type { Measured } from "../ledger/InferenceLedger.ts"
 import { type ChoiceSwitch, DeliveredText } from "./DeliveredText.ts"
 import type { Indexed } from "./IndexedSet.ts"
 
-/** A monotonic clock in milliseconds. Its zero point has no meaning: only differences between two readings have. */
+/** A monotonic clock in milliseconds. Only the difference between two readings has a meaning. */
 export interface RequestClock {
   /** The reading of the clock when the request was accepted. */
   readonly acceptedAtMillis: number
@@ -55,7 +55,7 @@ export class Delivery implements Indexed {
     this.#deltasAtLastOutputReport = 0
   }
 
-  /** Returns the data that decide the charge if the request ends in this state. */
+  /** Returns the data from which the charge is computed if the request ends now with this ending. */
   outcome(ending: Ending): Outcome {
     return {
       ending,

@@ -14,8 +14,8 @@ import {
 import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
 
 /**
- * Returns the provider that opened the payment. Returns none if the provider is a simulator and the payment is real, or
- * the other way round, so that a simulator never confirms real money.
+ * Returns the provider that opened the payment; none if this provider is not configured. Also returns none if only one of
+ * them, the provider or the payment, is simulated: a simulator must never confirm a payment of real money.
  */
 export const providerOf = ({
   provider,

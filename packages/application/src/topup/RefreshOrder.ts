@@ -1,5 +1,6 @@
 /**
- * Refreshes one order: reads the state of its payment from the provider, records it, and credits a paid order.
+ * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and credits
+ * a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
  *     else      ─▶ read the state ─▶ record the observation ─▶ crediting? ─▶ credit
@@ -7,8 +8,8 @@
  * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
  * The request to the provider is made outside a transaction. If the request fails or times out, the order is unchanged
- * (docs/reference/reseller.md#d7). Recording and crediting are two transactions: a crash between them leaves a
- * `crediting` order, and the next refresh credits it.
+ * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order is
+ * `crediting`, and the next refresh credits the order.
  */
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

@@ -6,7 +6,7 @@
  *   prefix   public id                   secret part, shown once
  *
  * With the checksum, the server detects a mistyped key without a database query. A secret scanner that searches for
- * `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}` uses the checksum to find leaked keys without false alarms.
+ * `<prefix>_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}` can use the checksum to distinguish leaked keys from other texts.
  */
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"

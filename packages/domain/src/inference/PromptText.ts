@@ -18,7 +18,7 @@ const TOKENS_BEFORE_OUTPUT = 3
  * different way.
  *
  * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image in
- * high detail. `reserved` is the part of the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel image.
+ * high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel image.
  * A hold may be too high, because the settlement releases the unused part. A charge must not be too high: it is final.
  */
 export const TOKENS_PER_ATTACHMENT = { counted: 765, reserved: 1_600 } as const

@@ -34,7 +34,7 @@ export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, de
 export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
   minus(creditsPosted, debitsPosted)
 
-// `reserve` and `post` run for every request: they list all members because object spread is slower.
+// `reserve` and `post` run for every request. They list all members, because an object spread is slower.
 
 /** Sets aside an amount for a new hold. */
 export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
