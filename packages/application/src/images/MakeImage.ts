@@ -127,8 +127,8 @@ class RouteAttempts<Image> {
   }
 
   /**
-   * Returns the result of the first attempt that succeeds. If all attempts fail, fails with the most informative error
-   * (`mostInformativeError`).
+   * Returns the result of the first attempt that succeeds. Tries the next route only after a failure that allows a retry.
+   * If no attempt succeeds, fails with the most informative error (`mostInformativeError`).
    */
   readonly run: Effect.Effect<ImageResult<Image>, AttemptError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))

@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface Rebuilt {
-  /** The number of recounted days (Jakarta time). */
+  /** The number of days, in Jakarta time, whose sums were recomputed. */
   readonly days: number
   /** The number of corrected sums. Each sum is for one model and one minute, hour or day. */
   readonly corrected: number

@@ -2,8 +2,8 @@
  * A reseller's customer is a user who is linked to the reseller. A user has one pay-as-you-go balance and one plan per
  * model.
  *
- * With a link, the reseller can create API keys that spend the user's balances. A reseller therefore cannot create a link
- * merely because it has the email address of a user (docs/reference/reseller.md#e4).
+ * With a link, the reseller can create API keys that spend the user's balances. The link policy `closed` therefore allows
+ * no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"
@@ -28,7 +28,7 @@ export interface TokenPlan {
   readonly purchased: Tokens
   readonly used: Tokens
   readonly remaining: Tokens
-  /** `active` while tokens remain. */
+  /** `active` while tokens remain, otherwise `exhausted`. */
   readonly status: "active" | "exhausted"
 }
 
@@ -47,8 +47,8 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
 })
 
 /**
- * Which users a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing users
- * whose email the reseller requests.
+ * The users that a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing users
+ * whose email the reseller sends.
  */
 export type LinkPolicy = "closed" | "open"
 

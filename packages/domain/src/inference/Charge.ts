@@ -39,7 +39,10 @@ export interface Outcome {
   readonly deltasAtLastOutputReport: number
 }
 
-/** The local token counts. Each function is called only if no reported figure can be used. */
+/**
+ * The local token counts. `prompt` is called only if no reported prompt can be used. `deliveredOutput` is called only if
+ * the response was cut or its output is unreported.
+ */
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
   readonly deliveredOutput: () => Tokens.Tokens
@@ -56,14 +59,14 @@ export const needsLocalCount = (outcome: Outcome): boolean =>
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 
-/** Returns the reported prompt usage. If the response is incomplete, zeros stand for figures that were never reported. */
+/** Returns the reported prompt usage. If the response is incomplete, all zeros mean that the prompt was not reported. */
 export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
  * Returns the output tokens that the provider generated for a cut stream; undefined if they are unknown. The provider may
  * have reported its figure before the last deltas. Such a figure is used only if it is at least the number of deltas,
- * because each delta has at least one token. A figure of 0 stands for a figure that was never reported.
+ * because each delta has at least one token. A figure of 0 means that the output was not reported.
  */
 const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported

@@ -50,9 +50,9 @@ export interface TopUpDraft extends TopUpTerms {
   readonly resellerId: ResellerId
   /** The label of the payment provider. The order keeps its provider, because only this provider has the payment. */
   readonly provider: string
-  /** Whether the payment is simulated, so that no real money is paid. */
+  /** True if the payment is simulated, so that no real money is paid. */
   readonly simulated: boolean
-  /** The index of the deposit address, unique among all orders; undefined when the provider needs none. */
+  /** The index of the deposit address, unique among all orders; undefined if the provider needs none. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }
