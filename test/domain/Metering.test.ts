@@ -2,7 +2,7 @@ import * as Metering from "@tollgate/domain/metering"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../support/law.ts"
+import { property } from "../support/property.ts"
 
 const requestBody = { model: "m", messages: [{ role: "user", content: "count these words" }] }
 /** The prompt tokens: three of text, three per message and three before the output. */
@@ -41,7 +41,7 @@ describe("a metered stream", () => {
     expect(charge).toMatchObject({ charged: { input: PROMPT_TOKENS, output: 2n }, source: "local" })
   })
 
-  law(
+  property(
     "is charged the prompt and k deltas if it is cut after k deltas",
     [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const)],
     (k, ending) => {

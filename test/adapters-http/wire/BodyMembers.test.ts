@@ -1,7 +1,7 @@
 import { splice } from "@tollgate/adapters-http/wire/BodyMembers"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 describe("the function splice", () => {
   it("replaces and inserts text, whatever the order of the splices", () => {
@@ -15,7 +15,7 @@ describe("the function splice", () => {
     expect(body.toString()).toBe("0123456789")
   })
 
-  law(
+  property(
     "keeps every byte outside the replaced ranges",
     [FastCheck.uint8Array(), FastCheck.nat(), FastCheck.nat(), FastCheck.string()],
     (bytes, a, b, text) => {

@@ -1,7 +1,7 @@
 import { scanner } from "@tollgate/adapters-http/wire/JsonScan"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const media = { members: ["url", "data"], types: ["image_url"] }
 const anything = scanner({ members: {}, media })
@@ -35,7 +35,7 @@ const document = FastCheck.tuple(object, indent).map(([it, space]) =>
 )
 
 describe("a scan of a body", () => {
-  law("accepts every JSON object that JSON.parse accepts", [document.map((it) => Buffer.from(it))], agrees)
+  property("accepts every JSON object that JSON.parse accepts", [document.map((it) => Buffer.from(it))], agrees)
 
   const splinter = FastCheck.constantFrom(
     ...'{}[]:,"\\ \n\t\r0-1.+eEutfn/',
@@ -59,7 +59,7 @@ describe("a scan of a body", () => {
       "-"
     ]
   )
-  law(
+  property(
     "accepts exactly what JSON.parse accepts for documents with a random change",
     [document, FastCheck.nat(), FastCheck.nat(3), splinter],
     (text, at, removed, inserted) => {
@@ -98,14 +98,14 @@ describe("a scan of a body", () => {
       '"\\'
     ]
   )
-  law(
+  property(
     "accepts exactly what JSON.parse accepts for random tokens",
     [FastCheck.array(token, { maxLength: 10 })],
     (tokens) => agrees(Buffer.from(`{"k":${tokens.join("")}`)) && agrees(Buffer.from(`{"k":${tokens.join("")}}`)),
     4_000
   )
 
-  law(
+  property(
     "accepts exactly what a strict UTF-8 decoder and JSON.parse accept for random bytes",
     [document, FastCheck.nat(), FastCheck.uint8Array({ minLength: 1, maxLength: 3 })],
     (text, at, noise) => {
@@ -115,7 +115,7 @@ describe("a scan of a body", () => {
     }
   )
 
-  law(
+  property(
     "finds members with the values that JSON.parse returns",
     [object, object, value, value, indent],
     (before, after, model, flag, space) => {
@@ -231,7 +231,7 @@ describe("the size of a body", () => {
         ? Object.values(it).reduce((sum: number, item) => sum + bytesIn(item), 0)
         : 0
 
-  law(
+  property(
     "is the decoded size of its strings in UTF-8 bytes, whatever their escapes are",
     [value.filter(isWellFormed)],
     (prompt) => {

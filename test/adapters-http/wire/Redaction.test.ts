@@ -1,7 +1,7 @@
 import { redactedParam, redactedText } from "@tollgate/adapters-http/wire/Redaction"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
 const redacted = (text: string) => redactedText(text, names)
@@ -65,7 +65,7 @@ describe("a provider's message", () => {
   })
 
   const word = FastCheck.stringMatching(/^[a-z]{6,12}$/)
-  law(
+  property(
     "never contains a secret word",
     [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {

@@ -1,7 +1,7 @@
 import { MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const decoded = (...pieces: ReadonlyArray<Buffer | string>): ReadonlyArray<SseEvent> => {
   const decoder = new SseDecoder()
@@ -52,7 +52,7 @@ describe("an event stream", () => {
     Buffer.from(lines.map(([text, end]) => text + end).join(""))
   )
   const cuts = FastCheck.array(FastCheck.nat(), { maxLength: 5 })
-  law(
+  property(
     "is decoded the same whatever the chunk boundaries are",
     [body, cuts],
     (bytes, at) => {

@@ -4,7 +4,7 @@ import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { Effect, FastCheck } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const count = (text: string): Promise<bigint> =>
   Effect.runPromise(
@@ -47,20 +47,20 @@ const anyText = FastCheck.array(
 ).map((parts) => parts.join(""))
 
 describe("the windows of a counted text", () => {
-  law("give the original text when they are joined", [anyText], (text) => windowsOf(text).join("") === text)
+  property("give the original text when they are joined", [anyText], (text) => windowsOf(text).join("") === text)
 
-  law("are never larger than WINDOW_BYTES", [anyText], (text) =>
+  property("are never larger than WINDOW_BYTES", [anyText], (text) =>
     windowsOf(text).every((window) => window.length > 0 && Buffer.byteLength(window) <= WINDOW_BYTES)
   )
 
-  law("never divide a character", [anyText], (text) =>
+  property("never divide a character", [anyText], (text) =>
     windowsOf(text).every((window, i, all) => {
       const next = all[i + 1]
       return next === undefined || !(/[\ud800-\udbff]$/.test(window) && /^[\udc00-\udfff]/.test(next))
     })
   )
 
-  law("are so few that counting takes time linear in the length of the text", [anyText], (text) => {
+  property("are so few that counting takes time linear in the length of the text", [anyText], (text) => {
     // A window shorter than a third of the limit ends before a blank. The next window then begins with a long text
     // without blanks that did not fit. Two neighbouring windows together are therefore never short.
     const windows = windowsOf(text)

@@ -4,7 +4,7 @@ import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { ProviderName } from "@tollgate/domain/catalog/Provider"
 import { Either, FastCheck } from "effect"
 import { beforeEach, describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aCandidate, aRoute } from "../../support/upstream/Candidates.ts"
 
 let now = 0
@@ -60,7 +60,7 @@ describe("the slots of a provider", () => {
     expect(refusal(aCandidate({ maxConcurrency: 1 }))._tag).toBe("Overloaded")
   })
 
-  law(
+  property(
     "are never taken beyond the limit, and can all be taken again after their release",
     [FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(20)), { maxLength: 80 })],
     (moves) => {
@@ -199,7 +199,7 @@ describe("a route on which the provider refuses our account", () => {
   })
 })
 
-law(
+property(
   "the gate admits a request after any sequence of verdicts if enough time has passed and all slots are free",
   [
     FastCheck.array(FastCheck.constantFrom<Verdict>("served", "failed", "misconfigured", "undecided"), {

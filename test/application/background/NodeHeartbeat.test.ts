@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { nodeIntervals } from "@tollgate/application/background/NodeHeartbeat"
 import { Clock, Duration, Effect, FastCheck, TestClock } from "effect"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { startOneNode } from "./OneNode.ts"
 
 /** A node whose database can be stopped. It records the times of its heartbeats and sweeps, in seconds since its start. */
@@ -57,7 +57,7 @@ describe("a node", () => {
     })
   )
 
-  law(
+  property(
     "sends at least two heartbeats within the time after which other nodes consider it dead",
     [FastCheck.integer({ min: 1, max: 3_600 })],
     (seconds) => {

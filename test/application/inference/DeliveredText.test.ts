@@ -1,7 +1,7 @@
 import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 interface Piece {
   readonly choice: number
@@ -30,7 +30,7 @@ const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
 }
 
 describe("delivered text", () => {
-  law(
+  property(
     "contains, for each choice, the characters that the socket has taken",
     [frames, FastCheck.nat(300)],
     (all, taken) => {

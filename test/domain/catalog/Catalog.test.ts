@@ -3,7 +3,7 @@ import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const provider = (name: string, over: object = {}) => ({
   name,
@@ -95,7 +95,7 @@ describe("a catalog file", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://10.0.0.1/v1", allow_http: true })]))).toEqual([])
   })
 
-  law("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
+  property("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
 })
 
 describe("a model", () => {
@@ -152,7 +152,7 @@ describe("the order of candidates", () => {
   }
   const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
 
-  law("follows the priorities and contains every candidate, for any random numbers", [draws], (drawn) => {
+  property("follows the priorities and contains every candidate, for any random numbers", [draws], (drawn) => {
     const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
     return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
   })

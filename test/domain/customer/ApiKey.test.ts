@@ -8,23 +8,23 @@ import { Email } from "@tollgate/domain/validation/Email"
 import { Either, FastCheck, Redacted, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { planAccount } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const random = FastCheck.uint8Array({ minLength: 44, maxLength: 44 })
 const textOf = (bytes: Uint8Array) => Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", bytes)))
 
 describe("an API key", () => {
-  law("has the form that secret scanners search for", [random], (bytes) =>
+  property("has the form that secret scanners search for", [random], (bytes) =>
     /^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/.test(textOf(bytes))
   )
 
-  law("has the same parts after conversion to text and back", [random], (bytes) => {
+  property("has the same parts after conversion to text and back", [random], (bytes) => {
     const minted = ApiKey.mint("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
     return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
   })
 
-  law(
+  property(
     "is rejected by its checksum when one character is changed",
     [random, FastCheck.nat(68), FastCheck.nat(60)],
     (bytes, at, shift) => {
@@ -44,7 +44,7 @@ describe("an API key", () => {
     }
   )
 
-  law("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
+  property("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
   it("does not reveal its secret part when printed", () => {
     const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))
@@ -65,7 +65,7 @@ describe("an email address", () => {
 })
 
 describe("a plan", () => {
-  law(
+  property(
     "has purchased minus used tokens as remaining tokens, and is exhausted if no tokens remain",
     [planAccount],
     (account) => {

@@ -2,7 +2,7 @@ import { positionFromText, positionToText, readUsagePage } from "@tollgate/domai
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Either, FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const position = FastCheck.record({
   settledAtMicros: FastCheck.bigInt({ min: 0n, max: 999_999_999_999_999_999n }),
@@ -10,12 +10,14 @@ const position = FastCheck.record({
 })
 
 describe("a usage position", () => {
-  law("has the same microsecond and request id after conversion to text and back", [position], (position) => {
+  property("has the same microsecond and request id after conversion to text and back", [position], (position) => {
     const read = Option.getOrUndefined(positionFromText(positionToText(position)))
     return read?.settledAtMicros === position.settledAtMicros && read.requestId === position.requestId
   })
 
-  law("cannot be read from an arbitrary text", [FastCheck.string()], (text) => Option.isNone(positionFromText(text)))
+  property("cannot be read from an arbitrary text", [FastCheck.string()], (text) =>
+    Option.isNone(positionFromText(text))
+  )
 
   it.each([
     "u1 1",
@@ -40,7 +42,7 @@ describe("a usage page", () => {
     expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined }))
   })
 
-  law("begins after the item that its cursor identifies", [position], (position) => {
+  property("begins after the item that its cursor identifies", [position], (position) => {
     const page = Either.getOrUndefined(readUsagePage({ cursor: `sealed ${positionToText(position)}` }, open))
     return page?.after?.settledAtMicros === position.settledAtMicros && page.after.requestId === position.requestId
   })

@@ -1,7 +1,7 @@
 import { estimateImage, type ImageEstimateFacts } from "@tollgate/domain/images/ImageEstimate"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const facts: ImageEstimateFacts = { prompt: "", size: "auto", quality: "auto", source: undefined }
 
@@ -39,18 +39,26 @@ describe("the estimate of an image request", () => {
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })
 
-  law("has at least one output token, and an input floor that is not above the input ceiling", [request], (request) => {
-    const { inputCeiling, inputFloor, output } = estimateImage(request)
-    return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
-  })
+  property(
+    "has at least one output token, and an input floor that is not above the input ceiling",
+    [request],
+    (request) => {
+      const { inputCeiling, inputFloor, output } = estimateImage(request)
+      return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
+    }
+  )
 
-  law("counts the UTF-8 bytes of the prompt", [FastCheck.string({ maxLength: 500, unit: "grapheme" })], (prompt) => {
-    const bytes = new TextEncoder().encode(prompt).length
-    const { inputCeiling, inputFloor } = estimateImage({ ...facts, prompt })
-    return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))
-  })
+  property(
+    "counts the UTF-8 bytes of the prompt",
+    [FastCheck.string({ maxLength: 500, unit: "grapheme" })],
+    (prompt) => {
+      const bytes = new TextEncoder().encode(prompt).length
+      const { inputCeiling, inputFloor } = estimateImage({ ...facts, prompt })
+      return inputFloor === BigInt(Math.floor(bytes / 8)) && inputCeiling === BigInt(Math.ceil(bytes / 3))
+    }
+  )
 
-  law(
+  property(
     "grows with the size of the image, and is larger with a source image",
     [request, edge, edge],
     (request, widthPx, heightPx) => {

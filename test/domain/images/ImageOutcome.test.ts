@@ -8,7 +8,7 @@ import { zero } from "@tollgate/domain/money/Tokens"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { tokens, usage } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const reported: FastCheck.Arbitrary<ReportedUsage> = FastCheck.record({
   prompt: FastCheck.option(
@@ -33,7 +33,7 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
 const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
 
 describe("the end of an image request", () => {
-  law("charges exactly the reported usage, and only for a delivered image", [end], (end) => {
+  property("charges exactly the reported usage, and only for a delivered image", [end], (end) => {
     const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
     return (
@@ -44,17 +44,21 @@ describe("the end of an image request", () => {
     )
   })
 
-  law("never charges more than the provider reported as consumed", [end, FastCheck.boolean()], (end, dispatched) => {
-    const { charged, consumed } = outcomeOf(end, dispatched).charge
-    return TokenUsage.total(charged) <= TokenUsage.total(consumed)
-  })
+  property(
+    "never charges more than the provider reported as consumed",
+    [end, FastCheck.boolean()],
+    (end, dispatched) => {
+      const { charged, consumed } = outcomeOf(end, dispatched).charge
+      return TokenUsage.total(charged) <= TokenUsage.total(consumed)
+    }
+  )
 
-  law("has the state settled exactly if the billing header is settled", [end], (end) => {
+  property("has the state settled exactly if the billing header is settled", [end], (end) => {
     const { state, response } = outcomeOf(end, true)
     return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
   })
 
-  law("is a failure without charge and without review if nothing was sent to a provider", [end], (end) => {
+  property("is a failure without charge and without review if nothing was sent to a provider", [end], (end) => {
     const { charge, dispatched, ending, state } = outcomeOf(end, false)
     return (
       !dispatched && state === "failed" && ending === "failed" && charge === nothing && reviewOf(state) === undefined

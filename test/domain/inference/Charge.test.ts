@@ -5,7 +5,7 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { tokens } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const n = (count: bigint) => Tokens.Tokens(count)
 const prompt = (input: bigint, cacheRead = 0n) => ({ input: n(input), cacheWrite: n(0n), cacheRead: n(cacheRead) })
@@ -151,7 +151,7 @@ describe("the charge of a request", () => {
     deltasAtLastOutputReport: FastCheck.nat({ max: 30 })
   })
 
-  law(
+  property(
     "includes at least one token per delta if the stream is cut before a final report and the local count includes as many",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
@@ -164,7 +164,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  law(
+  property(
     "never has more output than was delivered if the stream is cut",
     [outcome, tokens(), tokens()],
     (o, p, output) => {
@@ -173,12 +173,12 @@ describe("the charge of a request", () => {
     }
   )
 
-  law("never exceeds the usage that the provider consumed", [outcome, tokens(), tokens()], (o, p, output) => {
+  property("never exceeds the usage that the provider consumed", [outcome, tokens(), tokens()], (o, p, output) => {
     const { charged, consumed } = chargeFor(o, counts(p, output))
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  law("needs a local count exactly if it calls one", [outcome], (o) => {
+  property("needs a local count exactly if it calls one", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true
@@ -201,8 +201,12 @@ describe("reported usage", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 
-  law("has the same total prompt tokens for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
-    const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
-    return input + cacheRead === whole
-  })
+  property(
+    "has the same total prompt tokens for any number of cached tokens",
+    [tokens(), tokens()],
+    (whole, cached) => {
+      const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
+      return input + cacheRead === whole
+    }
+  )
 })

@@ -2,7 +2,7 @@ import * as ChatDelivered from "@tollgate/domain/inference/ChatDelivered"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
 
@@ -48,7 +48,7 @@ describe("the content of a chat chunk or completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
-  law(
+  property(
     "is the concatenation of all deltas; a stream that is cut has the beginning of this content",
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {

@@ -4,12 +4,12 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { tokens } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 describe("a checkpoint", () => {
   const count = FastCheck.nat(1_000_000)
 
-  law(
+  property(
     "never claims more output tokens than the number of delivered deltas",
     [count, count, tokens()],
     (deltas, characters, promptFloor) => {
@@ -24,7 +24,7 @@ describe("a checkpoint", () => {
     expect([charged.input, charged.output, source]).toEqual([0n, 0n, "none"])
   })
 
-  law("never decreases while a request is running", [count, count, count, count], (d1, c1, d2, c2) => {
+  property("never decreases while a request is running", [count, count, count, count], (d1, c1, d2, c2) => {
     const promptFloor = Tokens.Tokens(9n)
     const earlier = checkpoint({ deltas: d1, characters: c1, promptFloor })
     const later = checkpoint({ deltas: d1 + d2, characters: c1 + c2, promptFloor })
@@ -40,7 +40,7 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  law("has an input floor that is not above the input ceiling, and at least one output token", [size], (s) => {
+  property("has an input floor that is not above the input ceiling, and at least one output token", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
@@ -50,12 +50,12 @@ describe("an estimate", () => {
     expect(output).toBe(8_192n)
   })
 
-  law("has at least one prompt token and no output token for a request that generates no output", [size], (s) => {
+  property("has at least one prompt token and no output token for a request that generates no output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  law("contains the exact number of token ids in the body", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+  property("contains the exact number of token ids in the body", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
     const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
     const { inputFloor, inputCeiling } = estimate(size)
     return inputFloor === BigInt(n) && inputCeiling === BigInt(n)

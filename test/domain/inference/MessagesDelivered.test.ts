@@ -2,7 +2,7 @@ import * as Delivered from "@tollgate/domain/inference/MessagesDelivered"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import {
   blockDelta,
   blockStart,
@@ -65,7 +65,7 @@ const block = FastCheck.oneof(
   )
 )
 
-law(
+property(
   "a whole message has the same content as its stream",
   [FastCheck.array(block, { maxLength: 4 })],
   (blocks) =>
@@ -137,7 +137,7 @@ describe("messages usage", () => {
   )
 
   const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  law("never decreases if the reported totals increase", [FastCheck.array(figures)], (told) => {
+  property("never decreases if the reported totals increase", [FastCheck.array(figures)], (told) => {
     let [input, output, read] = [0, 0, 0]
     const events = told.map((grown) => {
       input += grown.input

@@ -2,7 +2,7 @@ import { asCount } from "@tollgate/domain/inference/Json"
 import { contentOfEvent, contentOfResponse, usageOf, usageOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 describe("the content of a responses event", () => {
   it.each([
@@ -42,13 +42,13 @@ describe("the content of a responses event", () => {
     expect(contentOfEvent(event)).toBe(content)
   })
 
-  law(
+  property(
     "is the delta of the event, for any text",
     [FastCheck.fullUnicodeString(), FastCheck.constantFrom("output_text", "refusal", "reasoning_text", "x")],
     (delta, kind) => contentOfEvent({ type: `response.${kind}.delta`, delta }) === delta
   )
 
-  law(
+  property(
     "is a string for any event",
     [
       FastCheck.object(),
@@ -83,7 +83,7 @@ describe("the content of a whole response", () => {
     expect(contentOfResponse({ output })).toBe("abcdefghijk")
   })
 
-  law("is a string for any response", [FastCheck.anything()], (output) => {
+  property("is a string for any response", [FastCheck.anything()], (output) => {
     return (
       typeof contentOfResponse({ output }) === "string" && typeof contentOfResponse({ output: [output] }) === "string"
     )
@@ -133,7 +133,7 @@ describe("responses usage", () => {
   )
 
   const count = FastCheck.oneof(FastCheck.nat(1_000_000), FastCheck.constant(undefined), FastCheck.constant(-1))
-  law(
+  property(
     "adds up to the reported total, for any number of cached tokens",
     [count, count, count, count],
     (input, output, cached, written) => {

@@ -1,7 +1,7 @@
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 describe("the text of a responses prompt", () => {
   it("is one user message for a plain string", () => {
@@ -60,10 +60,10 @@ describe("the text of a responses prompt", () => {
     }
   })
 
-  law("contains the text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
+  property("contains the text of every message", [FastCheck.array(FastCheck.string(), { maxLength: 5 })], (texts) => {
     const input = texts.map((text) => ({ role: "user", content: [{ type: "input_text", text }] }))
     return promptText({ input }).text === texts.map((text) => `user${text}`).join("")
   })
 
-  law("is a string for any body", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
+  property("is a string for any body", [FastCheck.object()], (body) => typeof promptText(body).text === "string")
 })

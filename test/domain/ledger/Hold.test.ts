@@ -7,25 +7,25 @@ import * as UsdPico from "@tollgate/domain/money/UsdPico"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { balances, estimate, price } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const planAvailable = ({ plan }: Balances) => (plan === undefined ? Tokens.zero : Account.available(plan))
 const paygAvailable = ({ payg }: Balances) => (payg === undefined ? 0n : Account.available(payg))
 
 describe("a hold", () => {
-  law("never exceeds the available balance", [estimate, price, balances], (e, p, b) => {
+  property("never exceeds the available balance", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     return held === undefined || (held.hold.planTokens <= planAvailable(b) && held.hold.paygPico <= paygAvailable(b))
   })
 
-  law("leaves no balance below zero", [estimate, price, balances], (e, p, b) => {
+  property("leaves no balance below zero", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
     const plan = held.plan === undefined || Account.available(held.plan) >= 0n
     return plan && (held.payg === undefined || Account.available(held.payg) >= 0n)
   })
 
-  law(
+  property(
     "sets aside plan tokens first, and pay-as-you-go money only if the whole plan is set aside",
     [estimate, price, balances],
     (e, p, b) => {
@@ -34,13 +34,17 @@ describe("a hold", () => {
     }
   )
 
-  law("is refused exactly if the balances do not cover the smallest usage", [estimate, price, balances], (e, p, b) => {
-    const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
-    const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
-    return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
-  })
+  property(
+    "is refused exactly if the balances do not cover the smallest usage",
+    [estimate, price, balances],
+    (e, p, b) => {
+      const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
+      const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
+      return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
+    }
+  )
 
-  law("sets aside the whole estimate if the balances cover it", [estimate, price, balances], (e, p, b) => {
+  property("sets aside the whole estimate if the balances cover it", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
     const expected = TokenUsage.plain(e.inputCeiling, e.output)

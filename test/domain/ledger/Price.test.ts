@@ -3,7 +3,7 @@ import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { describe, expect, it } from "vitest"
 import { price, tokens, usage } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const at = (perToken: bigint): Price.Price => ({
   input: Price.PicoPerToken(perToken),
@@ -19,7 +19,7 @@ describe("a price", () => {
     expect(cost).toBe(250_000n * 1_000_000n)
   })
 
-  law("is exact: two usages together cost the sum of their separate costs", [price, usage, usage], (p, a, b) => {
+  property("is exact: two usages together cost the sum of their separate costs", [price, usage, usage], (p, a, b) => {
     const both = {
       input: Tokens.add(a.input, b.input),
       cacheWrite: Tokens.add(a.cacheWrite, b.cacheWrite),
@@ -29,7 +29,7 @@ describe("a price", () => {
     return Price.cost(p, both) === Price.cost(p, a) + Price.cost(p, b)
   })
 
-  law(
+  property(
     "keeps the cost of the largest request within a 64-bit integer",
     [usage],
     (u) => Price.cost(at(Price.MAX_PICO_PER_TOKEN), u) < 2n ** 63n
@@ -37,12 +37,12 @@ describe("a price", () => {
 })
 
 describe("the cost of the first tokens of a usage", () => {
-  law("never decreases if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
+  property("never decreases if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a]
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
 
-  law("is zero for no tokens, and the cost of the whole usage for all tokens", [price, usage], (p, u) => {
+  property("is zero for no tokens, and the cost of the whole usage for all tokens", [price, usage], (p, u) => {
     const all = Price.cost(p, u)
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })

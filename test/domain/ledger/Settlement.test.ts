@@ -8,7 +8,7 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { balances, estimate, price, usage } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const charging = (charged: TokenUsage.TokenUsage): Charge => ({ charged, consumed: charged, source: "upstream" })
 
@@ -19,7 +19,7 @@ const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Ba
 }
 
 describe("a settlement", () => {
-  law(
+  property(
     "has a plan value, pay-as-you-go amount and write-off that add up to the cost",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
@@ -30,14 +30,14 @@ describe("a settlement", () => {
     }
   )
 
-  law("leaves no balance below zero for any usage", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("leaves no balance below zero for any usage", [estimate, price, balances, usage], (e, p, b, u) => {
     const { plan, payg } = run(e, p, b, u)?.settled ?? { plan: undefined, payg: undefined }
     return (
       (plan === undefined || Account.available(plan) >= 0n) && (payg === undefined || Account.available(payg) >= 0n)
     )
   })
 
-  law("releases the whole hold", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("releases the whole hold", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     return (
       settled === undefined ||
@@ -45,7 +45,7 @@ describe("a settlement", () => {
     )
   })
 
-  law("debits exactly the amounts in its result", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("debits exactly the amounts in its result", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined) return true
     const planDebit = (settled.plan?.debitsPosted ?? 0n) - (b.plan?.debitsPosted ?? 0n)
@@ -53,13 +53,13 @@ describe("a settlement", () => {
     return planDebit === settled.settlement.planTokens && paygDebit === settled.settlement.paygPico
   })
 
-  law("writes off only the amount that no balance covers", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("writes off only the amount that no balance covers", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined || settled.settlement.writeoffPico === 0n) return true
     return settled.payg === undefined || Account.available(settled.payg) === 0n
   })
 
-  law(
+  property(
     "debits pay-as-you-go only if the plan cannot cover all tokens",
     [estimate, price, balances, usage],
     (e, p, b, u) => {

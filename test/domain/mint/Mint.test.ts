@@ -18,7 +18,7 @@ import type { Email } from "@tollgate/domain/validation/Email"
 import { read } from "@tollgate/domain/validation/Validation"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aQuota, aReseller, aTier, instant } from "../../support/resellers.ts"
 
 const aPlan = (purchased = 0n): Account.PlanAccount => ({
@@ -56,7 +56,7 @@ const someTier = FastCheck.tuple(
 ).map(([cents, tokens]) => aTier({ tierUsdCents: UsdCents(cents), grantedTokens: Tokens(tokens) }))
 
 describe("a mint", () => {
-  law(
+  property(
     "debits exactly the price from the quota and credits exactly the tokens to the plan",
     [anyQuota, anyPlan, someTier],
     (quota, plan, tier) => {
@@ -77,7 +77,7 @@ describe("a mint", () => {
     }
   )
 
-  law(
+  property(
     "is refused exactly if the quota does not cover the price, and makes no quota negative",
     [anyQuota, someTier],
     (quota, tier) => {
@@ -129,7 +129,7 @@ describe("the rate limit of mints", () => {
     { maxLength: 120 }
   )
 
-  law(
+  property(
     "allows at most 30 in any interval of 60 seconds",
     [pauses],
     (pauses) => {
@@ -165,7 +165,7 @@ describe("an operation id", () => {
     expect(Either.isLeft(decideReplay({ ...request, ...other }, mint))).toBe(true)
   })
 
-  law(
+  property(
     "has a different fingerprint for each different payload",
     [few, few, few, few],
     (email, tier, otherEmail, otherTier) => {

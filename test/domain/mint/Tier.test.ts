@@ -2,7 +2,7 @@ import { isAvailable, priceList, priceUsdMicroOf, topupIdrRequiredOf } from "@to
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aTier } from "../../support/resellers.ts"
 
 const tier = FastCheck.record({
@@ -26,16 +26,20 @@ describe("a tier", () => {
 })
 
 describe("the price list", () => {
-  law("is sorted by price, then by model name, and contains only available tiers", [FastCheck.array(tier)], (tiers) => {
-    const list = priceList(tiers)
-    return (
-      list.length === tiers.filter(isAvailable).length &&
-      list.every((tier, i) => {
-        const before = list[i - 1]
-        if (!isAvailable(tier)) return false
-        if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
-        return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
-      })
-    )
-  })
+  property(
+    "is sorted by price, then by model name, and contains only available tiers",
+    [FastCheck.array(tier)],
+    (tiers) => {
+      const list = priceList(tiers)
+      return (
+        list.length === tiers.filter(isAvailable).length &&
+        list.every((tier, i) => {
+          const before = list[i - 1]
+          if (!isAvailable(tier)) return false
+          if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
+          return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
+        })
+      )
+    }
+  )
 })

@@ -6,7 +6,7 @@ import * as UsdPico from "@tollgate/domain/money/UsdPico"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { pico } from "../../support/arbitraries.ts"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 /** Parses a decimal string in micro-USD to an amount in pico-USD. */
 const readExact = (text: string): bigint => {
@@ -22,7 +22,7 @@ describe("pico-USD", () => {
     expect(UsdPico.toExactUsdMicro(UsdPico.zero)).toBe("0")
   })
 
-  law(
+  property(
     "prints a cost from which the exact amount can be parsed",
     [pico()],
     (amount) => readExact(UsdPico.toExactUsdMicro(amount)) === amount
@@ -33,7 +33,7 @@ describe("pico-USD", () => {
     expect(UsdPico.floorToUsd(UsdPico.UsdPico(999_999n))).toBe("0.000000")
   })
 
-  law("prints a balance rounded down, by less than one micro-USD", [pico()], (amount) => {
+  property("prints a balance rounded down, by less than one micro-USD", [pico()], (amount) => {
     const shown = BigInt(UsdPico.floorToUsd(amount).replace(".", "")) * 1_000_000n
     return shown <= amount && amount - shown < 1_000_000n
   })
@@ -47,18 +47,18 @@ describe("conversions", () => {
   const idr = FastCheck.bigInt({ min: 0n, max: 10n ** 12n }).map((n) => Idr.Idr(n))
   const cents = FastCheck.bigInt({ min: 1n, max: 100_000_000n }).map((n) => UsdCents.UsdCents(n))
 
-  law(
+  property(
     "convert 10,000 IDR to one USD of quota",
     [idr],
     (principal) => Idr.toQuotaUsdMicro(principal) * 10_000n === principal * 1_000_000n
   )
 
-  law("round the QRIS fee of 5 % up to a whole rupiah", [idr], (principal) => {
+  property("round the QRIS fee of 5 % up to a whole rupiah", [idr], (principal) => {
     const fee = Idr.ceilQrisFee(principal)
     return fee * 100n >= principal * 5n && (fee - 1n) * 100n < principal * 5n
   })
 
-  law(
+  property(
     "convert a tier's required top-up to exactly the tier's price",
     [cents],
     (price) => Idr.toQuotaUsdMicro(UsdCents.toTopupIdr(price)) === UsdCents.toUsdMicro(price)
@@ -70,7 +70,7 @@ describe("conversions", () => {
 })
 
 describe("token counts", () => {
-  law("are within the accepted range for any reported number", [FastCheck.double()], (count) => {
+  property("are within the accepted range for any reported number", [FastCheck.double()], (count) => {
     const tokens = Tokens.fromCount(count)
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })

@@ -1,20 +1,20 @@
 import { floorToUsdMicro, TokenRaw, tokenRawOf } from "@tollgate/domain/money/TokenRaw"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { raw, usdMicro } from "../../support/resellers.ts"
 
 describe("raw tokens", () => {
-  law("are exact for a micro-USD amount, and convert back to the same amount", [usdMicro()], (amount) => {
+  property("are exact for a micro-USD amount, and convert back to the same amount", [usdMicro()], (amount) => {
     const exact = tokenRawOf(amount)
     return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
   })
 
-  law("convert to one micro-USD less if one raw unit is missing", [usdMicro()], (amount) => {
+  property("convert to one micro-USD less if one raw unit is missing", [usdMicro()], (amount) => {
     if (amount === 0n) return true
     return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
   })
 
-  law("convert the sum of two payments to at least the sum of the converted payments", [raw, raw], (a, b) => {
+  property("convert the sum of two payments to at least the sum of the converted payments", [raw, raw], (a, b) => {
     const together = floorToUsdMicro(TokenRaw(a + b))
     const apart = floorToUsdMicro(a) + floorToUsdMicro(b)
     return together >= apart && together <= apart + 1n

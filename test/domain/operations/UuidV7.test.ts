@@ -1,7 +1,7 @@
 import { uuidV7 } from "@tollgate/domain/operations/UuidV7"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const random = FastCheck.uint8Array({ minLength: 10, maxLength: 10 })
 const millis = FastCheck.integer({ min: 0, max: 2 ** 48 - 1 })
@@ -18,11 +18,11 @@ describe("uuidV7", () => {
     expect(uuidV7(1, drawn, 20)).toBe(uuidV7(1, drawn.subarray(20, 30)))
   })
 
-  law("creates valid version 7 UUIDs from any random bytes", [millis, random], (now, bytes) =>
+  property("creates valid version 7 UUIDs from any random bytes", [millis, random], (now, bytes) =>
     /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uuidV7(now, bytes))
   )
 
-  law(
+  property(
     "creates ids that sort by time",
     [millis, millis, random, random],
     (a, b, x, y) => a === b || a < b === uuidV7(a, x) < uuidV7(b, y)

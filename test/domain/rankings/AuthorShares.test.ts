@@ -2,7 +2,7 @@ import { Tokens } from "@tollgate/domain/money/Tokens"
 import { authorSharesOf } from "@tollgate/domain/rankings/AuthorShares"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aModel } from "../../support/rankings.ts"
 
 const standing = (author: string, tokens: bigint, hidden = false) => ({
@@ -21,13 +21,13 @@ const standings = FastCheck.array(
 )
 
 describe("the authors' shares", () => {
-  law("add up to exactly 10,000 basis points if a visible model was used", [standings], (standings) => {
+  property("add up to exactly 10,000 basis points if a visible model was used", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const used = standings.some(({ model, tokens }) => !model.hidden && tokens > 0n)
     return shares.reduce((sum, { shareBp }) => sum + shareBp, 0n) === (used ? 10_000n : 0n)
   })
 
-  law("each differ from the exact share by less than one basis point", [standings], (standings) => {
+  property("each differ from the exact share by less than one basis point", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     const total = shares.reduce((sum, { tokens }) => sum + tokens, 0n)
     return shares.every(({ tokens, shareBp }) => {
@@ -36,7 +36,7 @@ describe("the authors' shares", () => {
     })
   })
 
-  law("are sorted by tokens, largest first", [standings], (standings) => {
+  property("are sorted by tokens, largest first", [standings], (standings) => {
     const shares = authorSharesOf(standings)
     return shares.every(({ tokens, shareBp }, i) => {
       const before = shares[i - 1]

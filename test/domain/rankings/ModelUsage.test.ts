@@ -2,7 +2,7 @@ import { Tokens } from "@tollgate/domain/money/Tokens"
 import { changeSince } from "@tollgate/domain/rankings/ModelUsage"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const tokens = FastCheck.bigInt({ min: 0n, max: 10n ** 18n }).map(Tokens)
 const some = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map(Tokens)
@@ -32,14 +32,14 @@ describe("the change of usage", () => {
     expect(changeSince(null, Tokens(1n))).toEqual({ changePct: null, isNew: false })
   })
 
-  law("differs from the exact change by at most half a percent", [some, some], (before, after) => {
+  property("differs from the exact change by at most half a percent", [some, some], (before, after) => {
     const { changePct } = changeSince(before, after)
     if (changePct === null) return false
     const off = (after - before) * 100n - changePct * before
     return 2n * (off < 0n ? -off : off) <= before
   })
 
-  law("is an integer that JSON represents exactly, and is never below -100", [some, tokens], (before, after) => {
+  property("is an integer that JSON represents exactly, and is never below -100", [some, tokens], (before, after) => {
     const { changePct } = changeSince(before, after)
     return changePct !== null && Number.isSafeInteger(Number(changePct)) && changePct >= -100n
   })

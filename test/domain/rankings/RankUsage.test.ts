@@ -3,7 +3,7 @@ import { fitsJson, rankUsage } from "@tollgate/domain/rankings/RankUsage"
 import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import { FastCheck, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { referenceRankings } from "../../support/RankingsReference.ts"
 import {
   aModel,
@@ -34,7 +34,7 @@ describe("rankings", () => {
     )
   })
 
-  law(
+  property(
     "contain every token: leaderboard and `other` add up to the total",
     [usageBefore, window],
     ({ usage, now }, window) => {
@@ -43,7 +43,7 @@ describe("rankings", () => {
     }
   )
 
-  law(
+  property(
     "contain every token in the series: its points add up to the total",
     [usageBefore, window],
     ({ usage, now }, window) => {
@@ -52,7 +52,7 @@ describe("rankings", () => {
     }
   )
 
-  law(
+  property(
     "have, for each model, series points that add up to its tokens on the leaderboard",
     [usageBefore, window],
     ({ usage, now }, window) => {
@@ -65,7 +65,7 @@ describe("rankings", () => {
     }
   )
 
-  law(
+  property(
     "have authors' shares of exactly 10,000 basis points, or no shares",
     [usageBefore, window],
     ({ usage, now }, window) => {
@@ -74,12 +74,12 @@ describe("rankings", () => {
     }
   )
 
-  law("are additive: the tokens of a week are the sum of its seven days", [usageBefore], ({ usage, now }) => {
+  property("are additive: the tokens of a week are the sum of its seven days", [usageBefore], ({ usage, now }) => {
     const days = [0, 1, 2, 3, 4, 5, 6].map((days) => tokensIn(usage, "day", earlier(now, days)))
     return sum(days) === tokensIn(usage, "week", now)
   })
 
-  law(
+  property(
     "have the tokens of the preceding window as comparison tokens",
     [usageBefore, window],
     ({ usage, now }, window) => {
@@ -89,7 +89,7 @@ describe("rankings", () => {
     }
   )
 
-  law("include every token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
+  property("include every token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const ranked = new Set(usage.models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => ranked.has(model) && settledAt < minute)
@@ -97,12 +97,12 @@ describe("rankings", () => {
     return tokensIn(usage, "all", now) === sum(tokens)
   })
 
-  law("never name a hidden model", [usageBefore, window], ({ usage, now }, window) => {
+  property("never name a hidden model", [usageBefore, window], ({ usage, now }, window) => {
     const told = JSON.stringify(documentOf(ranksOf(usage, window, now)))
     return usage.models.every(({ publicName, hidden }) => !hidden || !told.includes(`"${publicName}"`))
   })
 
-  law("do not depend on the order of the input", [usageBefore, window], ({ usage, now }, window) => {
+  property("do not depend on the order of the input", [usageBefore, window], ({ usage, now }, window) => {
     const turned = { models: [...usage.models].reverse(), settlements: [...usage.settlements].reverse() }
     return (
       JSON.stringify(documentOf(ranksOf(turned, window, now))) ===
@@ -110,7 +110,7 @@ describe("rankings", () => {
     )
   })
 
-  law("are unchanged after encoding and decoding for storage", [usageBefore, window], ({ usage, now }, window) => {
+  property("are unchanged after encoding and decoding for storage", [usageBefore, window], ({ usage, now }, window) => {
     const kept = Schema.parseJson(Rankings)
     const made = ranksOf(usage, window, now)
     expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)

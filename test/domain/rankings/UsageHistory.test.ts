@@ -2,7 +2,7 @@ import { bucketsSplitBy, decitokensPerSecond, historyQueryFor } from "@tollgate/
 import { bucketsOf, minuteOf, rangeOf, unitOf } from "@tollgate/domain/rankings/Window"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { DAY, now, window } from "../../support/rankings.ts"
 
 const HOUR = DAY / 24
@@ -12,7 +12,7 @@ const since = (at: Date, ago: number | undefined) =>
   ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago))
 
 describe("a history query", () => {
-  law("has ascending cuts at whole minutes, up to the current minute", [now, firstUse], (at, ago) => {
+  property("has ascending cuts at whole minutes, up to the current minute", [now, firstUse], (at, ago) => {
     const { cuts } = historyQueryFor(at, since(at, ago))
     return (
       cuts.length >= 2 &&
@@ -21,7 +21,7 @@ describe("a history query", () => {
     )
   })
 
-  law("has a cut at every start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
+  property("has a cut at every start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
     const cuts = new Set(historyQueryFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()
@@ -37,7 +37,7 @@ describe("a history query", () => {
     ["hour", HOUR],
     ["day", DAY]
   ] as const) {
-    law(`has cuts inside of at most seven ${unit}s`, [now, firstUse], (at, ago) => {
+    property(`has cuts inside of at most seven ${unit}s`, [now, firstUse], (at, ago) => {
       const { cuts } = historyQueryFor(at, since(at, ago))
       const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0

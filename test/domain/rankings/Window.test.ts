@@ -3,7 +3,7 @@ import { readWindow } from "@tollgate/domain/rankings/RankingsQuery"
 import { bucketsOf, minuteOf, rangeOf, unitOf } from "@tollgate/domain/rankings/Window"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { DAY, now, window } from "../../support/rankings.ts"
 
 const clock = new Intl.DateTimeFormat("en-GB", {
@@ -31,7 +31,7 @@ const rangeAt = (at: Date, window: Parameters<typeof rangeOf>[0], ago: number | 
   rangeOf(window, at, ago === undefined ? undefined : minuteOf(new Date(at.getTime() - ago)))
 
 describe("the Jakarta calendar", () => {
-  law("begins days at midnight in Jakarta, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
+  property("begins days at midnight in Jakarta, and weeks on Mondays", [anyInstant, unit], (at, unit) => {
     const start = startOf(unit, at)
     const { hour, minute, second, weekday } = inJakarta(start)
     const lengths = { hour: DAY / 24, day: DAY, week: 7 * DAY }
@@ -46,7 +46,7 @@ describe("the Jakarta calendar", () => {
     )
   })
 
-  law("returns the date in Jakarta of an instant", [anyInstant], (at) => {
+  property("returns the date in Jakarta of an instant", [anyInstant], (at) => {
     const { year, month, day } = inJakarta(at)
     return dateOf(at) === `${year}-${month}-${day}`
   })
@@ -58,21 +58,25 @@ describe("the Jakarta calendar", () => {
 })
 
 describe("a window", () => {
-  law("ends at the start of the current minute, for any second of the minute", [now, window], (at, window) => {
+  property("ends at the start of the current minute, for any second of the minute", [now, window], (at, window) => {
     const { to } = rangeOf(window, at, undefined)
     const late = at.getTime() - to.getTime()
     return late >= 0 && late < 60_000 && to.getTime() % 60_000 === 0
   })
 
-  law("has a comparison period of equal length that ends at its start", [now, window, firstUse], (at, window, ago) => {
-    const { from, to, previousFrom } = rangeAt(at, window, ago)
-    const length = to.getTime() - from.getTime()
-    return window === "all"
-      ? previousFrom === null
-      : previousFrom !== null && from.getTime() - previousFrom.getTime() === length
-  })
+  property(
+    "has a comparison period of equal length that ends at its start",
+    [now, window, firstUse],
+    (at, window, ago) => {
+      const { from, to, previousFrom } = rangeAt(at, window, ago)
+      const length = to.getTime() - from.getTime()
+      return window === "all"
+        ? previousFrom === null
+        : previousFrom !== null && from.getTime() - previousFrom.getTime() === length
+    }
+  )
 
-  law("is covered by its buckets without gaps or overlaps", [now, window, firstUse], (at, window, ago) => {
+  property("is covered by its buckets without gaps or overlaps", [now, window, firstUse], (at, window, ago) => {
     const range = rangeAt(at, window, ago)
     const buckets = bucketsOf(unitOf(window), range)
     const ends = [range.from, ...buckets.map(({ to }) => to)]
@@ -82,7 +86,7 @@ describe("a window", () => {
     )
   })
 
-  law("has partial buckets only at its start and end", [now, window, firstUse], (at, window, ago) => {
+  property("has partial buckets only at its start and end", [now, window, firstUse], (at, window, ago) => {
     const range = rangeAt(at, window, ago)
     const unit = unitOf(window)
     const buckets = bucketsOf(unit, range)

@@ -8,7 +8,7 @@ import {
 import type { Email } from "@tollgate/domain/validation/Email"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { instant } from "../../support/resellers.ts"
 
 const attemptOf = (address: string, email: string | undefined): LoginAttempt => ({
@@ -70,7 +70,7 @@ describe("a login attempt", () => {
     email: FastCheck.option(FastCheck.constantFrom("a@b.c", "z@b.c", "from@b.c"), { nil: undefined })
   }).map(({ address, email }) => attemptOf(address, email))
 
-  law(
+  property(
     "has its windows sorted by key, so that two logins that lock the windows cannot deadlock",
     [attempt],
     (attempt) => {

@@ -4,7 +4,7 @@ import { decideAdjustment, type QuotaAdjustment, QuotaChange } from "@tollgate/d
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aQuota, aReseller } from "../../support/resellers.ts"
 
 const adjustment = (change: bigint): QuotaAdjustment => ({
@@ -16,7 +16,7 @@ const change = FastCheck.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).filter(
 const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe("a quota adjustment", () => {
-  law(
+  property(
     "transfers exactly its amount from or to an external account, and makes no quota negative",
     [change, balance],
     (change, balance) => {

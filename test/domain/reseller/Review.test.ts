@@ -2,7 +2,7 @@ import { ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import { decideReview, ReviewMove } from "@tollgate/domain/reseller/Review"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { aReseller } from "../../support/resellers.ts"
 
 const move = FastCheck.constantFrom(...ReviewMove.literals)
@@ -36,14 +36,14 @@ describe("a review", () => {
     ])
   })
 
-  law("changes nothing and is not refused if it is repeated", [status, move], (from, by) => {
+  property("changes nothing and is not refused if it is repeated", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  law(
+  property(
     "revokes earlier tokens permanently if it is a suspension, even after a reactivation",
     [status, move],
     (from, by) => {

@@ -1,7 +1,7 @@
 import { decideHit, type Limit } from "@tollgate/domain/reseller/SlidingWindow"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { instant } from "../../support/resellers.ts"
 
 const limit: Limit = { max: 5, windowMillis: 60_000 }
@@ -29,17 +29,17 @@ const allowedAfter = (pauses: ReadonlyArray<number>) => {
 }
 
 describe("a sliding window", () => {
-  law("never admits more events than the limit in any interval", [pauses], (pauses) => {
+  property("never admits more events than the limit in any interval", [pauses], (pauses) => {
     const { allowed } = allowedAfter(pauses)
     return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
   })
 
-  law("refuses an event only if the window has the maximum number of events", [pauses], (pauses) => {
+  property("refuses an event only if the window has the maximum number of events", [pauses], (pauses) => {
     const { allowed, refused } = allowedAfter(pauses)
     return refused.every(({ at }) => allowed.filter((hit) => hit <= at && at - hit <= 60_000).length === 5)
   })
 
-  law(
+  property(
     "returns the time after which an event is admitted; one second earlier, an event is refused",
     [pauses],
     (pauses) => {
@@ -54,7 +54,7 @@ describe("a sliding window", () => {
     }
   )
 
-  law("stores only the times that count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+  property("stores only the times that count", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 
   it("refuses the sixth event exactly 60 s after the first, and admits it one millisecond later", () => {
     const hits = [0, 1, 2, 3, 4].map(instant)

@@ -3,7 +3,7 @@ import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { anomaliesOf, paymentStatusOf, type TopUpOrder, type TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "../../support/resellers.ts"
 
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
@@ -42,15 +42,19 @@ const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
 describe("a top-up order", () => {
   const lives = FastCheck.array(step, { maxLength: 30 })
 
-  law("is credited at most once, after any observations", [lives], (steps) => live(steps).credits.length <= 1)
+  property("is credited at most once, after any observations", [lives], (steps) => live(steps).credits.length <= 1)
 
-  law("is credited with exactly its quota, and the quota account increases by the booked amount", [lives], (steps) => {
-    const { order, quota, credits } = live(steps)
-    const sum = credits.reduce((a, b) => a + b, 0n)
-    return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
-  })
+  property(
+    "is credited with exactly its quota, and the quota account increases by the booked amount",
+    [lives],
+    (steps) => {
+      const { order, quota, credits } = live(steps)
+      const sum = credits.reduce((a, b) => a + b, 0n)
+      return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
+    }
+  )
 
-  law(
+  property(
     "is credited after it was paid, from any status and after any later observations",
     [lives, lives, someTime],
     (before, between, now) => {
@@ -64,13 +68,13 @@ describe("a top-up order", () => {
     }
   )
 
-  law(
+  property(
     "is never credited without an observed payment",
     [lives],
     (steps) => live(steps.filter((step) => step._tag === "credit" || step.seen._tag !== "Paid")).credits.length === 0
   )
 
-  law("never decreases its received amount", [lives], (steps) =>
+  property("never decreases its received amount", [lives], (steps) =>
     live(steps).orders.every(({ received }, i, orders) => {
       const before = orders[i - 1]?.received
       return (
@@ -80,7 +84,7 @@ describe("a top-up order", () => {
     })
   )
 
-  law("never changes its instructions, amounts, creation time or expiry", [lives], (steps) => {
+  property("never changes its instructions, amounts, creation time or expiry", [lives], (steps) => {
     const { order } = live(steps)
     const kept = anOrder()
     return (["instructions", "amount", "quotaUsdMicro", "createdAt", "expiresAt", "provider", "id"] as const).every(
@@ -88,15 +92,18 @@ describe("a top-up order", () => {
     )
   })
 
-  law("is paid exactly if it has a payment time, and credited exactly if it has a crediting time", [lives], (steps) =>
-    live(steps).orders.every(
-      (order) =>
-        (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
-        (order.status === "credited") === (order.creditedAt !== undefined)
-    )
+  property(
+    "is paid exactly if it has a payment time, and credited exactly if it has a crediting time",
+    [lives],
+    (steps) =>
+      live(steps).orders.every(
+        (order) =>
+          (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
+          (order.status === "credited") === (order.creditedAt !== undefined)
+      )
   )
 
-  law("keeps the time of the first paid observation and the time of crediting", [lives], (steps) =>
+  property("keeps the time of the first paid observation and the time of crediting", [lives], (steps) =>
     live(steps).orders.every((order, i, orders) => {
       const before = orders[i - 1]
       return (
@@ -106,7 +113,7 @@ describe("a top-up order", () => {
     })
   )
 
-  law("changes its status only by the allowed transitions", [lives], (steps) => {
+  property("changes its status only by the allowed transitions", [lives], (steps) => {
     const ways: Record<TopUpStatus, ReadonlyArray<TopUpStatus>> = {
       pending: ["pending", "crediting", "expired", "failed"],
       expired: ["expired", "crediting"],
@@ -121,7 +128,7 @@ describe("a top-up order", () => {
 })
 
 describe("a payment observation", () => {
-  law(
+  property(
     "does not change the status, but stores the received amount and a remark and raises an alert, if it is suspicious",
     [order, someTime],
     (order, now) => {
@@ -145,7 +152,7 @@ describe("a payment observation", () => {
     }
   )
 
-  law(
+  property(
     "raises no alert if it is not suspicious",
     [order, observation, someTime],
     (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")

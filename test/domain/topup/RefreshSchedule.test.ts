@@ -2,7 +2,7 @@ import { firstRefreshAt, nextRefreshAt } from "@tollgate/domain/topup/RefreshSch
 import type { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { anOrder, aRupiahOrder, instant, MINUTE, order, someTime } from "../../support/resellers.ts"
 
 const DAY = 24 * 60 * MINUTE
@@ -25,7 +25,7 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
 }
 
 describe("the refresh schedule of an order", () => {
-  law(
+  property(
     "has pauses of 30 seconds to one hour, and of up to six hours for a credited order",
     [order, someTime],
     (order, now) => {
@@ -84,7 +84,7 @@ describe("the refresh schedule of an order", () => {
     }
   )
 
-  law(
+  property(
     "ends exactly if the order expired more than a week ago",
     [FastCheck.integer({ min: 0, max: 60 * DAY })],
     (after) => {

@@ -11,11 +11,11 @@ import {
 } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
 
 describe("an order number", () => {
-  law("is RTO- followed by the order id, and converts back to the id", [FastCheck.uuid()], (id) => {
+  property("is RTO- followed by the order id, and converts back to the id", [FastCheck.uuid()], (id) => {
     const number = orderNumberOf(OrderId.make(id))
     return number === `RTO-${id}` && Option.getOrUndefined(orderIdOf(number)) === id
   })
@@ -39,12 +39,12 @@ describe("a top-up order", () => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
-  law("shows the received amount in whole micro-USD, rounded down", [raw], (receivedRaw) => {
+  property("shows the received amount in whole micro-USD, rounded down", [raw], (receivedRaw) => {
     const shown = receivedUsdMicroOf({ received: { receivedRaw, receivedUsdMicro: undefined } }) ?? 0n
     return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
   })
 
-  law("shows the part of the received amount that exceeds the ordered quota", [order], (order) => {
+  property("shows the part of the received amount that exceeds the ordered quota", [order], (order) => {
     const received = receivedUsdMicroOf(order) ?? 0n
     const excess = excessUsdMicroOf(order)
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)

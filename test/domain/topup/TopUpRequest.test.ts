@@ -9,7 +9,7 @@ import {
 import { read } from "@tollgate/domain/validation/Validation"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const order = (body: unknown, bounds: TopUpBounds = defaultBounds) =>
   Either.flatMap(read(TopUpRequest)(body), (request) => decideTerms(request, bounds))
@@ -47,7 +47,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  law("contain a quota of exactly the paid amount without the fee", [method, amount], (method, amount) => {
+  property("contain a quota of exactly the paid amount without the fee", [method, amount], (method, amount) => {
     const terms = Either.getOrThrow(order({ method, [amountPathOf(method)]: amount }, open))
     if (terms.amount._tag === "Dollars") return terms.quotaUsdMicro === BigInt(amount)
     const { amountIdr, feeIdr, totalIdr } = terms.amount
@@ -60,7 +60,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  law("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
+  property("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000
@@ -112,7 +112,7 @@ describe("a top-up request", () => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  law("is refused if it has both amounts, for every method", [method], (method) => {
+  property("is refused if it has both amounts, for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(told) && told.join() === other

@@ -1,7 +1,7 @@
 import { readTopUpPage } from "@tollgate/domain/validation/Page"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../support/law.ts"
+import { property } from "../../support/property.ts"
 
 const pathsOf = (query: { limit?: string; offset?: string }) =>
   Either.match(readTopUpPage(query), { onLeft: ({ details }) => details.map(({ path }) => path), onRight: () => [] })
@@ -11,7 +11,7 @@ describe("a page of top-ups", () => {
     expect(readTopUpPage({})).toEqual(Either.right({ limit: 20, offset: 0 }))
   })
 
-  law(
+  property(
     "accepts exactly limits from 1 to 100 and offsets from 0",
     [FastCheck.integer(), FastCheck.integer()],
     (limit, offset) => {

@@ -1,7 +1,7 @@
 import { chatBodyFor, readChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 const read = (body: unknown) => readChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
@@ -138,7 +138,7 @@ describe("the chat body for a provider", () => {
         )
       )
   )
-  law(
+  property(
     "keeps all other members in their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {

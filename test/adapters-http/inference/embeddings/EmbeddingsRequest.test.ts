@@ -3,7 +3,7 @@ import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/Upstr
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 
 const read = (body: unknown) =>
   readEmbeddingsRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
@@ -72,14 +72,18 @@ describe("an embeddings request", () => {
     expect(accepted(asking("a", { stream }))).toMatchObject({ streamed: false })
   })
 
-  law("is passed on byte for byte, except for the model", [anyInput, FastCheck.json(), text], (input, other, model) => {
-    const before = `{ "x" : ${other},\n "model"`
-    const after = `:"m" , "input": ${JSON.stringify(input)},"dimensions":1.0,"encoding_format":"odd"}`
-    const sent = Buffer.from(withUpstreamModel(accepted(before + after), model)).toString()
-    return sent === before + after.replace('"m"', () => JSON.stringify(model))
-  })
+  property(
+    "is passed on byte for byte, except for the model",
+    [anyInput, FastCheck.json(), text],
+    (input, other, model) => {
+      const before = `{ "x" : ${other},\n "model"`
+      const after = `:"m" , "input": ${JSON.stringify(input)},"dimensions":1.0,"encoding_format":"odd"}`
+      const sent = Buffer.from(withUpstreamModel(accepted(before + after), model)).toString()
+      return sent === before + after.replace('"m"', () => JSON.stringify(model))
+    }
+  )
 
-  law(
+  property(
     "has an estimate of at least one input token and no output tokens, for every valid input",
     [anyInput],
     (input) => {
@@ -88,12 +92,12 @@ describe("an embeddings request", () => {
     }
   )
 
-  law("has an estimate that equals the number of tokens in its token arrays", [many(tokenArray)], (input) => {
+  property("has an estimate that equals the number of tokens in its token arrays", [many(tokenArray)], (input) => {
     const { inputFloor, inputCeiling } = estimate(accepted(asking(input)).size)
     return inputFloor === BigInt(input.flat().length) && inputCeiling === inputFloor
   })
 
-  law("has a prompt that contains each text once and counts each token once", [anyInput], (input) => {
+  property("has a prompt that contains each text once and counts each token once", [anyInput], (input) => {
     const { text, separateTexts, extraTokens } = accepted(asking(input)).promptText()
     const inputs = [input].flat(2)
     const texts = inputs.filter((each) => typeof each === "string")

@@ -2,7 +2,7 @@ import { translatedResponse } from "@tollgate/adapters-http/inference/embeddings
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 
 const context = { requestId: RequestId("r"), publicName: "public", createdAtSeconds: 1 }
 const translated = (body: unknown, inputs = 1) =>
@@ -127,7 +127,7 @@ describe("an embeddings response", () => {
     FastCheck.jsonValue()
   )
 
-  law(
+  property(
     "contains any vectors unchanged, and no unknown members of the provider",
     [vectors, unknownMembers],
     (all, more) => {
@@ -139,7 +139,7 @@ describe("an embeddings response", () => {
     }
   )
 
-  law("is refused or translated for any bytes, without an exception", [FastCheck.string()], (body) =>
+  property("is refused or translated for any bytes, without an exception", [FastCheck.string()], (body) =>
     Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )
 })

@@ -6,7 +6,7 @@ import {
 import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 const minimal = { model: "m", max_tokens: 10, messages }
@@ -126,7 +126,7 @@ describe("the messages body for a provider", () => {
   const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), FastCheck.jsonValue({ maxDepth: 2 }), {
     maxKeys: 4
   }).filter((it) => Object.keys(it).every((key) => !/^[a-z_]+$/i.test(key)))
-  law("keeps all other members in their order", [members, members], (before, after) => {
+  property("keeps all other members in their order", [members, members], (before, after) => {
     const body = { ...before, ...minimal, ...after }
     return sentBody(JSON.stringify(body)) === JSON.stringify({ ...body, model: "up/model" })
   })

@@ -2,7 +2,7 @@ import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/Upstr
 import { readResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 
 const read = (body: unknown) =>
   readResponsesRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
@@ -121,7 +121,7 @@ describe("the responses body for a provider", () => {
   const members = FastCheck.dictionary(FastCheck.fullUnicodeString(), value, { maxKeys: 4 }).filter(
     (it) => !Object.keys(it).some((key) => scannedMembers.test(key))
   )
-  law(
+  property(
     "keeps all other members in their order",
     [members, members, FastCheck.boolean(), FastCheck.constantFrom(0, 2)],
     (before, after, stream, indent) => {

@@ -4,7 +4,7 @@ import { Either, FastCheck } from "effect"
 import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator"
 import type { Response, ResponseStreamEvent } from "openai/resources/responses/responses"
 import { describe, expect, it } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 import { functionCall, message, response, responsesUsage } from "../../../support/upstream/ResponsesWire.ts"
 import { context, eventsOf, requestOf, typesOf } from "./TranslatedStream.ts"
 
@@ -137,7 +137,7 @@ describe("a whole response for a client that requested a stream", () => {
     })),
     FastCheck.constant(search)
   )
-  law(
+  property(
     "is accumulated to the same output by the official client",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {

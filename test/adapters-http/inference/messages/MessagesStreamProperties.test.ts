@@ -6,7 +6,7 @@ import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/MessagesDelivered"
 import { Either, FastCheck } from "effect"
 import { describe } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 import { errorOf, messageStop, ping, type WireEvent } from "../../../support/upstream/MessagesWire.ts"
 import { context, eventsOf, sse, streamed, translatedStream } from "./TranslatedStream.ts"
 
@@ -89,17 +89,17 @@ const writtenEvents = (bytes: Buffer) => eventsOf(translatedStream([bytes]).text
 const typesOf = (bytes: Buffer) => writtenEvents(bytes).map(({ type }) => type)
 
 describe("the translation of any messages stream", () => {
-  law("reports exactly the content of the events that it writes", [sent], (bytes) => {
+  property("reports exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, text } = translatedStream([bytes])
     return content === eventsOf(text).map(contentOfEvent).join("")
   })
 
-  law("never identifies the provider", [sent], (bytes) => {
+  property("never identifies the provider", [sent], (bytes) => {
     const { text } = translatedStream([bytes])
     return !text.includes(SECRET) && !text.includes("bdrk")
   })
 
-  law("has one `message_start`, with the public name of the model", [sent], (bytes) => {
+  property("has one `message_start`, with the public name of the model", [sent], (bytes) => {
     const [first, ...others] = writtenEvents(bytes)
     return (
       first?.type === "message_start" &&
@@ -108,7 +108,7 @@ describe("the translation of any messages stream", () => {
     )
   })
 
-  law(
+  property(
     "writes `message_stop` if and only if it is complete, and writes nothing after `message_stop`",
     [sent],
     (bytes) => {
@@ -119,12 +119,12 @@ describe("the translation of any messages stream", () => {
     }
   )
 
-  law("keeps all content", [events], (events) => {
+  property("keeps all content", [events], (events) => {
     const known = events.filter(({ type }) => type !== SECRET && type !== "error")
     return translatedStream([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
-  law("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
+  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes])
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
     return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))
@@ -141,7 +141,7 @@ const message = FastCheck.record({
 })
 
 describe("any whole message", () => {
-  law("becomes a stream with the same content and the same usage", [message], (message) => {
+  property("becomes a stream with the same content and the same usage", [message], (message) => {
     const body = Buffer.from(JSON.stringify(message))
     const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
     const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))
@@ -154,7 +154,7 @@ describe("any whole message", () => {
     )
   })
 
-  law("never identifies the provider", [message], (message) => {
+  property("never identifies the provider", [message], (message) => {
     const body = Buffer.from(JSON.stringify({ ...message, ...traces }))
     const whole = Either.getOrThrow(messagesProtocol.translate(streamed, context, body))
     const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))

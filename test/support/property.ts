@@ -1,11 +1,11 @@
 /**
- * Registers property tests. `law("costs add up", [arbitrary], (x) => ...)` checks a property that must hold for every input.
+ * Registers property tests. `property("costs add up", [arbitrary], holds)` checks that `holds` returns true for every input.
  */
 import { FastCheck } from "effect"
 import { it } from "vitest"
 
 /** Registers a test that checks the property with many random inputs. The test fails when `holds` returns false. */
-export const law = <Inputs extends [unknown, ...Array<unknown>]>(
+export const property = <Inputs extends [unknown, ...Array<unknown>]>(
   sentence: string,
   inputs: { [I in keyof Inputs]: FastCheck.Arbitrary<Inputs[I]> },
   holds: (...values: Inputs) => boolean,

@@ -5,7 +5,7 @@ import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import { FastCheck } from "effect"
 import { describe } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 import { usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
 import { sse, translatedStream } from "./TranslatedStream.ts"
 
@@ -91,12 +91,12 @@ const choicesByIndex = (bytes: Buffer): ReadonlyArray<ReadonlyArray<JsonObject>>
 const keysOf = (object: JsonObject): string => Object.keys(object).join()
 
 describe("the translation of any chat stream", () => {
-  law("reports exactly the content of the frames that it writes", [sent], (bytes) => {
+  property("reports exactly the content of the frames that it writes", [sent], (bytes) => {
     const { content } = translatedStream([bytes], true)
     return content === chunksOf(bytes).map(contentOf).join("")
   })
 
-  law("reports the content of each choice separately", [sent], (bytes) => {
+  property("reports the content of each choice separately", [sent], (bytes) => {
     const texts = choicesByIndex(bytes).map((choices) => choices.map((it) => contentOf({ choices: [it] })).join(""))
     return (
       JSON.stringify([...translatedStream([bytes], true).texts].sort()) ===
@@ -104,9 +104,9 @@ describe("the translation of any chat stream", () => {
     )
   })
 
-  law("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
+  property("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
 
-  law(
+  property(
     "writes all chunks in the documented format",
     [sent],
     (bytes) =>
@@ -114,13 +114,13 @@ describe("the translation of any chat stream", () => {
       choicesOf(chunksOf(bytes)).every((it) => keysOf(it) === "index,delta,finish_reason")
   )
 
-  law("writes the role of each choice exactly once, in the first delta", [sent], (bytes) =>
+  property("writes the role of each choice exactly once, in the first delta", [sent], (bytes) =>
     choicesByIndex(bytes).every((choices) =>
       choices.every((it, i) => (asObject(it.delta)?.role === "assistant") === (i === 0))
     )
   )
 
-  law(
+  property(
     "writes at most one finish reason for each choice, and exactly one if the stream is complete",
     [sent],
     (bytes) => {
@@ -135,7 +135,7 @@ describe("the translation of any chat stream", () => {
     }
   )
 
-  law("writes usage at most once, after all choices, with a correct total", [sent], (bytes) => {
+  property("writes usage at most once, after all choices, with a correct total", [sent], (bytes) => {
     const chunks = chunksOf(bytes)
     const usages = chunks.map((it) => asObject(it.usage)).filter((it) => it !== undefined)
     return (
@@ -145,7 +145,7 @@ describe("the translation of any chat stream", () => {
     )
   })
 
-  law("ends with [DONE] if and only if it is complete", [sent], (bytes) => {
+  property("ends with [DONE] if and only if it is complete", [sent], (bytes) => {
     const { frames, end } = translatedStream([bytes], true)
     return (
       frames.filter((it) => it === "[DONE]").length === (end === "complete" ? 1 : 0) &&
@@ -153,7 +153,7 @@ describe("the translation of any chat stream", () => {
     )
   })
 
-  law("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
+  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream([bytes], true)
     const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
     const written = part.text.replace(/data: \[DONE\]\n\n$/, "")

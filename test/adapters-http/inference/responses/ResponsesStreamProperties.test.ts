@@ -5,7 +5,7 @@ import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
 import { FastCheck } from "effect"
 import { describe } from "vitest"
-import { law } from "../../../support/law.ts"
+import { property } from "../../../support/property.ts"
 import { begun, message, responsesUsage, type WireEvent, wireText } from "../../../support/upstream/ResponsesWire.ts"
 import { translatedStream } from "./TranslatedStream.ts"
 
@@ -75,15 +75,15 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
 )
 
 describe("the translation of any responses stream", () => {
-  law("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
+  property("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
 
-  law("reports exactly the content of the events that it writes", [sent], (bytes) => {
+  property("reports exactly the content of the events that it writes", [sent], (bytes) => {
     const { content, events } = translatedStream(bytes)
     const written = events.map(contentOfEvent).join("")
     return content === written || (written === "" && content === "x")
   })
 
-  law(
+  property(
     "ends with `response.completed` or `response.incomplete`, or with `response.failed` and `error` after a failure",
     [sent],
     (bytes) => {
@@ -99,7 +99,7 @@ describe("the translation of any responses stream", () => {
     }
   )
 
-  law("has the public name of the model in every member `model`", [sent], (bytes) =>
+  property("has the public name of the model in every member `model`", [sent], (bytes) =>
     translatedStream(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&
@@ -107,7 +107,7 @@ describe("the translation of any responses stream", () => {
     )
   )
 
-  law("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
+  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
     const whole = translatedStream(bytes)
     const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
     return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
