@@ -21,7 +21,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
-import type { FailedAttempt } from "../inference/RouteAttempts.ts"
+import type { FailedAttempt, ProviderError } from "../inference/RouteAttempts.ts"
 
 /** Checks that a model supports the operation. The check runs before the files in the request are read. */
 export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
@@ -55,7 +55,10 @@ export interface ImageConnection<Image> {
   /** Reads the request body and fails with its first error. */
   readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
   /** Sends the request to one provider. An interruption of the effect aborts the HTTP exchange at once. */
-  readonly attempt: (request: ImageRequest, candidate: Candidate) => Effect.Effect<ImageResult<Image>, FailedAttempt>
+  readonly attempt: (
+    request: ImageRequest,
+    candidate: Candidate
+  ) => Effect.Effect<ImageResult<Image>, FailedAttempt<ProviderError>>
   /** Returns true if the client has closed its connection. */
   readonly gone: () => boolean
 }

@@ -72,11 +72,16 @@ export class DeliveredText {
 
   /** The delivered text of each choice. The tokens of each text are counted separately: no token spans two choices. */
   get texts(): ReadonlyArray<string> {
+    return this.sentBetween(0, this.#characters)
+  }
+
+  /** Returns the text of each choice that was sent from the position `first` up to the position `end`. */
+  sentBetween(first: number, end: number): ReadonlyArray<string> {
     const texts = new Map<number, string>()
     let [choice, begun] = [FIRST, 0]
-    for (const next of [...this.#switches, { choice: FIRST, from: this.#characters }]) {
-      const end = Math.min(next.from, this.#characters)
-      if (end > begun) texts.set(choice, (texts.get(choice) ?? "") + this.#sent.slice(begun, end))
+    for (const next of [...this.#switches, { choice: FIRST, from: end }]) {
+      const [from, to] = [Math.max(begun, first), Math.min(next.from, end)]
+      if (to > from) texts.set(choice, (texts.get(choice) ?? "") + this.#sent.slice(from, to))
       choice = next.choice
       begun = next.from
     }

@@ -12,6 +12,7 @@ import type { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Measured } from "../ledger/InferenceLedger.ts"
 import { type ChoiceSwitch, DeliveredText } from "./DeliveredText.ts"
 import type { Indexed } from "./IndexedSet.ts"
+import type { StreamAllowance } from "./StreamAllowance.ts"
 
 /** A monotonic clock in milliseconds. Only the difference between two readings has a meaning. */
 export interface RequestClock {
@@ -25,6 +26,8 @@ export class Delivery implements Indexed {
   readonly requestId: RequestId
   readonly text = new DeliveredText()
   reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported
+  /** How much of a stream may be written; undefined for a whole response. */
+  allowance: StreamAllowance | undefined
   readonly #promptFloor: Tokens
   readonly #clock: RequestClock
   #firstDeltaAtMillis: number | undefined
@@ -61,7 +64,8 @@ export class Delivery implements Indexed {
       ending,
       reported: this.reported,
       deltas: this.text.deltas,
-      deltasAtLastOutputReport: this.#deltasAtLastOutputReport
+      deltasAtLastOutputReport: this.#deltasAtLastOutputReport,
+      sentOutputLimit: this.allowance?.sentOutputLimit
     }
   }
 

@@ -31,6 +31,8 @@ export interface RelayConnection<Request extends InferenceRequest> extends Reque
   readonly gone: () => boolean
   /** Set by the use case, called when the client disconnects. The current attempt is then aborted, without a callback. */
   onDisconnect: () => void
+  /** Aborts the current attempt without a callback. */
+  readonly abort: () => void
   /** Sends the request to one upstream and calls back once. */
   readonly attempt: (
     request: Request,

@@ -4,48 +4,26 @@
  *
  *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
- * No upstream receives a request before its hold is durable. From then on the request is settled in every case:
- * success, failure, an internal error or a client that disconnects. A stream is settled after its end. A whole response
- * is written after its settlement, so that the charge is visible as soon as the client has the response. If another
- * node has settled the request before, the whole response is not written.
+ * A request whose admission is practically certain is sent to its provider while the hold is written; any other request
+ * waits for the hold. In both cases, no byte of the response is written before the hold is durable. From then on the request
+ * is settled in every case: success, failure, an internal error or a client that disconnects. A stream is settled after its
+ * end. A whole response is written after its settlement, so that the charge is visible as soon as the client has the
+ * response. If another node has settled the request before, the whole response is not written.
  *
  * Each step calls the next step directly (ADR 0007). Every request takes these steps, and a fiber that waits three
  * times would cost more CPU time than all the steps together.
  */
-import { type Callable, type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
+import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
-import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import { estimate } from "@tollgate/domain/inference/Estimate"
-import {
-  type InvalidApiKey,
-  type ModelNotFound,
-  Overloaded,
-  UpstreamFailed
-} from "@tollgate/domain/inference/InferenceErrors"
-import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
-import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { type Admission, type Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import { Delivery } from "./Delivery.ts"
+import { AdmittedRequest, type Ports, type RelayRequestError, type Run, type WriteResponse } from "./AdmittedRequest.ts"
 import { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
-import {
-  type Attempt,
-  type AttemptError,
-  type FailedAttempt,
-  mostInformativeError,
-  routesInOrder
-} from "./RouteAttempts.ts"
-import { localCounts, NOT_COUNTED, TokenCounter } from "./TokenCounter.ts"
-
-export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
-
-/** Writes the whole response to the client. */
-export type WriteResponse = () => void
+import { TokenCounter } from "./TokenCounter.ts"
 
 /**
  * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function that
@@ -57,16 +35,6 @@ export type RelayRequest = <Request extends InferenceRequest>(
   request: Request,
   callback: Callback<WriteResponse | undefined, RelayRequestError>
 ) => void
-
-/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
-export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
-
-interface Ports {
-  readonly ledger: InferenceLedger["Type"]
-  readonly open: OpenRequests["Type"]
-  readonly counter: TokenCounter["Type"]
-  readonly run: Run
-}
 
 /** Returns the function that handles requests. The ports are looked up here, and not again for every request. */
 export const makeRelayRequest = (
@@ -95,195 +63,11 @@ export const makeRelayRequest = (
         price: model.price,
         protocol: connection.protocol,
         streamed: request.streamed,
-        estimate: estimate(request.size)
+        estimate: estimate(request.size, {
+          streamed: request.streamed,
+          modelMaxOutputTokens: model.maxOutputTokens
+        })
       }
       new AdmittedRequest(connection, request, candidates, admission, ports, callback).admit()
     }
   })
-
-const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
-const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
-
-/**
- * One request that passes these phases:
- *
- *     admitting ─▶ trying ─▶ settling ─▶ over
- */
-class AdmittedRequest<Request extends InferenceRequest> {
-  readonly #connection: RelayConnection<Request>
-  readonly #request: Request
-  readonly #admission: Admission
-  readonly #delivery: Delivery
-  readonly #ports: Ports
-  readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
-  #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
-  /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
-  #routes: Callable["candidates"]
-  #tried = 0
-  #clientLeft = false
-  #error: AttemptError | undefined
-  /** True once the settlement was passed to the ledger. */
-  #settlementSent = false
-
-  constructor(
-    connection: RelayConnection<Request>,
-    request: Request,
-    candidates: Callable["candidates"],
-    admission: Admission,
-    ports: Ports,
-    callback: Callback<WriteResponse | undefined, RelayRequestError>
-  ) {
-    this.#connection = connection
-    this.#request = request
-    this.#routes = candidates
-    this.#admission = admission
-    this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
-    this.#ports = ports
-    this.#callback = callback
-  }
-
-  admit(): void {
-    this.#connection.onDisconnect = () => {
-      // A request cannot end during its admission: the hold can be settled only once the hold is known to exist.
-      this.#clientLeft = true
-      if (this.#phase === "trying") this.#end(CLIENT_GONE)
-    }
-    this.#ports.ledger.admit(this.#admission, (exit) => {
-      if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
-      else this.#step(() => this.#tryRoutes())
-    })
-  }
-
-  #tryRoutes(): void {
-    this.#phase = "trying"
-    this.#ports.open.add(this.#delivery)
-    if (this.#clientLeft) this.#end(CLIENT_GONE)
-    else if (this.#routes.length === 1) this.#tryNextRoute()
-    else {
-      this.#ports.run(routesInOrder(this.#routes), (exit) => {
-        if (Exit.isSuccess(exit)) this.#routes = exit.value
-        this.#step(() => this.#tryNextRoute())
-      })
-    }
-  }
-
-  #tryNextRoute(): void {
-    if (this.#phase !== "trying") return
-    this.#delivery.forgetReported()
-    const candidate: Candidate | undefined = this.#routes[this.#tried++]
-    if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
-    else this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
-  }
-
-  readonly #onAttempt = (exit: Exit.Exit<Attempt, FailedAttempt>): void => {
-    if (this.#phase !== "trying") return
-    this.#step(() => {
-      if (Exit.isFailure(exit)) this.#attemptFailed(exit.cause)
-      else if (exit.value._tag === "Completed") this.#settleThenWrite(exit.value)
-      else this.#end(STREAMED)
-    })
-  }
-
-  /** Tries the next route only if the failure allows it and no byte of the response was sent. */
-  #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
-    const failed = Option.getOrUndefined(Cause.failureOption(cause))
-    if (failed === undefined) {
-      this.#end(Exit.die(Cause.squash(cause)))
-      return
-    }
-    this.#error = mostInformativeError(this.#error, failed.error)
-    if (failed.retryElsewhere && !this.#connection.committed()) this.#tryNextRoute()
-    else this.#end(Exit.fail(this.#error))
-  }
-
-  #settleThenWrite({ content, write }: Attempt & { readonly _tag: "Completed" }): void {
-    this.#phase = "settling"
-    const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
-    const clientGone = this.#delivery.outcome("client_gone")
-    this.#count(complete, [content], (counts) => {
-      const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
-      this.#settlementSent = true
-      this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
-        this.#step(() => {
-          if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
-          else if (exit.value === undefined) this.#withhold()
-          else this.#finish(Exit.succeed(write))
-        })
-      })
-    })
-  }
-
-  /**
-   * Fails the request, because another node considered this node dead and settled the request as not delivered. The
-   * client gets an error instead of the response. If the client repeats the request, it is charged once.
-   */
-  #withhold(): void {
-    const { requestId } = this.#admission
-    const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
-    this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
-    this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
-  }
-
-  /** Ends the delivery, and settles the delivered part in the background. */
-  #end(exit: Exit.Exit<undefined, AttemptError>): void {
-    this.#phase = "settling"
-    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
-    this.#count(outcome, this.#delivery.text.texts, (counts) => {
-      const measured = this.#delivery.measured(outcome, counts)
-      this.#settlementSent = true
-      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
-      this.#finish(exit)
-    })
-  }
-
-  /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
-  #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
-    if (!needsLocalCount(outcome)) then(NOT_COUNTED)
-    else {
-      this.#ports.run(localCounts(outcome, contents, this.#request, this.#ports.counter), (exit) => {
-        if (Exit.isFailure(exit)) this.#step(() => this.#settleAtCheckpoint(outcome.ending, exit.cause))
-        else this.#step(() => then(exit.value))
-      })
-    }
-  }
-
-  /**
-   * Settles a request whose charge could not be computed because of an internal error. Such a request is settled at its
-   * checkpoint, like a request of a dead node: a checkpoint never claims more than the client received. A whole response
-   * has no checkpoint; it is neither written nor charged.
-   */
-  #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
-    this.#settlementSent = true
-    const { deltas } = this.#delivery.text
-    const { input, output } = this.#delivery.checkpoint
-    const outcome = this.#delivery.outcome(deltas > 0 ? ending : "failed")
-    const measured = this.#delivery.measured(outcome, { prompt: () => input, deliveredOutput: () => output })
-    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
-    this.#finish(Exit.failCause(cause))
-  }
-
-  /** Runs a step. An exception ends the request, and settles the request if the ledger has no settlement of it yet. */
-  #step(step: () => void): void {
-    try {
-      step()
-    } catch (defect) {
-      if (this.#phase === "trying") this.#step(() => this.#end(Exit.die(defect)))
-      else if (this.#phase === "settling" && !this.#settlementSent) {
-        this.#step(() => this.#settleAtCheckpoint("upstream_cut", Cause.die(defect)))
-      } else this.#finish(Exit.die(defect))
-    }
-  }
-
-  #finish(exit: Exit.Exit<WriteResponse | undefined, RelayRequestError>): void {
-    if (this.#phase === "over") return
-    this.#phase = "over"
-    this.#ports.open.delete(this.#delivery)
-    this.#callback(exit)
-  }
-}
-
-const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Delivery): Ending => {
-  if (Exit.isSuccess(exit)) return "complete"
-  if (Cause.isInterrupted(exit.cause)) return "client_gone"
-  return delivery.text.deltas > 0 ? "upstream_cut" : "failed"
-}

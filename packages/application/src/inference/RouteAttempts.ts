@@ -10,10 +10,12 @@ import type {
   UpstreamFailed,
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
-export type AttemptError =
+/** The error of a provider, or of the way to it. */
+export type ProviderError =
   | UpstreamFailed
   | UpstreamRejected
   | TechnicalLimit
@@ -21,8 +23,11 @@ export type AttemptError =
   | Overloaded
   | CircuitOpen
 
-export interface FailedAttempt {
-  readonly error: AttemptError
+/** A stream can also fail because its balance is used up. */
+export type AttemptError = ProviderError | InsufficientBalance
+
+export interface FailedAttempt<E extends AttemptError = AttemptError> {
+  readonly error: E
   /** True if another route may succeed, because the provider caused the failure and cannot have billed a response. */
   readonly retryElsewhere: boolean
   /** True if nothing was sent, so that no provider has received the request. */
@@ -51,7 +56,7 @@ export const routesInOrder = (candidates: ReadonlyArray<Candidate>): Effect.Effe
  * Returns the more informative of two errors. A failure of a provider is more informative than `Overloaded`, and
  * `Overloaded` is more informative than `CircuitOpen`. Of two equally informative errors, returns the later error.
  */
-export const mostInformativeError = (earlier: AttemptError | undefined, later: AttemptError): AttemptError =>
+export const mostInformativeError = <E extends AttemptError>(earlier: E | undefined, later: E): E =>
   earlier === undefined || weight(later) >= weight(earlier) ? later : earlier
 
 const weight = ({ _tag }: AttemptError): number => (_tag === "CircuitOpen" ? 0 : _tag === "Overloaded" ? 1 : 2)

@@ -26,7 +26,7 @@ export const localCounts = (
   counter: Context.Tag.Service<TokenCounter>
 ): Effect.Effect<LocalCounts> =>
   Effect.gen(function* () {
-    const prompt = reportedPrompt(outcome) === undefined ? yield* countPrompt(request, counter) : Tokens.zero
+    const prompt = reportedPrompt(outcome) === undefined ? yield* localPromptCount(request, counter) : Tokens.zero
     const output = Tokens.sum(yield* Effect.forEach(contents, counter.count))
     return { prompt: () => prompt, deliveredOutput: () => output }
   })
@@ -35,7 +35,8 @@ const none = () => Tokens.zero
 /** The counts for a request that needs no local count. */
 export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
-const countPrompt = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
+/** Counts the tokens of the prompt of a request. */
+export const localPromptCount = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
   const { text, separateTexts = [], extraTokens } = request.promptText()
   return Effect.map(Effect.forEach([text, ...separateTexts], counter.count), (counted) =>
     Tokens.add(Tokens.sum(counted), Tokens.fromCount(extraTokens))

@@ -10,9 +10,10 @@ import type { Ending } from "@tollgate/domain/inference/Charge"
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type { Estimate, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Estimate, Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import type { Charge, Settlement } from "@tollgate/domain/ledger/Settlement"
+import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -26,6 +27,13 @@ export interface Admission {
   readonly protocol: Protocol
   readonly streamed: boolean
   readonly estimate: Estimate
+}
+
+/** A request for a larger hold. */
+export interface Extension {
+  readonly admission: Admission
+  /** The usage that the hold must cover. */
+  readonly usage: TokenUsage
 }
 
 /** The ending, the charge and the times of an admitted request. */
@@ -82,8 +90,19 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      */
     readonly admit: (
       admission: Admission,
-      callback: Callback<void, InsufficientBalance | InvalidApiKey | Overloaded>
+      callback: Callback<Hold, InsufficientBalance | InvalidApiKey | Overloaded>
     ) => void
+    /**
+     * Returns whether the admission is practically certain: the balances are remembered from the last transaction, and
+     * they are ample. Such a request may be sent to a provider before its hold is durable.
+     */
+    readonly isAmple: (admission: Admission) => boolean
+    /**
+     * Grows the hold of an open request until it covers the usage, as far as the balances go, and makes it durable. The
+     * result is the hold, which can be as small as before; it is undefined if the request is settled. Fails with
+     * {@link Overloaded} if the queue is full or the database is unreachable; the caller may repeat the call.
+     */
+    readonly extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => void
     /**
      * Settles a request and calls back when the settlement is durable. If another node has already settled the request,
      * the result is `undefined` and no balance changes. Retries while the database is unreachable.

@@ -33,6 +33,8 @@ export interface ModelTerms {
   /** True if the model is neither listed nor callable. */
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
+  /** The largest number of output tokens that the model generates per choice; undefined if it is unknown. */
+  readonly maxOutputTokens?: number | undefined
   readonly price: Price
   readonly routes: ReadonlyArray<Route>
 }

@@ -24,6 +24,8 @@ export type Ending =
   | "client_gone"
   /** The provider disconnected, stalled or sent an error after the first delta. */
   | "upstream_cut"
+  /** The balance was used up: the hold does not cover the next part of the stream, and it cannot grow. */
+  | "balance_exhausted"
   /** The request failed before the first delta. */
   | "failed"
   /** The node died. Another node settles the request at its last checkpoint. */
@@ -37,6 +39,11 @@ export interface Outcome {
   readonly deltas: number
   /** The number of content deltas that were sent until the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
+  /**
+   * The largest number of output tokens that the sent content can have, by the count that the hold of a stream is based
+   * on; undefined for a response that is not streamed. A local count never charges more.
+   */
+  readonly sentOutputLimit?: Tokens.Tokens | undefined
 }
 
 /**
@@ -82,10 +89,10 @@ export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
   const known = reportedPrompt(outcome)
   const prompt = known ?? { ...TokenUsage.none, input: local.prompt() }
   if (ending === "complete") {
-    const charged = asUsage(prompt, reported.output ?? local.deliveredOutput())
+    const charged = asUsage(prompt, reported.output ?? limited(local.deliveredOutput(), outcome.sentOutputLimit))
     return { charged, consumed: charged, source: sourceOf(reported) }
   }
-  const counted = local.deliveredOutput()
+  const counted = limited(local.deliveredOutput(), outcome.sentOutputLimit)
   const generated = reportedOutputOfCut(outcome)
   return {
     charged: asUsage(prompt, generated === undefined ? counted : Tokens.min(counted, generated)),
@@ -93,6 +100,9 @@ export const chargeFor = (outcome: Outcome, local: LocalCounts): Charge => {
     source: known === undefined ? "local" : "mixed"
   }
 }
+
+const limited = (counted: Tokens.Tokens, limit: Tokens.Tokens | undefined): Tokens.Tokens =>
+  limit === undefined ? counted : Tokens.min(counted, limit)
 
 const asUsage = (prompt: ReportedUsage["prompt"], output: Tokens.Tokens): TokenUsage.TokenUsage => ({
   input: prompt?.input ?? Tokens.zero,

@@ -2,10 +2,12 @@
  * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
  * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token, as
- * in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. The output
- * is capped, because coding agents send very large limits that would set aside a customer's whole balance.
+ * in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. A stream
+ * sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole response sets
+ * aside its largest possible output (docs/reference/billing.md#i2).
  */
 import type { Estimate } from "../ledger/Hold.ts"
+import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
@@ -27,8 +29,8 @@ export interface RequestSize {
 const ONE = Tokens.Tokens(1n)
 const MAX_BYTES_PER_TOKEN = 8
 const MIN_BYTES_PER_TOKEN = 3
-const DEFAULT_OUTPUT = 1_024
-const MAX_HELD_OUTPUT = 8_192
+/** The largest output of a whole response if neither the caller nor the catalog limits the output. */
+const DEFAULT_MAX_OUTPUT = 16_384
 
 /** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
 export const estimatePrompt = (
@@ -39,7 +41,16 @@ export const estimatePrompt = (
   inputCeiling: Tokens.fromCount(Math.ceil(textBytes / MIN_BYTES_PER_TOKEN) + otherTokens)
 })
 
-export const estimate = (size: RequestSize): Estimate => {
+/** The properties of a request, besides its size, that decide how much output is set aside. */
+export interface OutputLimits {
+  readonly streamed: boolean
+  /** The largest number of output tokens of the model; undefined if the catalog does not state it. */
+  readonly modelMaxOutputTokens: number | undefined
+}
+
+const NO_LIMITS: OutputLimits = { streamed: false, modelMaxOutputTokens: undefined }
+
+export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: OutputLimits = NO_LIMITS): Estimate => {
   const counted = Tokens.fromCount(size.countedTokens ?? 0)
   const prompt = estimatePrompt(size.textBytes, size.attachments * TOKENS_PER_ATTACHMENT.reserved)
   const inputFloor = Tokens.add(prompt.inputFloor, counted)
@@ -49,6 +60,7 @@ export const estimate = (size: RequestSize): Estimate => {
     const atLeastOne = (tokens: Tokens.Tokens) => (tokens < ONE ? ONE : tokens)
     return { inputFloor: atLeastOne(inputFloor), inputCeiling: atLeastOne(inputCeiling), output: Tokens.zero }
   }
-  const output = Math.max(1, Math.min(size.maxOutputTokens ?? DEFAULT_OUTPUT, MAX_HELD_OUTPUT))
-  return { inputFloor, inputCeiling, output: Tokens.fromCount(output * Math.max(1, size.choices)) }
+  const limit = Math.min(size.maxOutputTokens ?? Number.POSITIVE_INFINITY, modelMaxOutputTokens ?? DEFAULT_MAX_OUTPUT)
+  const largest = Tokens.fromCount(Math.max(1, limit) * Math.max(1, size.choices))
+  return { inputFloor, inputCeiling, output: streamed ? Tokens.min(largest, FIRST_SLICE) : largest }
 }

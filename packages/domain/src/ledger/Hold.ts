@@ -1,8 +1,9 @@
 /**
- * A hold sets aside plan tokens and pay-as-you-go money for one request, before the request is sent to a provider.
+ * A hold sets aside plan tokens and pay-as-you-go money for one open request.
  *
  * A hold never exceeds the available balances. It takes plan tokens first, then pay-as-you-go money. A request is refused
- * if the balances do not cover the smallest possible usage of the request.
+ * if the balances do not cover the smallest possible usage of the request. The hold of a stream grows while the stream is
+ * delivered, and no stream delivers more output than its hold covers.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -21,7 +22,7 @@ export interface Estimate {
   readonly inputFloor: Tokens.Tokens
   /** The maximum number of prompt tokens. Unusual text can have more tokens. */
   readonly inputCeiling: Tokens.Tokens
-  /** The number of output tokens to set aside: for each choice, the caller's limit or a default, up to a cap. */
+  /** The number of output tokens to set aside before the request is sent. */
   readonly output: Tokens.Tokens
 }
 
@@ -43,6 +44,7 @@ export interface Balances {
 }
 
 const ONE = Tokens.Tokens(1n)
+const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
 /**
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances do
@@ -55,18 +57,66 @@ export const decideHold = (
 ): Either.Either<Held, InsufficientBalance> => {
   const expected = TokenUsage.plain(estimate.inputCeiling, estimate.output)
   const least = TokenUsage.plain(estimate.inputFloor, Tokens.min(ONE, estimate.output))
-  const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
+  const held = growHold(NO_HOLD, expected, price, balances)
+  // The plan tokens of the hold cover the first tokens of the smallest usage too, because it is part of the estimate.
+  const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
+  return leastOwed > paygAvailable ? Either.left(new InsufficientBalance()) : Either.right(held)
+}
 
-  const planTokens = Tokens.min(planAvailable, TokenUsage.total(expected))
-  const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, planTokens)
-  if (leastOwed > paygAvailable) return Either.left(new InsufficientBalance())
-
-  const owed = Price.cost(price, expected) - Price.prefixCost(price, expected, planTokens)
-  const paygPico = owed < paygAvailable ? UsdPico.UsdPico(owed) : paygAvailable
-  return Either.right({
+/** Grows a hold until it covers this usage, or until nothing more is available. A hold never becomes smaller. */
+export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.Price, balances: Balances): Held => {
+  const planLimit = balances.plan === undefined ? 0n : Account.available(balances.plan) + hold.planTokens
+  const paygLimit = balances.payg === undefined ? 0n : Account.available(balances.payg) + hold.paygPico
+  const planTokens = Tokens.Tokens(between(hold.planTokens, TokenUsage.total(usage), planLimit))
+  const owed = Price.cost(price, usage) - Price.prefixCost(price, usage, planTokens)
+  const paygPico = UsdPico.UsdPico(between(hold.paygPico, owed, paygLimit))
+  const grownBy = {
+    planTokens: Tokens.Tokens(planTokens - hold.planTokens),
+    paygPico: UsdPico.UsdPico(paygPico - hold.paygPico)
+  }
+  return {
     hold: { planTokens, paygPico },
-    plan: balances.plan && Account.reserve(balances.plan, planTokens),
-    payg: balances.payg && Account.reserve(balances.payg, paygPico)
-  })
+    plan: balances.plan && Account.reserve(balances.plan, grownBy.planTokens),
+    payg: balances.payg && Account.reserve(balances.payg, grownBy.paygPico)
+  }
+}
+
+/** Returns the wanted amount, limited to the range from `least` to `most`. `least` wins if the range is empty. */
+const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
+  const limited = wanted < most ? wanted : most
+  return limited > least ? limited : least
+}
+
+/**
+ * Returns the number of output tokens that a hold covers in addition to the prompt, up to {@link Tokens.MAX_PER_CLASS}.
+ * Returns undefined if the hold does not cover the prompt. The output member of `prompt` is ignored.
+ */
+export const coveredOutput = (
+  { planTokens, paygPico }: Hold,
+  prompt: TokenUsage.TokenUsage,
+  price: Price.Price
+): Tokens.Tokens | undefined => {
+  const promptOnly = { ...prompt, output: Tokens.zero }
+  const promptTokens = TokenUsage.total(promptOnly)
+  const promptOwed = Price.cost(price, promptOnly) - Price.prefixCost(price, promptOnly, planTokens)
+  if (promptOwed > paygPico) return undefined
+  const fromPlan = planTokens > promptTokens ? planTokens - promptTokens : 0n
+  const fromPayg = price.output === 0n ? Tokens.MAX_PER_CLASS : (paygPico - promptOwed) / price.output
+  return Tokens.min(Tokens.Tokens(fromPlan + fromPayg), Tokens.Tokens(Tokens.MAX_PER_CLASS))
+}
+
+/** An ample balance is at least this many times the hold that a request takes. */
+const AMPLE_FACTOR = 100n
+
+/**
+ * Returns whether the balances are so large that requests which are decided at the same time cannot use them up
+ * (docs/reference/billing.md#i3). The provider of such a request is called while its hold is written.
+ */
+export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
+  const expected = TokenUsage.plain(estimate.inputCeiling, estimate.output)
+  const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
+  if (planAvailable >= AMPLE_FACTOR * TokenUsage.total(expected)) return true
+  const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
+  return paygAvailable >= AMPLE_FACTOR * Price.cost(price, expected)
 }

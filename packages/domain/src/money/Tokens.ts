@@ -24,6 +24,9 @@ export const fromCount = (count: number): Tokens => {
   return Tokens(BigInt(Math.trunc(count)))
 }
 
+/** Converts tokens of one class to a number for arithmetic on every frame of a stream. Exact up to {@link MAX_PER_CLASS}. */
+export const toCount = (tokens: Tokens): number => Number(tokens)
+
 export const min = (a: Tokens, b: Tokens): Tokens => (a < b ? a : b)
 export const add = (a: Tokens, b: Tokens): Tokens => Tokens(a + b)
 export const sum = (all: ReadonlyArray<Tokens>): Tokens => Tokens(all.reduce((a, b) => a + b, 0n))

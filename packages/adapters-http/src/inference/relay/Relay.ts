@@ -3,10 +3,11 @@
  * all exchanges share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Run } from "@tollgate/application/inference/AdmittedRequest"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
-import { makeRelayRequest, type Run } from "@tollgate/application/inference/RelayRequest"
+import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"

@@ -8,11 +8,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import type { Run, WriteResponse } from "@tollgate/application/inference/AdmittedRequest"
 import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
-import type { RelayRequest, Run, WriteResponse } from "@tollgate/application/inference/RelayRequest"
+import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
 import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Callback, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
@@ -146,6 +147,10 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
 
   gone(): boolean {
     return this.#response.gone
+  }
+
+  abort(): void {
+    this.#attempt?.abort()
   }
 
   attempt(

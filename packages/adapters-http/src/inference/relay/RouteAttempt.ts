@@ -32,6 +32,8 @@ export interface AttemptSettings {
   readonly ticker: Ticker
   readonly counters: RelayCounters
   readonly keepaliveMillis: number
+  /** The maximum time in milliseconds that content waits until the hold covers it. */
+  readonly writeStallMillis: number
   /** The maximum size of a whole response, in bytes. */
   readonly responseBytes: number
   /** Logs a warning for operators. The details may name the provider, because clients never receive them. */
@@ -152,9 +154,14 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
     else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
       this.broken(`no response within ${firstByteMillis} ms`, false)
-    } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.target.response.blocked) {
+    } else if (this.phase !== "waiting" && silentMillis > idleMillis && !this.isPaused()) {
       this.broken(`silent for ${idleMillis} ms`, false)
     }
+  }
+
+  /** Returns true while this side does not read from the provider, so that the provider's silence means nothing. */
+  protected isPaused(): boolean {
+    return this.target.response.blocked
   }
 
   /** Returns true while nothing has arrived for which the provider could bill us. */

@@ -3,12 +3,16 @@
  * the provider leads to at most one write. Content counts as delivered once the client's socket has taken its write.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
+ *
+ * Frames that the hold does not cover yet are held back, in order, and the provider is not read meanwhile. Nothing is
+ * written before the hold is durable.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { UpstreamHead } from "@tollgate/application/inference/Upstreams"
 import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { SseDecoder, type SseEvent } from "../../wire/SseDecoder.ts"
@@ -35,6 +39,13 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
    * The `performance.now()` time at which the client's stream was complete. The provider may close its stream later.
    */
   #completedAtMillis: number | undefined
+  /** The translation that must not be written yet; undefined if nothing is held back. */
+  #heldBack: Translation | undefined
+  /** The events behind the translation that is held back. */
+  #waitingEvents: Array<SseEvent> = []
+  /** True if the provider's stream has ended while a translation was held back. */
+  #endWaits = false
+  #heldBackAtMillis = 0
 
   constructor(
     target: AttemptTarget<Request>,
@@ -49,7 +60,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#context = context
     this.#stream = stream
     this.#translator = stream.translator(target.request, context)
-    target.response.beginsWith(delivery.text, () => this.resume())
+    target.response.beginsWith(delivery.text, () => this.#readOn())
+    if (delivery.allowance !== undefined) delivery.allowance.onChange = () => this.#allowanceChanged()
   }
 
   errorFrames(error: RelayError): string {
@@ -73,6 +85,11 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   protected onStreamEnd(): void {
     if (this.#completedAtMillis === undefined) this.#relay(this.#decoder.end())
+    if (this.#heldBack === undefined) this.#streamEnded()
+    else this.#endWaits = true
+  }
+
+  #streamEnded(): void {
     if (this.#completedAtMillis === undefined && this.phase !== "over") this.#pass("", this.#translator.close())
     if (this.#completedAtMillis !== undefined) this.finish("served")
     else if (this.phase !== "over") this.broken("the stream ended early", !this.#touched)
@@ -83,7 +100,16 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     if (translated._tag === "Left") {
       this.#delivery.report(usageIn(this.target.protocol, body))
       this.unusable(translated.left)
-    } else this.#pass("", { ...translated.right, end: translated.right.end ?? "complete" })
+      return
+    }
+    const translation: Translation = { ...translated.right, end: translated.right.end ?? "complete" }
+    this.#endWaits = true
+    if (this.#permits(translation)) this.#passLast(translation)
+    else this.#holdBack(translation, [])
+  }
+
+  #passLast(translation: Translation): void {
+    this.#pass("", translation)
     if (this.#completedAtMillis !== undefined) this.finish("served")
   }
 
@@ -98,9 +124,20 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
       return
     }
     super.checkTimeouts(nowMillis)
+    if (this.phase === "over") return
     const { response } = this.target
+    const { allowance } = this.#delivery
+    if (this.#heldBack !== undefined && nowMillis - this.#heldBackAtMillis > this.settings.writeStallMillis) {
+      this.fail({ error: new Overloaded({ retryAfterSeconds: 1 }), retryElsewhere: false }, "undecided")
+      return
+    }
+    allowance?.retry(nowMillis)
     const due = nowMillis - response.wroteAtMillis >= this.settings.keepaliveMillis
-    if (due && this.phase !== "over" && !response.blocked) response.write(KEEPALIVE)
+    if (due && !response.blocked && allowance?.isOpen !== false) response.write(KEEPALIVE)
+  }
+
+  protected override isPaused(): boolean {
+    return super.isPaused() || this.#heldBack !== undefined
   }
 
   protected override untouched(): boolean {
@@ -110,14 +147,64 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   /** Translates and writes events. Returns false to pause reading from the provider. */
   #relay(events: ReadonlyArray<SseEvent>): boolean {
     if (events.length > 0) this.receivedAtMillis = performance.now()
+    if (this.#heldBack !== undefined) {
+      this.#waitingEvents.push(...events)
+      return false
+    }
     let frames = ""
-    for (const event of events) {
+    for (const [i, event] of events.entries()) {
       const translation = this.#translator.translate(event)
+      if (!this.#permits(translation)) {
+        if (frames !== "") this.target.response.write(frames)
+        this.#holdBack(translation, events.slice(i + 1))
+        return false
+      }
       if (translation.end !== undefined) return this.#pass(frames, translation)
       this.#take(translation)
       frames += translation.frames
     }
     return frames === "" ? !this.target.response.blocked : this.target.response.write(frames)
+  }
+
+  #permits({ content, frames }: Translation): boolean {
+    const { allowance } = this.#delivery
+    return allowance === undefined || (frames === "" && content === "") || allowance.permits(content)
+  }
+
+  #holdBack(translation: Translation, events: ReadonlyArray<SseEvent>): void {
+    this.#touched = true
+    this.#heldBack = translation
+    this.#heldBackAtMillis = performance.now()
+    this.#waitingEvents = [...events]
+  }
+
+  /** Writes what was held back, as far as the hold covers it now, or ends the stream if the hold cannot grow. */
+  #allowanceChanged(): void {
+    const translation = this.#heldBack
+    if (this.phase === "over" || translation === undefined) return
+    const refusal = this.#delivery.allowance?.refusal
+    if (refusal !== undefined) {
+      this.fail({ error: refusal, retryElsewhere: false }, "undecided")
+      return
+    }
+    if (!this.#permits(translation)) return
+    const events = this.#waitingEvents
+    this.#heldBack = undefined
+    this.#waitingEvents = []
+    if (translation.end !== undefined) {
+      this.#passLast(translation)
+      return
+    }
+    this.#take(translation)
+    if (translation.frames !== "") this.target.response.write(translation.frames)
+    this.#relay(events)
+    if (this.#heldBack === undefined && this.#endWaits) this.#streamEnded()
+    else this.#readOn()
+  }
+
+  /** Reads from the provider again, unless the client's socket is full or a translation is held back. */
+  #readOn(): void {
+    if (!this.isPaused()) this.resume()
   }
 
   /** Writes `framesBefore` and the frames of the translation. Ends the stream if `translation.end` is defined. */

@@ -1,0 +1,294 @@
+/**
+ * One relayed request, from its admission to its settlement. `RelayRequest` creates it.
+ *
+ *     admitting ─▶ trying ─▶ settling ─▶ over
+ *
+ * The phase "trying" can begin before the hold is durable. The phase "settling" begins after it.
+ */
+import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
+import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
+import {
+  type InvalidApiKey,
+  type ModelNotFound,
+  Overloaded,
+  UpstreamFailed
+} from "@tollgate/domain/inference/InferenceErrors"
+import { coveredOutput, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import { Delivery } from "./Delivery.ts"
+import type { OpenRequests } from "./OpenRequests.ts"
+import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import {
+  type Attempt,
+  type AttemptError,
+  type FailedAttempt,
+  mostInformativeError,
+  routesInOrder
+} from "./RouteAttempts.ts"
+import { StreamAllowance } from "./StreamAllowance.ts"
+import { localCounts, localPromptCount, NOT_COUNTED, type TokenCounter } from "./TokenCounter.ts"
+
+export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
+
+/** Writes the whole response to the client. */
+export type WriteResponse = () => void
+
+/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
+export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
+
+export interface Ports {
+  readonly ledger: InferenceLedger["Type"]
+  readonly open: OpenRequests["Type"]
+  readonly counter: TokenCounter["Type"]
+  readonly run: Run
+}
+
+const ONE = Tokens.Tokens(1n)
+const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
+const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
+
+export class AdmittedRequest<Request extends InferenceRequest> {
+  readonly #connection: RelayConnection<Request>
+  readonly #request: Request
+  readonly #admission: Admission
+  readonly #delivery: Delivery
+  readonly #ports: Ports
+  readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
+  #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
+  #isHoldDurable = false
+  /** The end of the attempts, if it came before the hold was durable. */
+  #afterAdmission: (() => void) | undefined
+  /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
+  #routes: Callable["candidates"]
+  #tried = 0
+  #clientLeft = false
+  #error: AttemptError | undefined
+  /** True once the settlement was passed to the ledger. */
+  #settlementSent = false
+
+  constructor(
+    connection: RelayConnection<Request>,
+    request: Request,
+    candidates: Callable["candidates"],
+    admission: Admission,
+    ports: Ports,
+    callback: Callback<WriteResponse | undefined, RelayRequestError>
+  ) {
+    this.#connection = connection
+    this.#request = request
+    this.#routes = candidates
+    this.#admission = admission
+    this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
+    if (request.streamed) this.#delivery.allowance = new StreamAllowance(admission, request, this.#delivery, ports)
+    this.#ports = ports
+    this.#callback = callback
+  }
+
+  admit(): void {
+    this.#connection.onDisconnect = () => {
+      // A request cannot end during its admission, because its hold can be settled only once it is known to exist.
+      this.#clientLeft = true
+      if (this.#phase === "trying") this.#end(CLIENT_GONE)
+    }
+    const { ledger } = this.#ports
+    const isAmple = ledger.isAmple(this.#admission)
+    ledger.admit(this.#admission, (exit) => {
+      if (Exit.isFailure(exit)) this.#refuse(exit.cause)
+      else this.#step(() => this.#admitted(exit.value))
+    })
+    if (isAmple) this.#step(() => this.#tryRoutes())
+  }
+
+  #refuse(cause: Cause.Cause<RelayRequestError>): void {
+    this.#connection.abort()
+    this.#finish(Exit.failCause(cause))
+  }
+
+  #admitted(hold: Hold): void {
+    this.#isHoldDurable = true
+    const { estimate, price } = this.#admission
+    const covered = coveredOutput(hold, TokenUsage.plain(estimate.inputCeiling, Tokens.zero), price)
+    if (covered !== undefined && covered >= Tokens.min(ONE, estimate.output)) this.#begin(hold)
+    else {
+      // The balance may not cover the prompt. An exact count shows this before a provider is paid for the request.
+      this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
+        this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
+      })
+    }
+  }
+
+  #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
+    const { estimate, price } = this.#admission
+    const covered = coveredOutput(hold, TokenUsage.plain(prompt, Tokens.zero), price)
+    if (covered !== undefined && covered >= Tokens.min(ONE, estimate.output)) this.#begin(hold, prompt)
+    else {
+      this.#phase = "trying"
+      this.#end(Exit.fail(new InsufficientBalance()))
+    }
+  }
+
+  #begin(hold: Hold, countedPrompt?: Tokens.Tokens): void {
+    if (this.#afterAdmission !== undefined) {
+      this.#afterAdmission()
+      return
+    }
+    this.#delivery.allowance?.open(hold, countedPrompt)
+    if (this.#phase === "admitting") this.#tryRoutes()
+  }
+
+  #tryRoutes(): void {
+    this.#phase = "trying"
+    this.#ports.open.add(this.#delivery)
+    if (this.#clientLeft) this.#end(CLIENT_GONE)
+    else if (this.#routes.length === 1) this.#tryNextRoute()
+    else {
+      this.#ports.run(routesInOrder(this.#routes), (exit) => {
+        if (Exit.isSuccess(exit)) this.#routes = exit.value
+        this.#step(() => this.#tryNextRoute())
+      })
+    }
+  }
+
+  /** Runs the end of the attempts once the hold is durable, because only a durable hold can be settled. */
+  #whenDurable(end: () => void): void {
+    if (this.#isHoldDurable) end()
+    else this.#afterAdmission ??= end
+  }
+
+  #tryNextRoute(): void {
+    if (this.#phase !== "trying") return
+    this.#delivery.forgetReported()
+    const candidate: Candidate | undefined = this.#routes[this.#tried++]
+    if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
+    else this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
+  }
+
+  readonly #onAttempt = (exit: Exit.Exit<Attempt, FailedAttempt>): void => {
+    if (this.#phase !== "trying") return
+    this.#step(() => {
+      if (Exit.isFailure(exit)) this.#attemptFailed(exit.cause)
+      else if (exit.value._tag === "Completed") this.#settleThenWrite(exit.value)
+      else this.#end(STREAMED)
+    })
+  }
+
+  /** Tries the next route only if the failure allows it and no byte of the response was sent. */
+  #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
+    const failed = Option.getOrUndefined(Cause.failureOption(cause))
+    if (failed === undefined) {
+      this.#end(Exit.die(Cause.squash(cause)))
+      return
+    }
+    this.#error = mostInformativeError(this.#error, failed.error)
+    if (failed.retryElsewhere && !this.#connection.committed()) this.#tryNextRoute()
+    else this.#end(Exit.fail(this.#error))
+  }
+
+  #settleThenWrite(completed: Attempt & { readonly _tag: "Completed" }): void {
+    this.#whenDurable(() => this.#settleWhole(completed))
+  }
+
+  #settleWhole({ content, write }: Attempt & { readonly _tag: "Completed" }): void {
+    this.#phase = "settling"
+    const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
+    const clientGone = this.#delivery.outcome("client_gone")
+    this.#count(complete, [content], (counts) => {
+      const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
+      this.#settlementSent = true
+      this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
+        this.#step(() => {
+          if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+          else if (exit.value === undefined) this.#withhold()
+          else this.#finish(Exit.succeed(write))
+        })
+      })
+    })
+  }
+
+  /**
+   * Fails the request, because another node considered this node dead and settled the request as not delivered. The
+   * client gets no response: if it repeats the request, it gets one response and is charged once.
+   */
+  #withhold(): void {
+    const { requestId } = this.#admission
+    const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
+    this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
+    this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
+  }
+
+  /** Ends the delivery, and settles the delivered part in the background. */
+  #end(exit: Exit.Exit<undefined, AttemptError>): void {
+    this.#whenDurable(() => this.#settleEnded(exit))
+  }
+
+  #settleEnded(exit: Exit.Exit<undefined, AttemptError>): void {
+    this.#phase = "settling"
+    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
+    this.#count(outcome, this.#delivery.text.texts, (counts) => {
+      const measured = this.#delivery.measured(outcome, counts)
+      this.#settlementSent = true
+      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+      this.#finish(exit)
+    })
+  }
+
+  /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
+  #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
+    if (!needsLocalCount(outcome)) then(NOT_COUNTED)
+    else {
+      this.#ports.run(localCounts(outcome, contents, this.#request, this.#ports.counter), (exit) => {
+        if (Exit.isFailure(exit)) this.#step(() => this.#settleAtCheckpoint(outcome.ending, exit.cause))
+        else this.#step(() => then(exit.value))
+      })
+    }
+  }
+
+  /**
+   * Settles a request whose charge could not be computed because of an internal error. Such a request is settled at its
+   * checkpoint, like a request of a dead node: a checkpoint never claims more than the client received. A whole response
+   * has no checkpoint; it is neither written nor charged.
+   */
+  #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
+    this.#settlementSent = true
+    const { deltas } = this.#delivery.text
+    const { input, output } = this.#delivery.checkpoint
+    const outcome = this.#delivery.outcome(deltas > 0 ? ending : "failed")
+    const measured = this.#delivery.measured(outcome, { prompt: () => input, deliveredOutput: () => output })
+    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+    this.#finish(Exit.failCause(cause))
+  }
+
+  /** Runs a step. An exception ends the request, and settles the request if the ledger has no settlement of it yet. */
+  #step(step: () => void): void {
+    try {
+      step()
+    } catch (defect) {
+      if (this.#phase === "trying" || (this.#phase === "admitting" && this.#isHoldDurable)) {
+        this.#step(() => this.#end(Exit.die(defect)))
+      } else if (this.#phase === "settling" && !this.#settlementSent) {
+        this.#step(() => this.#settleAtCheckpoint("upstream_cut", Cause.die(defect)))
+      } else this.#finish(Exit.die(defect))
+    }
+  }
+
+  #finish(exit: Exit.Exit<WriteResponse | undefined, RelayRequestError>): void {
+    if (this.#phase === "over") return
+    this.#phase = "over"
+    this.#ports.open.delete(this.#delivery)
+    this.#callback(exit)
+  }
+}
+
+const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Delivery): Ending => {
+  if (Exit.isSuccess(exit)) return "complete"
+  if (Cause.isInterrupted(exit.cause)) return "client_gone"
+  if (delivery.text.deltas === 0) return "failed"
+  return delivery.allowance?.refusal?._tag === "InsufficientBalance" ? "balance_exhausted" : "upstream_cut"
+}

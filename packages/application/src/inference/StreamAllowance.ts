@@ -1,0 +1,206 @@
+/**
+ * Decides how much of a stream may be written to the client, so that no stream delivers more than its hold covers
+ * (docs/reference/billing.md#i2).
+ *
+ * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
+ * The tokens of the written content are not counted one by one: text has at most one token for each UTF-8 byte, so the
+ * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or when
+ * many bytes were written since the last exact count.
+ *
+ *     permits(content) ── covered ─▶ true: the caller writes the content
+ *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
+ *                                                          └── nothing is available ─▶ `refusal` is set
+ */
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
+import { coveredOutput, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import type { Delivery } from "./Delivery.ts"
+import type { InferenceRequest } from "./RelayConnection.ts"
+import { localPromptCount, type TokenCounter } from "./TokenCounter.ts"
+
+export interface AllowancePorts {
+  readonly ledger: InferenceLedger["Type"]
+  readonly counter: TokenCounter["Type"]
+  readonly run: <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
+}
+
+/** The number of uncounted bytes from which the content is counted exactly before the hold grows. */
+const COUNTED_BYTES = 4_096
+/** The pause after an extension that the ledger could not decide. */
+const RETRY_MILLIS = 250
+
+/** Content that must not be written yet. */
+interface Waiting {
+  readonly content: string
+  /** The largest number of tokens of the content: its UTF-8 bytes, or its exact count. */
+  tokens: number
+  isCounted: boolean
+}
+
+export class StreamAllowance {
+  readonly #admission: Admission
+  readonly #request: InferenceRequest
+  readonly #delivery: Delivery
+  readonly #ports: AllowancePorts
+  #hold: Hold | undefined
+  /** The exact count of the prompt; undefined before the count. */
+  #countedPrompt: Tokens.Tokens | undefined
+  /** The exact count of the first `#countedCharacters` characters that were sent. */
+  #countedOutput = 0
+  #countedCharacters = 0
+  /** The UTF-8 bytes that were sent after these characters. */
+  #uncountedBytes = 0
+  #slice = FIRST_SLICE
+  /** The number of tokens that the hold covers in addition to the sent content. */
+  #room = 0
+  /** True if the last extension got less than it asked for. The hold then grows again only if content waits. */
+  #isExhausted = false
+  #waiting: Waiting | undefined
+  #isBusy = false
+  #retryAtMillis = 0
+
+  /** Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream sets it. */
+  onChange: () => void = () => {}
+  /** The reason why nothing more may be written. */
+  refusal: InsufficientBalance | Overloaded | undefined
+
+  constructor(admission: Admission, request: InferenceRequest, delivery: Delivery, ports: AllowancePorts) {
+    this.#admission = admission
+    this.#request = request
+    this.#delivery = delivery
+    this.#ports = ports
+  }
+
+  /** True once the hold is durable. Before that, not even the status of the response may be written. */
+  get isOpen(): boolean {
+    return this.#hold !== undefined
+  }
+
+  /** Stores the durable hold. `countedPrompt` is the exact count of the prompt if it was counted already. */
+  open(hold: Hold, countedPrompt?: Tokens.Tokens): void {
+    this.#countedPrompt = countedPrompt
+    this.#hold = hold
+    this.#measureRoom()
+    this.onChange()
+  }
+
+  /** The largest number of output tokens that the sent content can have. */
+  get sentOutputLimit(): Tokens.Tokens {
+    return Tokens.fromCount(this.#countedOutput + this.#uncountedBytes)
+  }
+
+  /** Returns whether this content may be written now, and counts it as sent. If not, `onChange` is called later. */
+  permits(content: string): boolean {
+    if (!this.isOpen || this.refusal !== undefined) return false
+    if (content === "") return true
+    if (!this.#isExhausted && isSliceDue(this.#room, this.#slice)) this.#makeRoom()
+    const waiting = this.#waiting?.content === content ? this.#waiting : undefined
+    const tokens = waiting?.tokens ?? Buffer.byteLength(content)
+    if (tokens > this.#room) {
+      this.#waiting = waiting ?? { content, tokens, isCounted: false }
+      this.#makeRoom()
+      return false
+    }
+    this.#waiting = undefined
+    this.#room -= tokens
+    // Content is counted exactly only together with all content before it.
+    if (waiting?.isCounted) {
+      this.#countedOutput += tokens
+      this.#countedCharacters += content.length
+    } else this.#uncountedBytes += tokens
+    return true
+  }
+
+  /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
+  retry(nowMillis: number): void {
+    if (this.#waiting !== undefined && nowMillis >= this.#retryAtMillis) this.#makeRoom()
+  }
+
+  #makeRoom(): void {
+    if (this.#isBusy || !this.isOpen || performance.now() < this.#retryAtMillis) return
+    this.#isBusy = true
+    const waiting = this.#waiting
+    if (waiting !== undefined && !waiting.isCounted) this.#count(waiting)
+    else if (this.#uncountedBytes >= COUNTED_BYTES) this.#count(undefined)
+    else this.#extend(waiting)
+  }
+
+  /** Counts the content that was sent since the last count. If content waits, counts this content and the prompt too. */
+  #count(waiting: Waiting | undefined): void {
+    const { counter, run } = this.#ports
+    const [to, bytes] = [this.#delivery.text.sentCharacters, this.#uncountedBytes]
+    const sent = this.#delivery.text.sentBetween(this.#countedCharacters, to)
+    const isPromptUnknown = this.#countedPrompt === undefined && this.#reportedPrompt === undefined
+    const counts = Effect.all([
+      Effect.map(Effect.forEach(sent, counter.count), Tokens.sum),
+      counter.count(waiting?.content ?? ""),
+      waiting !== undefined && isPromptUnknown
+        ? localPromptCount(this.#request, counter)
+        : Effect.succeed(this.#countedPrompt)
+    ])
+    run(counts, (exit) => {
+      // If the count fails, the number of bytes stays the limit.
+      if (Exit.isSuccess(exit)) {
+        const [output, waitingOutput, prompt] = exit.value
+        this.#countedOutput += Math.min(Tokens.toCount(output), bytes)
+        this.#countedCharacters = to
+        this.#uncountedBytes -= bytes
+        this.#countedPrompt = prompt
+        if (waiting !== undefined) {
+          waiting.tokens = Math.min(Tokens.toCount(waitingOutput), waiting.tokens)
+          waiting.isCounted = this.#uncountedBytes === 0
+        }
+      }
+      this.#measureRoom()
+      if (waiting === undefined ? isSliceDue(this.#room, this.#slice) : waiting.tokens > this.#room)
+        this.#extend(waiting)
+      else this.#finish()
+    })
+  }
+
+  #extend(waiting: Waiting | undefined): void {
+    const asked = extensionSize(waiting?.tokens ?? 0, this.#slice)
+    const usage = { ...this.#prompt, output: Tokens.add(this.sentOutputLimit, asked) }
+    this.#ports.ledger.extend({ admission: this.#admission, usage }, (exit) => {
+      if (Exit.isFailure(exit)) this.#retryAtMillis = performance.now() + RETRY_MILLIS
+      else if (exit.value === undefined) this.refusal = new Overloaded({ retryAfterSeconds: 1 })
+      else {
+        this.#hold = exit.value
+        this.#slice = nextSlice(this.#slice)
+        this.#measureRoom()
+        this.#isExhausted = this.#room < Tokens.toCount(asked)
+        if (waiting !== undefined && waiting.tokens > this.#room) this.refusal = new InsufficientBalance()
+      }
+      this.#finish()
+    })
+  }
+
+  #finish(): void {
+    this.#isBusy = false
+    if (this.#waiting !== undefined || this.refusal !== undefined) this.onChange()
+  }
+
+  #measureRoom(): void {
+    const covered = this.#hold && coveredOutput(this.#hold, this.#prompt, this.#admission.price)
+    this.#room = covered === undefined ? 0 : Tokens.toCount(covered) - this.#countedOutput - this.#uncountedBytes
+  }
+
+  get #prompt(): TokenUsage.TokenUsage {
+    const { estimate } = this.#admission
+    return {
+      ...TokenUsage.none,
+      ...(this.#reportedPrompt ?? { input: this.#countedPrompt ?? estimate.inputCeiling })
+    }
+  }
+
+  get #reportedPrompt(): PromptUsage | undefined {
+    const { prompt } = this.#delivery.reported
+    return prompt === undefined || isZero(prompt) ? undefined : prompt
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Slices: the steps in which the hold of a stream grows (docs/reference/billing.md#i2).
+ *
+ * The output of a stream is set aside slice by slice. The next slice is requested when less than half of the last slice is
+ * left, so that it is durable before it is needed. Each slice is twice as large as the slice before, up to a maximum: a
+ * short answer sets aside little, and a long answer needs few transactions.
+ */
+import * as Tokens from "../money/Tokens.ts"
+
+/** The output tokens that a stream sets aside before it begins. */
+export const FIRST_SLICE = Tokens.Tokens(1_024n)
+const MAX_SLICE = Tokens.Tokens(16_384n)
+
+export const nextSlice = (slice: Tokens.Tokens): Tokens.Tokens => Tokens.min(Tokens.Tokens(slice * 2n), MAX_SLICE)
+
+/** Returns whether the next slice is due. `room` is the number of output tokens that the hold still covers. */
+export const isSliceDue = (room: number, slice: Tokens.Tokens): boolean => room < Tokens.toCount(slice) / 2
+
+/**
+ * Returns the number of output tokens that an extension must make room for. `waiting` is the number of tokens that wait to
+ * be delivered in one frame. A frame can be larger than a slice.
+ */
+export const extensionSize = (waiting: number, slice: Tokens.Tokens): Tokens.Tokens => {
+  const needed = Tokens.fromCount(waiting)
+  return needed > slice ? needed : slice
+}
