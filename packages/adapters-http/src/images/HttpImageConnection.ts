@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ImageConnection, ImageResult, ModelCheck } from "@tollgate/application/images/ImageConnection"
-import type { FailedAttempt, ProviderError } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from "@tollgate/domain/images/IdempotencyKey"
 import type { ImageOperation, ImageRequest } from "@tollgate/domain/images/ImageRequest"
@@ -52,10 +52,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     return this.operation === "generate" ? this.#readGeneration() : this.#readEdit(checkModel)
   }
 
-  attempt(
-    request: ImageRequest,
-    candidate: Candidate
-  ): Effect.Effect<ImageResult<Buffer>, FailedAttempt<ProviderError>> {
+  attempt(request: ImageRequest, candidate: Candidate): Effect.Effect<ImageResult<Buffer>, FailedAttempt<RouteError>> {
     return attemptImage(this.#context, request, candidate)
   }
 

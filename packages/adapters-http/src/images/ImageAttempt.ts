@@ -3,7 +3,7 @@
  * breaker a verdict on the provider.
  */
 import type { ImageResult } from "@tollgate/application/images/ImageConnection"
-import type { FailedAttempt, ProviderError } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { UpstreamRequest, Upstreams, Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
@@ -39,14 +39,14 @@ export interface ImageAttemptContext {
 /** The result of the attempt, and the verdict on the provider. */
 interface Judged {
   readonly verdict: Verdict
-  readonly result: Effect.Effect<ImageResult<Buffer>, FailedAttempt<ProviderError>>
+  readonly result: Effect.Effect<ImageResult<Buffer>, FailedAttempt<RouteError>>
 }
 
 export const attemptImage = (
   context: ImageAttemptContext,
   request: ImageRequest,
   candidate: Candidate
-): Effect.Effect<ImageResult<Buffer>, FailedAttempt<ProviderError>> =>
+): Effect.Effect<ImageResult<Buffer>, FailedAttempt<RouteError>> =>
   Effect.suspend(() => {
     const sent = upstreamImageRequest(request, candidate)
     // Without memory for an image of the usual size, the request is refused before anything is sent to the provider.
@@ -88,7 +88,7 @@ const judge = (
 
 const served = (result: ImageResult<Buffer>): Judged => ({ verdict: "served", result: Effect.succeed(result) })
 
-const failed = (error: ProviderError, retryElsewhere: boolean): Judged => ({
+const failed = (error: RouteError, retryElsewhere: boolean): Judged => ({
   verdict: error._tag === "UpstreamFailed" ? "failed" : "served",
   result: Effect.fail({ error, retryElsewhere })
 })
@@ -136,7 +136,7 @@ const report = (
   context: ImageAttemptContext,
   { provider, route }: Candidate,
   status: number | undefined,
-  error: ProviderError
+  error: RouteError
 ) =>
   error._tag === "UpstreamFailed"
     ? Effect.logWarning("upstream request failed", {

@@ -4,7 +4,7 @@
  * A provider sends the response head only when the image is ready. Therefore the total timeout of the provider bounds
  * the wait for the head, and the idle timeout begins when the head has arrived.
  */
-import type { FailedAttempt, ProviderError } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type {
   UpstreamEvents,
   UpstreamExchange,
@@ -52,7 +52,7 @@ export class ImageExchange implements UpstreamEvents {
   #total: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #idleMillis = 0
-  #resume: (result: Effect.Effect<ExchangeResult, FailedAttempt<ProviderError>>) => void = () => {}
+  #resume: (result: Effect.Effect<ExchangeResult, FailedAttempt<RouteError>>) => void = () => {}
 
   constructor(counters: RelayCounters, reservation: MemoryReservation, reservedBytes: number) {
     this.#counters = counters
@@ -67,7 +67,7 @@ export class ImageExchange implements UpstreamEvents {
   run(
     upstreams: Context.Tag.Service<Upstreams>,
     request: UpstreamRequest
-  ): Effect.Effect<ExchangeResult, FailedAttempt<ProviderError>> {
+  ): Effect.Effect<ExchangeResult, FailedAttempt<RouteError>> {
     return Effect.async((resume) => {
       this.#resume = resume
       const { totalMillis, idleMillis } = request.candidate.provider.timeouts
@@ -167,7 +167,7 @@ export class ImageExchange implements UpstreamEvents {
    * Completes `run` with the result and ignores further events. The caller judges the result and then closes the
    * exchange with a verdict.
    */
-  #end(result: Effect.Effect<ExchangeResult, FailedAttempt<ProviderError>>): void {
+  #end(result: Effect.Effect<ExchangeResult, FailedAttempt<RouteError>>): void {
     this.#phase = "over"
     this.#stopTimers()
     this.#resume(result)

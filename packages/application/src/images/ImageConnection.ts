@@ -21,7 +21,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
-import type { FailedAttempt, ProviderError } from "../inference/RouteAttempts.ts"
+import type { FailedAttempt, RouteError } from "../inference/RouteAttempts.ts"
 
 /** Checks that a model supports the operation. The check runs before the files in the request are read. */
 export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
@@ -58,7 +58,7 @@ export interface ImageConnection<Image> {
   readonly attempt: (
     request: ImageRequest,
     candidate: Candidate
-  ) => Effect.Effect<ImageResult<Image>, FailedAttempt<ProviderError>>
+  ) => Effect.Effect<ImageResult<Image>, FailedAttempt<RouteError>>
   /** Returns true if the client has closed its connection. */
   readonly gone: () => boolean
 }

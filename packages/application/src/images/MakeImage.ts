@@ -29,7 +29,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
-import { mostInformativeError, type ProviderError, routesInOrder } from "../inference/RouteAttempts.ts"
+import { mostInformativeError, type RouteError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
 import type { ImageBodyRefusal, ImageConnection, ImageResult } from "./ImageConnection.ts"
 import { ImageRequests } from "./ImageRequests.ts"
@@ -49,7 +49,7 @@ export type ImageRequestError =
   | ContentPolicyViolation
   | ImageTimeout
   | ImageWithheld
-  | ProviderError
+  | RouteError
 
 /** The maximum time from the request's acceptance to the complete image (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
@@ -130,15 +130,15 @@ class RouteAttempts<Image> {
    * Returns the result of the first attempt that succeeds. Tries the next route only after a failure that allows a retry.
    * If no attempt succeeds, fails with the most informative error (`mostInformativeError`).
    */
-  readonly run: Effect.Effect<ImageResult<Image>, ProviderError> = Effect.suspend(() =>
+  readonly run: Effect.Effect<ImageResult<Image>, RouteError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))
   )
 
   #tryFrom(
     candidates: ReadonlyArray<Candidate>,
     tried: number,
-    earlier: ProviderError | undefined
-  ): Effect.Effect<ImageResult<Image>, ProviderError> {
+    earlier: RouteError | undefined
+  ): Effect.Effect<ImageResult<Image>, RouteError> {
     const candidate = candidates[tried]
     if (candidate === undefined) return Effect.fail(earlier ?? new UpstreamFailed({ cause: "no route" }))
     const before = this.dispatched
@@ -152,7 +152,7 @@ class RouteAttempts<Image> {
 }
 
 const imageEndOf = <Image>(
-  exit: Exit.Exit<ImageResult<Image>, ProviderError | ImageTimeout>,
+  exit: Exit.Exit<ImageResult<Image>, RouteError | ImageTimeout>,
   client: ImageConnection<Image>
 ): ImageEnd => {
   if (Exit.isSuccess(exit)) {

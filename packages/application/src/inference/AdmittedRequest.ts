@@ -93,7 +93,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // A request cannot end during its admission, because its hold can be settled only once it is known to exist.
+      // A request cannot end during its admission: the hold can be settled only once the hold is known to exist.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -214,7 +214,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   /**
    * Fails the request, because another node considered this node dead and settled the request as not delivered. The
-   * client gets no response: if it repeats the request, it gets one response and is charged once.
+   * client gets an error instead of the response. If the client repeats the request, it is charged once.
    */
   #withhold(): void {
     const { requestId } = this.#admission

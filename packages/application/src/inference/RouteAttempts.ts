@@ -15,16 +15,10 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
 /** The error of a provider, or of the way to it. */
-export type ProviderError =
-  | UpstreamFailed
-  | UpstreamRejected
-  | TechnicalLimit
-  | RequestTooLarge
-  | Overloaded
-  | CircuitOpen
+export type RouteError = UpstreamFailed | UpstreamRejected | TechnicalLimit | RequestTooLarge | Overloaded | CircuitOpen
 
 /** A stream can also fail because its balance is used up. */
-export type AttemptError = ProviderError | InsufficientBalance
+export type AttemptError = RouteError | InsufficientBalance
 
 export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly error: E

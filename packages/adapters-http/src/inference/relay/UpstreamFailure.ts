@@ -2,7 +2,7 @@
  * These functions interpret a provider's refusal or unusable response. The circuit breaker, the choice of another
  * route, the recorded usage and the error text for the client depend on the result (docs/reference/inference.md#f6).
  */
-import type { FailedAttempt, ProviderError } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { asObject } from "@tollgate/domain/inference/Json"
@@ -20,7 +20,7 @@ const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402])
 /** The statuses that refuse a single request or all requests. They do not prove that the provider is failing. */
 const REFUSING: ReadonlySet<number> = new Set([403, 404])
 
-export const verdictOf = (status: number, error: ProviderError): Verdict =>
+export const verdictOf = (status: number, error: RouteError): Verdict =>
   MISCONFIGURED.has(status)
     ? "misconfigured"
     : error._tag === "UpstreamFailed" && !REFUSING.has(status)
@@ -31,7 +31,7 @@ export const verdictOf = (status: number, error: ProviderError): Verdict =>
  * Allows another route unless every provider would refuse the request. Providers do not bill refused requests, so
  * another attempt is safe.
  */
-export const refusedAttempt = (error: ProviderError): FailedAttempt<ProviderError> => ({
+export const refusedAttempt = (error: RouteError): FailedAttempt<RouteError> => ({
   error,
   retryElsewhere: error._tag !== "UpstreamRejected" && error._tag !== "RequestTooLarge"
 })
