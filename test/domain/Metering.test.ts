@@ -43,7 +43,10 @@ describe("a metered stream", () => {
 
   property(
     "is charged the prompt and k deltas if it is cut after k deltas",
-    [FastCheck.integer({ min: 1, max: 50 }), FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const)],
+    [
+      FastCheck.integer({ min: 1, max: 50 }),
+      FastCheck.constantFrom("client_gone" as const, "upstream_cut" as const, "balance_exhausted" as const)
+    ],
     (k, ending) => {
       const meter = metered(
         "chat",

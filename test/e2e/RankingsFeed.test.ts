@@ -93,7 +93,7 @@ const aUse = (): RankedSettlement => {
       { input: 0n, cacheWrite: 0n, cacheRead: 12n, output: 0n }
     ]),
     streamed: draw() < 0.95,
-    ending: draw() < 0.85 ? "complete" : oneOf(["failed", "client_gone", "upstream_cut"]),
+    ending: draw() < 0.85 ? "complete" : oneOf(["failed", "client_gone", "upstream_cut", "balance_exhausted"]),
     ttftMillis: draw() < 0.05 ? null : oneOf([below(90), 90 + below(3_000)]),
     durationMillis: oneOf([0, 1 + below(30_000)])
   })

@@ -26,7 +26,7 @@ export interface RankedSettlement {
     readonly output: bigint
   }
   readonly streamed: boolean
-  readonly ending: "complete" | "client_gone" | "upstream_cut" | "failed" | "orphaned"
+  readonly ending: "complete" | "client_gone" | "upstream_cut" | "balance_exhausted" | "failed" | "orphaned"
   readonly ttftMillis: number | null
   readonly durationMillis: number
 }

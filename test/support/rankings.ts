@@ -236,6 +236,7 @@ export const usageBefore: FastCheck.Arbitrary<{ readonly usage: Usage; readonly 
         "complete",
         "client_gone",
         "upstream_cut",
+        "balance_exhausted",
         "failed",
         "orphaned"
       ),

@@ -77,6 +77,18 @@ describe("the catalog in Postgres", () => {
       })
     )
 
+    it.effect("adds, changes and removes the largest output of a model", () =>
+      Effect.gen(function* () {
+        yield* apply(Stores.catalogOf({ public_name: "long" }))
+        for (const max_output_tokens of [8_192, 10_000_000, undefined]) {
+          const terms = Stores.catalogOf({ public_name: "long", ...(max_output_tokens && { max_output_tokens }) })
+          expect((yield* apply(terms)).changed).toEqual(["long"])
+          expect((yield* stored("long"))?.maxOutputTokens).toBe(max_output_tokens)
+          expect((yield* apply(terms)).changed).toEqual([])
+        }
+      })
+    )
+
     it.effect(
       "replaces routes, updates tiers in place, and stops the sale of tiers that are missing from the file",
       () =>

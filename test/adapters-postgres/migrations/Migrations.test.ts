@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import type { Ending } from "@tollgate/domain/inference/Charge"
 import { kindsOfModels, protocols } from "@tollgate/domain/inference/InferenceRequest"
 import { Effect, Layer } from "effect"
 import { longHistory } from "../../bench/LongHistory.ts"
@@ -124,6 +125,52 @@ describe("migrations", () => {
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )
+
+  it.scopedLive("allow exactly the endings that the domain defines", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const checks = yield* sql<{ name: string; definition: string }>`
+          SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+          WHERE contype = 'c' AND pg_get_constraintdef(oid) ~ '''orphaned'''`
+        expect(checks.map(({ name }) => name)).toEqual(["settlement_ending_check"])
+        const names = [...(checks[0]?.definition ?? "").matchAll(/'(\w+)'/g)].map(([, word]) => word)
+        expect(names.toSorted()).toEqual(Object.keys(ENDINGS).toSorted())
+      }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
+
+  it.scopedLive("refuse a largest output of a model that is not a text model", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const insert = (kind: string, capabilities: string) =>
+          Effect.exit(
+            sql.withTransaction(
+              sql.unsafe(`SET LOCAL session_replication_role = replica;
+                INSERT INTO model (id, public_name, display_name, author, kind, discovery_rank, hidden, capabilities,
+                  price_id, max_output_tokens)
+                VALUES (gen_random_uuid(), '${kind}', 'm', 'a', '${kind}', 0, false, '${capabilities}',
+                  gen_random_uuid(), 1)`)
+            )
+          )
+        expect((yield* insert("text", "{}"))._tag).toBe("Success")
+        expect((yield* insert("image", "{edit}"))._tag).toBe("Failure")
+        expect((yield* insert("embedding", "{}"))._tag).toBe("Failure")
+      }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
 })
+
+const ENDINGS: Readonly<Record<Ending, true>> = {
+  complete: true,
+  client_gone: true,
+  upstream_cut: true,
+  balance_exhausted: true,
+  failed: true,
+  orphaned: true
+}
 
 const A_RESELLER = { resellerId: "0193a5c2-0000-7000-8000-000000000000" } as Ledger

@@ -120,7 +120,13 @@ describe("usage roll-ups in Postgres", () => {
         const all = yield* models
         const nodes = yield* Effect.all([aNode, aNode])
         const principals = yield* Effect.all([aPrincipal, aPrincipal, aPrincipal])
-        const endings: ReadonlyArray<Ending> = ["complete", "failed", "client_gone", "upstream_cut"]
+        const endings: ReadonlyArray<Ending> = [
+          "complete",
+          "failed",
+          "client_gone",
+          "upstream_cut",
+          "balance_exhausted"
+        ]
         const folding = yield* Effect.fork(Effect.forever(Effect.forEach(nodes, ({ rollUps }) => rollUps.fold, atOnce)))
         const requests = Array.from({ length: 240 }, (_, i) => i)
         yield* Effect.forEach(

@@ -52,13 +52,27 @@ describe("tollgate catalog", () => {
         })
         expect(shown.models).toContainEqual(expect.objectContaining({ public_name: "gone", retired: true }))
         const { stdout } = yield* tollgate("catalog", "show")
-        expect(stdout).toMatch(/^a +A +OpenAI +text +0 +listed$/m)
-        expect(stdout).toMatch(/^gone +GONE +OpenAI +text +0 +retired$/m)
+        expect(stdout).toMatch(/^a +A +OpenAI +text +0 +- +listed$/m)
+        expect(stdout).toMatch(/^gone +GONE +OpenAI +text +0 +- +retired$/m)
         expect(stdout).toMatch(/^a +0\.250000 +0\.025000 +0\.312500 +2\.000000$/m)
         expect(stdout).toMatch(/^a +5\.00 +2000000 +yes +[0-9a-f-]{36}$/m)
         expect(stdout).toMatch(
           /^openai +https:\/\/api\.openai\.com\/v1 +bearer from TOLLGATE_TEST_OPENAI_KEY +chat responses +512$/m
         )
+      })
+    )
+
+    it.effect("applies and shows the largest output of a model", () =>
+      Effect.gen(function* () {
+        yield* tollgate("catalog", "apply", aCatalogFile([aModel("a"), aModel("b")]))
+        const limited = aCatalogFile([aModel("a", { max_output_tokens: 32_768 }), aModel("b")])
+        expect((yield* tollgate("catalog", "apply", limited)).stdout).toContain("  changed  a")
+        const shown = documentOf(yield* tollgate("catalog", "show", "--json")) as { models: ReadonlyArray<object> }
+        expect(shown.models).toContainEqual(expect.objectContaining({ public_name: "a", max_output_tokens: 32_768 }))
+        const unlimited = shown.models.find((model) => "public_name" in model && model.public_name === "b")
+        expect(unlimited).not.toHaveProperty("max_output_tokens")
+        const { stdout } = yield* tollgate("catalog", "show")
+        expect(stdout).toMatch(/^a +A +OpenAI +text +0 +32768 +listed$/m)
       })
     )
 

@@ -85,9 +85,30 @@ describe("a catalog file", () => {
     ],
     ["a model of an unknown kind", file([model("x", { kind: "video" })]), "kind"],
     ["a provider with an unknown protocol", file([], [provider("a", { protocols: ["telex"] })]), "protocols"],
-    ["an image model without capabilities", file([model("x", { kind: "image" })]), "capabilities"]
+    ["an image model without capabilities", file([model("x", { kind: "image" })]), "capabilities"],
+    ["a max_output_tokens of 0", file([model("x", { max_output_tokens: 0 })]), "models.0.max_output_tokens"],
+    [
+      "a max_output_tokens above ten million",
+      file([model("x", { max_output_tokens: 10_000_001 })]),
+      "models.0.max_output_tokens"
+    ],
+    [
+      "an image model with max_output_tokens",
+      file([model("x", { kind: "image", capabilities: ["edit"], max_output_tokens: 1 })]),
+      'models "x": only text models have max_output_tokens'
+    ],
+    [
+      "an embedding model with max_output_tokens",
+      file([model("x", { kind: "embedding", max_output_tokens: 1 })]),
+      'models "x": only text models have max_output_tokens'
+    ]
   ])("is refused for %s, with the path of the invalid member", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
+  })
+
+  it.each([1, 10_000_000])("accepts max_output_tokens of %i for a text model", (max_output_tokens) => {
+    const { models } = Either.getOrThrow(parseCatalogFile(file([model("x", { max_output_tokens })])))
+    expect(models[0]?.maxOutputTokens).toBe(max_output_tokens)
   })
 
   it("accepts unencrypted http to this machine, and with allow_http to another machine", () => {

@@ -40,6 +40,7 @@ export const catalogDocument = ({ models, providers, tiers, version }: StoredCat
     hidden: model.hidden,
     retired: model.retired,
     capabilities: model.capabilities,
+    ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
     price_usd_micro_per_million_tokens: {
       input: count(model.price.input),
       cache_read: count(model.price.cacheRead),
@@ -77,6 +78,7 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
         { heading: "author", cell: (model) => model.author },
         { heading: "kind", cell: (model) => [model.kind, ...model.capabilities].join(" ") },
         { heading: "rank", cell: (model) => String(model.discoveryRank), align: "right" },
+        { heading: "max output", cell: ({ maxOutputTokens }) => maxOutputTokens?.toString() ?? "-", align: "right" },
         { heading: "state", cell: stateOf }
       ],
       models

@@ -25,6 +25,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           display_name: "Demo chat (simulated)",
           author: "Tollgate",
           discovery_rank: 10,
+          max_output_tokens: 16_384,
           price_usd_micro_per_million_tokens: {
             input: 250_000,
             cache_read: 25_000,
@@ -39,6 +40,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           display_name: "Demo chat, large (simulated)",
           author: "Tollgate",
           discovery_rank: 5,
+          max_output_tokens: 128_000,
           price_usd_micro_per_million_tokens: {
             input: 1_250_000,
             cache_read: 125_000,

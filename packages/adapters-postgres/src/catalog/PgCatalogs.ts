@@ -155,6 +155,7 @@ const comparable = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>) => [
   model.discoveryRank,
   model.hidden,
   sorted(model.capabilities),
+  model.maxOutputTokens,
   model.price,
   sorted(model.routes.map(routeText)),
   sorted(tiers.map(({ tierUsdCents, grantedTokens, forSale }) => `${tierUsdCents} ${grantedTokens} ${forSale}`))

@@ -17,6 +17,7 @@ import { images } from "./0006_images.ts"
 import { usageByGrain } from "./0007_usage_by_grain.ts"
 import { secondPayments } from "./0008_second_payments.ts"
 import { embeddings } from "./0009_embeddings.ts"
+import { growingHolds } from "./0010_growing_holds.ts"
 
 export interface Migration {
   readonly name: string
@@ -36,7 +37,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0006_images", statements: images },
   { name: "0007_usage_by_grain", statements: usageByGrain },
   { name: "0008_second_payments", statements: secondPayments },
-  { name: "0009_embeddings", statements: embeddings }
+  { name: "0009_embeddings", statements: embeddings },
+  { name: "0010_growing_holds", statements: growingHolds }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

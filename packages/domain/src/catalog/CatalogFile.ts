@@ -18,6 +18,8 @@ const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
 /** A price in micro-USD per million tokens. The same number is the price in pico-USD per token. */
 const PriceMember = Schema.Int.pipe(Schema.between(0, 1_000_000_000))
+/** The largest accepted `max_output_tokens`. A reported token count above this number is not accepted either. */
+const MAX_OUTPUT_TOKENS = 10_000_000
 
 const TimeoutsMember = Schema.Struct({
   first_byte_ms: Schema.optionalWith(Millis, { default: () => 60_000 }),
@@ -50,6 +52,7 @@ const ModelMember = Schema.Struct({
   discovery_rank: Schema.optionalWith(Schema.Int.pipe(Schema.between(-1_000_000, 1_000_000)), { default: () => 0 }),
   hidden: Schema.optionalWith(Schema.Boolean, { default: () => false }),
   capabilities: Schema.optionalWith(Schema.Array(Schema.Literal("generate", "edit")), { default: () => [] }),
+  max_output_tokens: Schema.optional(Schema.Int.pipe(Schema.between(1, MAX_OUTPUT_TOKENS))),
   price_usd_micro_per_million_tokens: Schema.Struct({
     input: PriceMember,
     cache_read: PriceMember,
@@ -137,6 +140,9 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     if (hasCapabilities(model.kind) && model.capabilities.length === 0) {
       issues.push(`${at}: an image model needs capabilities ("generate", "edit")`)
     }
+    if (model.kind !== "text" && model.max_output_tokens !== undefined) {
+      issues.push(`${at}: only text models have max_output_tokens`)
+    }
   }
   return issues
 }
@@ -174,6 +180,7 @@ const toTerms = (file: File): CatalogTerms => ({
     discoveryRank: model.discovery_rank,
     hidden: model.hidden,
     capabilities: model.capabilities,
+    maxOutputTokens: model.max_output_tokens,
     price: {
       input: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.input)),
       cacheWrite: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.cache_write)),
