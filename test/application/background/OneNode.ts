@@ -47,7 +47,14 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
   const ports = Layer.mergeAll(
     Layer.succeed(Nodes, { self: "node" as NodeId, beat: Effect.asVoid(beat), leave: Effect.void }),
     Layer.mock(OpenHolds, { list: Effect.succeed([]), sweep }),
-    Layer.mock(InferenceLedger, { admit: () => {}, settle: () => {}, settleLater: () => {}, load: () => load }),
+    Layer.mock(InferenceLedger, {
+      admit: () => {},
+      isAmple: () => false,
+      extend: () => {},
+      settle: () => {},
+      settleLater: () => {},
+      load: () => load
+    }),
     Layer.mock(ImageRequests, { abandon, forgetKeys }),
     Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
     OpenRequests.layer,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { ImageResult } from "@tollgate/application/images/ImageConnection"
 import { IMAGE_TIMEOUT_MILLIS } from "@tollgate/application/images/MakeImage"
-import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import {
   ContentPolicyViolation,
   IdempotencyKeyReused,
@@ -25,16 +25,15 @@ import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Cause, Effect, Either, Exit, FastCheck, Fiber, Option, TestClock } from "effect"
 import { A_KEY, A_USER, completed, IMAGE, TestImageRequest, USED } from "./TestImageRequest.ts"
 
-type AttemptResult = Effect.Effect<ImageResult<string>, FailedAttempt>
+type AttemptResult = Effect.Effect<ImageResult<string>, FailedAttempt<RouteError>>
 
 const imageRequest = (parts: Partial<TestImageRequest> = {}): TestImageRequest =>
   Object.assign(new TestImageRequest(), parts)
 
-const fails = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
-  Effect.fail({ error, retryElsewhere })
+const fails = (error: RouteError, retryElsewhere = false): AttemptResult => Effect.fail({ error, retryElsewhere })
 
 /** Returns an attempt that fails before anything is sent. */
-const unsent = (error: FailedAttempt["error"], retryElsewhere = false): AttemptResult =>
+const unsent = (error: RouteError, retryElsewhere = false): AttemptResult =>
   Effect.fail({ error, retryElsewhere, unsent: true })
 
 const upstreamFailed = new UpstreamFailed({ cause: "a test" })
@@ -264,8 +263,8 @@ describe("the routes of an image request", () => {
     })
   )
 
-  const failed = (error: FailedAttempt["error"]) => ({ error, attempt: fails(error, true) })
-  const refused = (error: FailedAttempt["error"]) => ({ error, attempt: unsent(error, true) })
+  const failed = (error: RouteError) => ({ error, attempt: fails(error, true) })
+  const refused = (error: RouteError) => ({ error, attempt: unsent(error, true) })
   const both = [
     { first: failed(upstreamFailed), second: refused(circuitOpen), expected: "UpstreamFailed", dispatched: true },
     { first: refused(circuitOpen), second: failed(upstreamFailed), expected: "UpstreamFailed", dispatched: true },

@@ -7,7 +7,7 @@ import type { ImageConnection, ImageResult } from "@tollgate/application/images/
 import { type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { makeImage } from "@tollgate/application/images/MakeImage"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import type { FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
+import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate, Catalog } from "@tollgate/domain/catalog/Catalog"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -89,7 +89,7 @@ export class TestImageRequest {
   reads: Effect.Effect<void, Refusal<ImageConnection<string>["readRequest"]>> = Effect.void
   begins: Effect.Effect<void, Refusal<ImageRequests["Type"]["begin"]>> = Effect.void
   /** The results of the attempts, by provider name. */
-  attempts: Readonly<Record<string, Effect.Effect<ImageResult<string>, FailedAttempt>>> = {}
+  attempts: Readonly<Record<string, Effect.Effect<ImageResult<string>, FailedAttempt<RouteError>>>> = {}
   /** True if the lease has expired and another node has abandoned the request. */
   leaseLost = false
   gone = false

@@ -30,25 +30,36 @@ const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
 }
 
 describe("delivered text", () => {
+  const textOfChoice = (pieces: ReadonlyArray<Piece>, wanted: number) =>
+    pieces
+      .filter(({ choice }) => choice === wanted)
+      .map(({ text }) => text)
+      .join("")
+  const textsOf = (all: ReadonlyArray<ReadonlyArray<Piece>>) =>
+    [0, 1, 2, 3].map((choice) => textOfChoice(all.flat(), choice)).filter((text) => text !== "")
+  const deliveredOf = (all: ReadonlyArray<ReadonlyArray<Piece>>) => {
+    const delivered = new DeliveredText()
+    for (const frame of all) append(delivered, frame)
+    return delivered
+  }
+
   property(
-    "contains, for each choice, the characters that the socket has taken",
-    [frames, FastCheck.nat(300)],
+    "contains, for each choice, the deltas that the socket has taken",
+    [frames, FastCheck.nat(25)],
     (all, taken) => {
-      const delivered = new DeliveredText()
-      for (const frame of all) append(delivered, frame)
-      delivered.markDelivered(Math.min(taken, delivered.sentCharacters), all.length)
-      const characters = all
-        .flat()
-        .flatMap(({ choice, text }) => text.split("").map((character) => ({ choice, character })))
-      const ofChoice = (wanted: number) =>
-        characters
-          .slice(0, taken)
-          .filter(({ choice }) => choice === wanted)
-          .map(({ character }) => character)
-          .join("")
-      const expected = [0, 1, 2, 3].map(ofChoice).filter((text) => text !== "")
-      return JSON.stringify([...delivered.texts].sort()) === JSON.stringify(expected.sort())
+      const delivered = deliveredOf(all)
+      const taking = all.slice(0, taken)
+      delivered.markDelivered(textsOf(taking).join("").length, taking.length)
+      return JSON.stringify([...delivered.texts].sort()) === JSON.stringify(textsOf(taking).sort())
     }
+  )
+
+  property(
+    "returns, for each choice, the text of any range of the deltas that were sent",
+    [frames, FastCheck.nat(25), FastCheck.nat(25)],
+    (all, first, end) =>
+      JSON.stringify([...deliveredOf(all).sentBetween(first, end)].sort()) ===
+      JSON.stringify(textsOf(all.slice(first, end)).sort())
   )
 
   it("is empty before the socket takes the first write", () => {

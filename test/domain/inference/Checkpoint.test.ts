@@ -45,9 +45,23 @@ describe("an estimate", () => {
     return inputFloor <= inputCeiling && output >= 1n
   })
 
-  it("caps the output tokens if the caller sets a very large limit", () => {
-    const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 1_000_000, choices: 1 })
-    expect(output).toBe(8_192n)
+  const outputOf = (maxOutputTokens: number | undefined, streamed: boolean, modelMaxOutputTokens?: number) =>
+    estimate({ textBytes: 1, attachments: 0, maxOutputTokens, choices: 1 }, { streamed, modelMaxOutputTokens }).output
+
+  it("reserves for a whole response the smaller limit of the caller and the model", () => {
+    expect(outputOf(100_000, false, 64_000)).toBe(64_000n)
+    expect(outputOf(500, false, 64_000)).toBe(500n)
+    expect(outputOf(undefined, false, 64_000)).toBe(64_000n)
+  })
+
+  it("reserves 16,384 output tokens for a whole response without a limit of the model", () => {
+    expect(outputOf(undefined, false)).toBe(16_384n)
+    expect(outputOf(1_000_000, false)).toBe(16_384n)
+  })
+
+  it("reserves for a stream its first slice, or the limit if the limit is smaller", () => {
+    expect(outputOf(100_000, true, 64_000)).toBe(1_024n)
+    expect(outputOf(10, true)).toBe(10n)
   })
 
   property("has at least one prompt token and no output token for a request that generates no output", [size], (s) => {

@@ -1,10 +1,18 @@
 import * as Account from "@tollgate/domain/ledger/Account"
-import { type Balances, decideHold } from "@tollgate/domain/ledger/Hold"
+import {
+  type Balances,
+  coveredOutput,
+  decideHold,
+  type Estimate,
+  growHold,
+  isAmple
+} from "@tollgate/domain/ledger/Hold"
 import * as Price from "@tollgate/domain/ledger/Price"
+import { decideSettlement } from "@tollgate/domain/ledger/Settlement"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as UsdPico from "@tollgate/domain/money/UsdPico"
-import { Either } from "effect"
+import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { balances, estimate, price } from "../../support/arbitraries.ts"
 import { property } from "../../support/property.ts"
@@ -67,5 +75,81 @@ describe("a hold", () => {
     const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
     const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }
     expect(Either.isRight(decideHold(ask, free, { plan: undefined, payg: undefined }))).toBe(true)
+  })
+})
+
+describe("a hold that grows", () => {
+  const tokens = FastCheck.bigInt({ min: 0n, max: 100_000n }).map(Tokens.Tokens)
+  const usage = FastCheck.record({ input: tokens, cacheWrite: tokens, cacheRead: tokens, output: tokens })
+  const grown = (e: Estimate, p: Price.Price, b: Balances, u: TokenUsage.TokenUsage) =>
+    Either.getOrUndefined(
+      Either.map(decideHold(e, p, b), (first) => ({ first, extended: growHold(first.hold, u, p, first) }))
+    )
+
+  property("never becomes smaller", [estimate, price, balances, usage], (e, p, b, u) => {
+    const holds = grown(e, p, b, u)
+    if (holds === undefined) return true
+    const { first, extended } = holds
+    return extended.hold.planTokens >= first.hold.planTokens && extended.hold.paygPico >= first.hold.paygPico
+  })
+
+  property("takes exactly what the accounts set aside", [estimate, price, balances, usage], (e, p, b, u) => {
+    const holds = grown(e, p, b, u)
+    if (holds === undefined) return true
+    const { hold, plan, payg } = holds.extended
+    const planTaken = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
+    const paygTaken = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
+    return hold.planTokens === planTaken && hold.paygPico === paygTaken
+  })
+
+  property("leaves no balance below zero", [estimate, price, balances, usage], (e, p, b, u) => {
+    const extended = grown(e, p, b, u)?.extended
+    const isPositive = (account: Account.Account<bigint> | undefined) =>
+      account === undefined || Account.available(account) >= 0n
+    return extended === undefined || (isPositive(extended.plan) && isPositive(extended.payg))
+  })
+
+  property("covers the usage, or takes everything", [estimate, price, balances, usage], (e, p, b, u) => {
+    const extended = grown(e, p, b, u)?.extended
+    if (extended === undefined) return true
+    const covered = coveredOutput(extended.hold, u, p)
+    return (covered !== undefined && covered >= u.output) || paygAvailable(extended) === 0n
+  })
+})
+
+describe("the output that a hold covers", () => {
+  const tokens = FastCheck.bigInt({ min: 0n, max: 100_000n }).map(Tokens.Tokens)
+
+  property(
+    "is the largest output whose settlement writes nothing off",
+    [estimate, price, balances, tokens],
+    (e, p, b, input) => {
+      const held = Either.getOrUndefined(decideHold(e, p, b))
+      if (held === undefined) return true
+      // The settlement can use only what the hold set aside, because other requests have spent the rest.
+      const spent = { plan: held.plan && spentUp(held.plan), payg: held.payg && spentUp(held.payg) }
+      const writeOff = (output: bigint) => {
+        const charged = TokenUsage.plain(input, Tokens.Tokens(output))
+        return decideSettlement(held.hold, { charged, consumed: charged, source: "local" }, p, spent).settlement
+          .writeoffPico
+      }
+      const covered = coveredOutput(held.hold, TokenUsage.plain(input, Tokens.zero), p)
+      if (covered === undefined) return writeOff(0n) > 0n
+      return writeOff(covered) === 0n && (covered === Tokens.MAX_PER_CLASS || writeOff(covered + 1n) > 0n)
+    }
+  )
+})
+
+/** Returns the account after other requests have spent everything that is available. */
+const spentUp = <Unit extends bigint>(account: Account.Account<Unit>): Account.Account<Unit> =>
+  Account.debit(account, Account.available(account))
+
+describe("an ample balance", () => {
+  property("is at least 100 times the hold of the request", [estimate, price, balances], (e, p, b) => {
+    if (!isAmple(e, p, b)) return true
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    if (held === undefined) return false
+    const { planTokens, paygPico } = held.hold
+    return planAvailable(b) >= 100n * planTokens || paygAvailable(b) >= 100n * paygPico
   })
 })

@@ -18,25 +18,26 @@ const FIRST = 0
 const NO_SWITCHES: ReadonlyArray<ChoiceSwitch> = []
 
 export class DeliveredText {
-  #sent = ""
+  /** The content of each delta. */
+  readonly #pieces: Array<string> = []
   /** The changes of the choice. A response with one choice has none. */
   readonly #switches: Array<ChoiceSwitch> = []
   #choice = FIRST
-  #sentDeltas = 0
+  #sentCharacters = 0
   #characters = 0
   #deltas = 0
 
   /**
-   * Appends the content of one frame. The positions of `switches` count from the start of this content. Content before
-   * the first switch belongs to the first choice. Ignores empty content.
+   * Appends the content of one frame as one delta. The positions of `switches` count from the start of this content.
+   * Content before the first switch belongs to the first choice. Ignores empty content.
    */
   append(content: string, switches: ReadonlyArray<ChoiceSwitch> = NO_SWITCHES): void {
     if (content === "") return
-    const at = this.#sent.length
+    const at = this.#sentCharacters
     if (switches[0]?.from !== 0) this.#switchTo(FIRST, at)
     for (const { choice, from } of switches) this.#switchTo(choice, at + from)
-    this.#sent += content
-    this.#sentDeltas += 1
+    this.#pieces.push(content)
+    this.#sentCharacters += content.length
   }
 
   #switchTo(choice: number, from: number): void {
@@ -50,11 +51,11 @@ export class DeliveredText {
    * both to {@link markDelivered} once the socket has taken the written bytes.
    */
   get sentDeltas(): number {
-    return this.#sentDeltas
+    return this.#pieces.length
   }
 
   get sentCharacters(): number {
-    return this.#sent.length
+    return this.#sentCharacters
   }
 
   markDelivered(characters: number, deltas: number): void {
@@ -72,19 +73,28 @@ export class DeliveredText {
 
   /** The delivered text of each choice. The tokens of each text are counted separately: no token spans two choices. */
   get texts(): ReadonlyArray<string> {
-    return this.sentBetween(0, this.#characters)
+    return this.sentBetween(0, this.#deltas)
   }
 
-  /** Returns the text of each choice that was sent from the position `first` up to the position `end`. */
+  /** Returns the text of each choice in the deltas from the index `first` up to, but not including, the index `end`. */
   sentBetween(first: number, end: number): ReadonlyArray<string> {
+    const text = this.#pieces.slice(first, end).join("")
+    if (this.#switches.length === 0) return text === "" ? [] : [text]
+    const at = this.#lengthOf(0, first)
     const texts = new Map<number, string>()
     let [choice, begun] = [FIRST, 0]
-    for (const next of [...this.#switches, { choice: FIRST, from: end }]) {
-      const [from, to] = [Math.max(begun, first), Math.min(next.from, end)]
-      if (to > from) texts.set(choice, (texts.get(choice) ?? "") + this.#sent.slice(from, to))
+    for (const next of [...this.#switches, { choice: FIRST, from: at + text.length }]) {
+      const [from, to] = [Math.max(begun - at, 0), Math.min(next.from - at, text.length)]
+      if (to > from) texts.set(choice, (texts.get(choice) ?? "") + text.slice(from, to))
       choice = next.choice
       begun = next.from
     }
     return [...texts.values()]
+  }
+
+  #lengthOf(first: number, end: number): number {
+    let characters = 0
+    for (let i = first; i < end; i++) characters += this.#pieces[i]?.length ?? 0
+    return characters
   }
 }

@@ -51,10 +51,10 @@ export class StreamAllowance {
   #hold: Hold | undefined
   /** The exact count of the prompt; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
-  /** The exact count of the first `#countedCharacters` characters that were sent. */
+  /** The exact count of the first `#countedDeltas` deltas that were sent. */
   #countedOutput = 0
-  #countedCharacters = 0
-  /** The UTF-8 bytes that were sent after these characters. */
+  #countedDeltas = 0
+  /** The UTF-8 bytes of the deltas that were sent after these. */
   #uncountedBytes = 0
   #slice = FIRST_SLICE
   /** The number of tokens that the hold covers in addition to the sent content. */
@@ -63,7 +63,8 @@ export class StreamAllowance {
   #isExhausted = false
   #waiting: Waiting | undefined
   #isBusy = false
-  #retryAtMillis = 0
+  /** The time from which an extension that the ledger could not decide may be repeated; undefined if there is none. */
+  #retryAtMillis: number | undefined
 
   /** Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream sets it. */
   onChange: () => void = () => {}
@@ -112,18 +113,20 @@ export class StreamAllowance {
     // Content is counted exactly only together with all content before it.
     if (waiting?.isCounted) {
       this.#countedOutput += tokens
-      this.#countedCharacters += content.length
+      this.#countedDeltas += 1
     } else this.#uncountedBytes += tokens
     return true
   }
 
   /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
   retry(nowMillis: number): void {
-    if (this.#waiting !== undefined && nowMillis >= this.#retryAtMillis) this.#makeRoom()
+    if (this.#retryAtMillis === undefined || nowMillis < this.#retryAtMillis) return
+    this.#retryAtMillis = undefined
+    if (this.#waiting !== undefined) this.#makeRoom()
   }
 
   #makeRoom(): void {
-    if (this.#isBusy || !this.isOpen || performance.now() < this.#retryAtMillis) return
+    if (this.#isBusy || this.#retryAtMillis !== undefined) return
     this.#isBusy = true
     const waiting = this.#waiting
     if (waiting !== undefined && !waiting.isCounted) this.#count(waiting)
@@ -134,8 +137,8 @@ export class StreamAllowance {
   /** Counts the content that was sent since the last count. If content waits, counts this content and the prompt too. */
   #count(waiting: Waiting | undefined): void {
     const { counter, run } = this.#ports
-    const [to, bytes] = [this.#delivery.text.sentCharacters, this.#uncountedBytes]
-    const sent = this.#delivery.text.sentBetween(this.#countedCharacters, to)
+    const [to, bytes] = [this.#delivery.text.sentDeltas, this.#uncountedBytes]
+    const sent = this.#delivery.text.sentBetween(this.#countedDeltas, to)
     const isPromptUnknown = this.#countedPrompt === undefined && this.#reportedPrompt === undefined
     const counts = Effect.all([
       Effect.map(Effect.forEach(sent, counter.count), Tokens.sum),
@@ -149,7 +152,7 @@ export class StreamAllowance {
       if (Exit.isSuccess(exit)) {
         const [output, waitingOutput, prompt] = exit.value
         this.#countedOutput += Math.min(Tokens.toCount(output), bytes)
-        this.#countedCharacters = to
+        this.#countedDeltas = to
         this.#uncountedBytes -= bytes
         this.#countedPrompt = prompt
         if (waiting !== undefined) {
@@ -183,7 +186,8 @@ export class StreamAllowance {
 
   #finish(): void {
     this.#isBusy = false
-    if (this.#waiting !== undefined || this.refusal !== undefined) this.onChange()
+    // The caller of `permits` must have stored the content that waits before it is called.
+    if (this.#waiting !== undefined || this.refusal !== undefined) queueMicrotask(() => this.onChange())
   }
 
   #measureRoom(): void {

@@ -18,9 +18,7 @@ export const isSliceDue = (room: number, slice: Tokens.Tokens): boolean => room 
 
 /**
  * Returns the number of output tokens that an extension must make room for. `waiting` is the number of tokens that wait to
- * be delivered in one frame. A frame can be larger than a slice.
+ * be delivered in one frame; 0 if nothing waits. The slice comes on top, so that the next frames need not wait.
  */
-export const extensionSize = (waiting: number, slice: Tokens.Tokens): Tokens.Tokens => {
-  const needed = Tokens.fromCount(waiting)
-  return needed > slice ? needed : slice
-}
+export const extensionSize = (waiting: number, slice: Tokens.Tokens): Tokens.Tokens =>
+  Tokens.add(Tokens.fromCount(waiting), slice)

@@ -15,7 +15,12 @@ import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthe
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Upstreams } from "@tollgate/application/inference/Upstreams"
-import { type Admission, InferenceLedger, type Measured } from "@tollgate/application/ledger/InferenceLedger"
+import {
+  type Admission,
+  InferenceLedger,
+  type Measured,
+  type SettlementRequest
+} from "@tollgate/application/ledger/InferenceLedger"
 import { Database } from "@tollgate/application/operations/Database"
 import type { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
@@ -24,9 +29,17 @@ import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, type Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { AccountId, type PlanAccount } from "@tollgate/domain/ledger/Account"
+import {
+  type Balances,
+  decideHold,
+  growHold,
+  type Held,
+  type Hold,
+  type InsufficientBalance
+} from "@tollgate/domain/ledger/Hold"
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
-import type { Settlement } from "@tollgate/domain/ledger/Settlement"
+import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as UsdPico from "@tollgate/domain/money/UsdPico"
 import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
@@ -42,8 +55,21 @@ export const KEY = "tg_the_good_key"
 export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
+  writtenOffPico = 0n
   /** The error with which the next admissions fail; undefined if they succeed. */
-  refusal: InsufficientBalance | Overloaded | undefined
+  refusal: InsufficientBalance | InvalidApiKey | Overloaded | undefined
+  /** The token plan that all requests of the gateway use. */
+  plan: PlanAccount = planOf(1_000_000_000n)
+  /** The holds of the open requests. */
+  readonly holds = new Map<string, Hold>()
+  /** The output tokens of each extension that was requested. */
+  readonly extensions: Array<bigint> = []
+  /** The error with which the next extensions fail; undefined if they succeed. */
+  extensionRefusal: Overloaded | undefined
+  /** True if providers are called before the hold is durable. */
+  isAmple = false
+  /** An effect that runs before each admission becomes durable. */
+  beforeAdmission: Effect.Effect<void> = Effect.void
   /** An effect that runs before each settlement for which a response waits. */
   beforeSettling: Effect.Effect<void> = Effect.void
   /** An effect that runs before each local token count. */
@@ -51,6 +77,47 @@ export class Journal {
   /** True if another node has settled the requests, because it considered this node dead. */
   settledByOtherNode = false
   reachable = true
+
+  get balances(): Balances {
+    return { plan: this.plan, payg: undefined }
+  }
+
+  take({ requestId }: Admission, { hold, plan }: Held): Hold {
+    if (plan !== undefined) this.plan = plan
+    this.holds.set(requestId, hold)
+    return hold
+  }
+
+  settle({ admission, measure }: SettlementRequest, waited: boolean): Measured {
+    const measured = measure()
+    this.settled.push({ ...measured, requestId: admission.requestId, waited })
+    const hold = this.holds.get(admission.requestId)
+    this.holds.delete(admission.requestId)
+    if (hold !== undefined) {
+      const after = decideSettlement(hold, measured.charge, admission.price, this.balances)
+      this.plan = after.plan ?? this.plan
+      this.writtenOffPico += after.settlement.writeoffPico
+    }
+    return measured
+  }
+}
+
+export const planOf = (tokens: bigint): PlanAccount => ({
+  id: AccountId("plan"),
+  creditsPosted: Tokens.Tokens(tokens),
+  debitsPosted: Tokens.zero,
+  debitsPending: Tokens.zero
+})
+
+const admit = (
+  journal: Journal,
+  admission: Admission
+): Exit.Exit<Hold, InsufficientBalance | InvalidApiKey | Overloaded> => {
+  if (journal.refusal !== undefined) return Exit.fail(journal.refusal)
+  const held = decideHold(admission.estimate, admission.price, journal.balances)
+  if (Either.isLeft(held)) return Exit.fail(held.left)
+  journal.admitted.push(admission)
+  return Exit.succeed(journal.take(admission, held.right))
 }
 
 const FREE: Settlement = {
@@ -63,22 +130,26 @@ const FREE: Settlement = {
 
 const ledger = (journal: Journal) =>
   Layer.succeed(InferenceLedger, {
+    isAmple: () => journal.isAmple,
     admit: (admission, callback) => {
-      if (journal.refusal === undefined) journal.admitted.push(admission)
-      callback(journal.refusal === undefined ? Exit.void : Exit.fail(journal.refusal))
+      Effect.runCallback(journal.beforeAdmission, { onExit: () => callback(admit(journal, admission)) })
     },
-    settle: ({ admission, measure }, callback) => {
+    extend: ({ admission, usage }, callback) => {
+      journal.extensions.push(usage.output)
+      const hold = journal.holds.get(admission.requestId)
+      if (journal.extensionRefusal !== undefined) callback(Exit.fail(journal.extensionRefusal))
+      else if (hold === undefined) callback(Exit.succeed(undefined))
+      else callback(Exit.succeed(journal.take(admission, growHold(hold, usage, admission.price, journal.balances))))
+    },
+    settle: (request, callback) => {
       Effect.runCallback(journal.beforeSettling, {
         onExit: () => {
-          const measured = measure()
-          journal.settled.push({ ...measured, requestId: admission.requestId, waited: true })
+          const measured = journal.settle(request, true)
           callback(Exit.succeed(journal.settledByOtherNode ? undefined : { measured, settlement: FREE }))
         }
       })
     },
-    settleLater: ({ admission, measure }) => {
-      journal.settled.push({ ...measure(), requestId: admission.requestId, waited: false })
-    },
+    settleLater: (request) => void journal.settle(request, false),
     checkpoint: () => Effect.void,
     load: () => ({ waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 })
   })

@@ -103,7 +103,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   onHead(head: UpstreamHead): void {
-    this.#step(() => this.#headed(head))
+    this.step(() => this.#headed(head))
   }
 
   onData(chunk: Buffer): boolean {
@@ -116,7 +116,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   onEnd(): void {
-    this.#step(() => {
+    this.step(() => {
       if (this.phase === "streaming") this.onStreamEnd()
       else if (this.phase === "collecting") this.onWholeBody(this.#body())
       else if (this.phase === "refused") this.#refused()
@@ -125,7 +125,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   onBroken(reason: string): void {
-    this.#step(() => {
+    this.step(() => {
       if (this.phase === "refused") this.#refused()
       else if (this.phase !== "over") this.cutShort(reason)
     })
@@ -243,7 +243,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   /** Runs the code of a callback. An exception in this code fails only this request and is not rethrown. */
-  #step(step: () => void): void {
+  protected step(step: () => void): void {
     try {
       step()
     } catch (defect) {

@@ -61,7 +61,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#stream = stream
     this.#translator = stream.translator(target.request, context)
     target.response.beginsWith(delivery.text, () => this.#readOn())
-    if (delivery.allowance !== undefined) delivery.allowance.onChange = () => this.#allowanceChanged()
+    if (delivery.allowance !== undefined) delivery.allowance.onChange = () => this.step(() => this.#allowanceChanged())
   }
 
   errorFrames(error: RelayError): string {
