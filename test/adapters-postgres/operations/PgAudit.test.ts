@@ -530,7 +530,47 @@ describe("the audit of a ledger", () => {
         { name: "topups_crediting", value: "0" },
         { name: "quota_usd", value: "4.000000" },
         { name: "written_off_usd", value: "1.000000" },
+        { name: "written_off_whole_response_usd", value: "0.000000" },
+        { name: "written_off_reported_usage_usd", value: "1.000000" },
+        { name: "written_off_prompt_count_usd", value: "0.000000" },
+        { name: "written_off_image_usd", value: "0.000000" },
+        { name: "written_off_orphaned_usd", value: "0.000000" },
         { name: "operator_loss_usd", value: "2.000000" }
+      ])
+    }).pipe(Effect.provide(Stores.layer))
+  )
+
+  it.live("reports what was written off by reason, and the parts add up to the whole write-off", () =>
+    Effect.gen(function* () {
+      const ledger = yield* aLedger
+      const reasons = [
+        { reason: "whole_response", usd: 1, columns: { streamed: "false" } },
+        { reason: "whole_response", usd: 2, columns: { streamed: "false", protocol: "'embeddings'" } },
+        { reason: "reported_usage", usd: 4, columns: {} },
+        { reason: "reported_usage", usd: 8, columns: { usage_source: "'mixed'", ending: "'client_gone'" } },
+        { reason: "prompt_count", usd: 16, columns: { usage_source: "'local'", ending: "'balance_exhausted'" } },
+        { reason: "image", usd: 32, columns: { streamed: "false", protocol: "'images'" } },
+        { reason: "orphaned", usd: 64, columns: { usage_source: "'checkpoint'", ending: "'orphaned'" } }
+      ]
+      for (const { columns, usd } of reasons) {
+        const pico = `${usd}000000000000`
+        const writtenOff = {
+          plan_tokens: "0",
+          plan_value_pico: "0",
+          payg_pico: "0",
+          cost_pico: pico,
+          writeoff_pico: pico
+        }
+        yield* plant(settlementOf(ledger, { request_id: "gen_random_uuid()", ...writtenOff, ...columns }))
+      }
+      const { figures } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
+      expect(figures.filter(({ name }) => name.startsWith("written_off"))).toEqual([
+        { name: "written_off_usd", value: "127.000000" },
+        { name: "written_off_whole_response_usd", value: "3.000000" },
+        { name: "written_off_reported_usage_usd", value: "12.000000" },
+        { name: "written_off_prompt_count_usd", value: "16.000000" },
+        { name: "written_off_image_usd", value: "32.000000" },
+        { name: "written_off_orphaned_usd", value: "64.000000" }
       ])
     }).pipe(Effect.provide(Stores.layer))
   )

@@ -23,9 +23,10 @@ describe("tollgate audit", () => {
         expect(report.ok).toBe(true)
         expect(report.checks.length).toBeGreaterThan(10)
         expect(report.checks.every(({ ok, violations }) => ok && violations === 0)).toBe(true)
-        expect(report.figures).toMatchObject({ accounts: "1", settlements: "0" })
+        expect(report.figures).toMatchObject({ accounts: "1", settlements: "0", written_off_usd: "0.000000" })
         const text = yield* tollgate("audit")
         expect(text.stdout).toMatch(/^RESULT +CHECK +INVARIANT$/m)
+        expect(text.stdout).toMatch(/^written off whole response usd +0\.000000$/m)
         expect(text.stdout).toMatch(/\n\nEvery check passes\.\n$/)
 
         yield* sql`UPDATE account SET credits_posted = credits_posted + 1 WHERE kind = 'payg'`

@@ -4,6 +4,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Audit, type AuditCheck } from "@tollgate/application/operations/Audit"
+import { type SettledRequest, writeOffReason, writeOffReasons } from "@tollgate/domain/inference/WriteOff"
 import * as Price from "@tollgate/domain/ledger/Price"
 import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
@@ -20,8 +21,12 @@ interface FiguresRow {
   readonly holds_open: bigint
   readonly topups_crediting: bigint
   readonly quota_micro: string
-  readonly written_off_pico: string
   readonly operator_loss_pico: string
+}
+
+/** The write-offs of all settlements with the same properties. */
+interface WriteOffRow extends SettledRequest {
+  readonly pico: string
 }
 
 export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effect(
@@ -55,12 +60,15 @@ const figures = Effect.gen(function* () {
     (SELECT count(*) FROM topup_order WHERE status = 'crediting') AS topups_crediting,
     (SELECT coalesce(sum(credits_posted - debits_posted), 0) FROM account WHERE kind = 'reseller_quota') AS quota_micro,
     count(*) AS settlements,
-    coalesce(sum(writeoff_pico), 0) AS written_off_pico,
     coalesce(sum((consumed_input - charged_input) * p.input + (consumed_cache_write - charged_cache_write) * p.cache_write
       + (consumed_cache_read - charged_cache_read) * p.cache_read + (consumed_output - charged_output) * p.output), 0)
       AS operator_loss_pico
     FROM settlement s JOIN price p ON p.id = s.price_id`
   if (row === undefined) return []
+  const writeOffs = yield* sql<WriteOffRow>`
+    SELECT protocol, streamed, ending, usage_source AS source, sum(writeoff_pico) AS pico
+    FROM settlement WHERE writeoff_pico > 0 GROUP BY 1, 2, 3, 4`
+  const writtenOff = (rows: ReadonlyArray<WriteOffRow>) => usd(rows.reduce((sum, { pico }) => sum + BigInt(pico), 0n))
   return [
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
@@ -68,22 +76,23 @@ const figures = Effect.gen(function* () {
     // Orders that are paid and not credited yet. A number that stays above zero means that the top-up refresh does not
     // run.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
-    { name: "quota_usd", value: usd(`${row.quota_micro}000000`) },
-    { name: "written_off_usd", value: usd(row.written_off_pico) },
+    { name: "quota_usd", value: usd(BigInt(row.quota_micro) * 1_000_000n) },
+    { name: "written_off_usd", value: writtenOff(writeOffs) },
+    ...writeOffReasons.map((reason) => ({
+      name: `written_off_${reason}_usd`,
+      value: writtenOff(writeOffs.filter((row) => writeOffReason(row) === reason))
+    })),
     // Cost of the tokens that providers used and that were not charged to a customer, at the prices of their
     // settlements.
-    { name: "operator_loss_usd", value: usd(row.operator_loss_pico) }
+    { name: "operator_loss_usd", value: usd(BigInt(row.operator_loss_pico)) }
   ]
 })
 
 /**
- * Formats a sum in pico-USD as USD. The sum is read as text, because it can exceed the range of one amount; an
- * inconsistent ledger can make it negative.
+ * Formats a sum in pico-USD as USD. An inconsistent ledger can make the sum negative. The database returns a sum as text,
+ * because it can exceed the range of one amount.
  */
-const usd = (pico: string): string => {
-  const amount = BigInt(pico)
-  return amount < 0n ? `-${floorToUsd(UsdPico(-amount))}` : floorToUsd(UsdPico(amount))
-}
+const usd = (pico: bigint): string => (pico < 0n ? `-${floorToUsd(UsdPico(-pico))}` : floorToUsd(UsdPico(pico)))
 
 const RECOMPUTED = {
   id: "domain-agrees",
