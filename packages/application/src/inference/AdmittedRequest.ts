@@ -7,6 +7,7 @@
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
+import { promptLimit } from "@tollgate/domain/inference/Estimate"
 import {
   type InvalidApiKey,
   type ModelNotFound,
@@ -113,10 +114,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   #admitted(hold: Hold): void {
     this.#isHoldDurable = true
-    const { estimate, price } = this.#admission
-    const covered = coveredOutput(hold, TokenUsage.plain(estimate.inputCeiling, Tokens.zero), price)
-    if (covered !== undefined && covered >= Tokens.min(ONE, estimate.output)) this.#begin(hold)
-    else {
+    const { estimate } = this.#admission
+    if (this.#covers(hold, estimate.inputCeiling, estimate.output) || this.#covers(hold, promptLimit(estimate), ONE)) {
+      this.#begin(hold)
+    } else {
       // The balance may not cover the prompt. An exact count shows this before a provider is paid for the request.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
@@ -125,13 +126,18 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
-    const { estimate, price } = this.#admission
-    const covered = coveredOutput(hold, TokenUsage.plain(prompt, Tokens.zero), price)
-    if (covered !== undefined && covered >= Tokens.min(ONE, estimate.output)) this.#begin(hold, prompt)
+    if (this.#covers(hold, prompt, ONE)) this.#begin(hold, prompt)
     else {
       this.#phase = "trying"
       this.#end(Exit.fail(new InsufficientBalance()))
     }
+  }
+
+  /** Returns whether the hold covers a prompt and an output. A request without output needs only the prompt. */
+  #covers(hold: Hold, prompt: Tokens.Tokens, output: Tokens.Tokens): boolean {
+    const { estimate, price } = this.#admission
+    const covered = coveredOutput(hold, TokenUsage.plain(prompt, Tokens.zero), price)
+    return covered !== undefined && covered >= Tokens.min(output, estimate.output)
   }
 
   #begin(hold: Hold, countedPrompt?: Tokens.Tokens): void {

@@ -11,6 +11,8 @@
  *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
  *                                                          └── nothing is available ─▶ `refusal` is set
  */
+
+import { promptLimit } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { coveredOutput, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
@@ -87,7 +89,7 @@ export class StreamAllowance {
   open(hold: Hold, countedPrompt?: Tokens.Tokens): void {
     this.#countedPrompt = countedPrompt
     this.#hold = hold
-    this.#measureRoom()
+    this.#measureRoom(this.#admission.estimate.output)
     this.onChange()
   }
 
@@ -168,16 +170,16 @@ export class StreamAllowance {
   }
 
   #extend(waiting: Waiting | undefined): void {
-    const asked = extensionSize(waiting?.tokens ?? 0, this.#slice)
+    const slice = nextSlice(this.#slice)
+    const asked = extensionSize(waiting?.tokens ?? 0, slice)
     const usage = { ...this.#prompt, output: Tokens.add(this.sentOutputLimit, asked) }
     this.#ports.ledger.extend({ admission: this.#admission, usage }, (exit) => {
       if (Exit.isFailure(exit)) this.#retryAtMillis = performance.now() + RETRY_MILLIS
       else if (exit.value === undefined) this.refusal = new Overloaded({ retryAfterSeconds: 1 })
       else {
         this.#hold = exit.value
-        this.#slice = nextSlice(this.#slice)
-        this.#measureRoom()
-        this.#isExhausted = this.#room < Tokens.toCount(asked)
+        this.#slice = slice
+        this.#measureRoom(asked)
         if (waiting !== undefined && waiting.tokens > this.#room) this.refusal = new InsufficientBalance()
       }
       this.#finish()
@@ -190,17 +192,25 @@ export class StreamAllowance {
     if (this.#waiting !== undefined || this.refusal !== undefined) queueMicrotask(() => this.onChange())
   }
 
-  #measureRoom(): void {
+  /** Measures the room. `asked` is the room that the hold was to have after it was created or extended. */
+  #measureRoom(asked?: Tokens.Tokens): void {
+    if (asked !== undefined) {
+      this.#isExhausted = false
+      this.#isExhausted = this.#roomNow() < Tokens.toCount(asked)
+    }
+    this.#room = this.#roomNow()
+  }
+
+  #roomNow(): number {
     const covered = this.#hold && coveredOutput(this.#hold, this.#prompt, this.#admission.price)
-    this.#room = covered === undefined ? 0 : Tokens.toCount(covered) - this.#countedOutput - this.#uncountedBytes
+    return covered === undefined ? 0 : Tokens.toCount(covered) - this.#countedOutput - this.#uncountedBytes
   }
 
   get #prompt(): TokenUsage.TokenUsage {
     const { estimate } = this.#admission
-    return {
-      ...TokenUsage.none,
-      ...(this.#reportedPrompt ?? { input: this.#countedPrompt ?? estimate.inputCeiling })
-    }
+    // A hold that cannot grow must cover even an unusual prompt. Otherwise the settlement takes what the prompt lacks.
+    const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
+    return { ...TokenUsage.none, ...(this.#reportedPrompt ?? { input: this.#countedPrompt ?? estimated }) }
   }
 
   get #reportedPrompt(): PromptUsage | undefined {

@@ -9,7 +9,7 @@
 import type { Estimate } from "../ledger/Hold.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as Tokens from "../money/Tokens.ts"
-import { TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
+import { extraTokensOf, TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
 export interface RequestSize {
   /** The number of UTF-8 bytes of text in the body. Embedded images and sounds are not counted. */
@@ -31,6 +31,13 @@ const MAX_BYTES_PER_TOKEN = 8
 const MIN_BYTES_PER_TOKEN = 3
 /** The largest output of a whole response if neither the caller nor the catalog limits the output. */
 const DEFAULT_MAX_OUTPUT = 16_384
+
+/**
+ * Returns a number of prompt tokens that no local count exceeds. Text has at most one token for each UTF-8 byte. The framing
+ * of a message has fewer tokens than the text of the message, which includes its role, has bytes.
+ */
+export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
+  Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))
 
 /** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
 export const estimatePrompt = (

@@ -1,0 +1,261 @@
+/**
+ * Holds that grow while a stream is delivered, and providers that are called before the hold is durable. The ledger of
+ * the gateway has one token plan; each character counts as one token.
+ */
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { Effect } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
+import { done, event, json, type Step, script, signal, stall } from "../../../support/upstream/Script.ts"
+import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
+import { catalogOf, closeGateways, eventually, nothingLeft, planOf, startGateway } from "./TestGateway.ts"
+
+const scripted: Array<ScriptedUpstream> = []
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+  for (const upstream of scripted.splice(0)) await upstream.close()
+})
+
+const say = (content: string): Step => event(chunk({ content }))
+const stop: ReadonlyArray<Step> = [event(chunk({}, "stop")), done]
+const WORD = "0123456789"
+const words = (count: number): ReadonlyArray<Step> => Array.from({ length: count }, () => say(WORD))
+
+const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
+  const upstream = await ScriptedUpstream.start()
+  scripted.push(upstream)
+  upstream.always(script({ steps }))
+  const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }), ...options })
+  return { upstream, gateway, journal: gateway.journal }
+}
+
+describe("a stream whose balance is ample", () => {
+  it("is delivered completely while its hold grows, and gives the whole hold back", async () => {
+    const { gateway, journal } = await playing([...words(2_000), ...stop])
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text).join("")).toBe(WORD.repeat(2_000))
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.extensions.length).toBeGreaterThan(1)
+    expect(journal.plan.debitsPending).toBe(0n)
+    expect(journal.settled[0]?.charge.charged.output).toBe(20_000n)
+  })
+
+  it("gets a frame that is larger than a slice", async () => {
+    const { gateway } = await playing([say(WORD.repeat(10_000)), ...stop])
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text).join("").length).toBe(100_000)
+  })
+})
+
+describe("a stream that uses up its balance", () => {
+  it("is cut with insufficient_balance, aborts the provider and pays exactly for what was delivered", async () => {
+    const { upstream, gateway, journal } = await playing([...words(10_000), stall])
+    journal.plan = planOf(3_000n)
+    const text = await (await post(gateway.url, helloStream)).text()
+    const delivered = contents(text).join("").length
+    expect(text).toContain('"code":"insufficient_balance"')
+    expect(text).not.toContain("[DONE]")
+    await (await upstream.received()).left
+    await eventually(() => journal.settled.length === 1)
+    const [settled] = journal.settled
+    expect(settled?.ending).toBe("balance_exhausted")
+    expect(settled?.charge.charged.output).toBe(BigInt(delivered))
+    expect(journal.writtenOffPico).toBe(0n)
+    // The next word would have cost more than what is left.
+    const left = journal.plan.creditsPosted - journal.plan.debitsPosted
+    expect(left).toBeGreaterThanOrEqual(0n)
+    expect(left).toBeLessThan(BigInt(WORD.length))
+  })
+
+  it("is cut before a frame that costs more than what is left", async () => {
+    const { gateway, journal } = await playing([say("cheap"), say(WORD.repeat(1_000)), ...stop])
+    journal.plan = planOf(2_000n)
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text)).toEqual(["cheap"])
+    expect(text).toContain('"code":"insufficient_balance"')
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.writtenOffPico).toBe(0n)
+  })
+
+  it("is refused with 402 and free if not even the first frame is covered", async () => {
+    const { gateway, journal } = await playing([say(WORD.repeat(1_000)), ...stop])
+    journal.plan = planOf(500n)
+    const response = await post(gateway.url, helloStream)
+    expect([response.status, (await response.json()).error.code]).toEqual([402, "insufficient_balance"])
+    await eventually(() => journal.settled.length === 1)
+    expect([journal.settled[0]?.ending, journal.plan.debitsPosted]).toEqual(["failed", 0n])
+  })
+
+  it("is complete if its last frame costs exactly what is left", async () => {
+    const { gateway, journal } = await playing([say(WORD), say(WORD), ...stop])
+    const probe = await post(gateway.url, helloStream)
+    await probe.text()
+    await eventually(() => journal.settled.length === 1)
+    journal.plan = planOf(journal.plan.debitsPosted)
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true)
+    await eventually(() => journal.settled.length === 2)
+    expect(journal.plan.debitsPosted).toBe(journal.plan.creditsPosted)
+    expect(journal.writtenOffPico).toBe(0n)
+  })
+
+  it("stops all parallel streams of the customer, who together never pay more than the balance", async () => {
+    const { gateway, journal } = await playing([...words(5_000), stall])
+    journal.plan = planOf(30_000n)
+    const texts = await Promise.all(
+      Array.from({ length: 10 }, async () => (await post(gateway.url, helloStream)).text())
+    )
+    await eventually(() => journal.settled.length === journal.admitted.length)
+    const delivered = texts.map((text) => contents(text).join("").length).reduce((a, b) => a + b, 0)
+    const charged = journal.settled.reduce((sum, { charge }) => sum + charge.charged.output, 0n)
+    expect(charged).toBe(BigInt(delivered))
+    expect(journal.writtenOffPico).toBe(0n)
+    expect(journal.plan.debitsPosted).toBeLessThanOrEqual(30_000n)
+    expect(journal.plan.debitsPending).toBe(0n)
+  })
+
+  it("writes off only what the provider reports beyond the delivered content", async () => {
+    const { gateway, journal } = await playing([
+      say("a"),
+      event(chunk({}, "stop")),
+      event(usageChunk(usage(5, 9_000))),
+      done
+    ])
+    journal.plan = planOf(2_000n)
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text)).toEqual(["a"])
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]?.charge.charged.output).toBe(9_000n)
+    expect(journal.writtenOffPico).toBeGreaterThan(0n)
+  })
+})
+
+describe("a stream whose ledger cannot decide", () => {
+  it("goes on to the end of its hold, then waits at most the stall limit, and ends as overloaded", async () => {
+    const { gateway, journal } = await playing([...words(1_000), stall], { writeStallSeconds: 0.3 })
+    journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(text).toContain('"code":"overloaded"')
+    const delivered = contents(text).join("").length
+    expect(delivered).toBeGreaterThan(900)
+    expect(delivered).toBeLessThanOrEqual(1_024)
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]).toMatchObject({ ending: "upstream_cut" })
+    expect(journal.settled[0]?.charge.charged.output).toBe(BigInt(delivered))
+  })
+
+  it("continues if the ledger decides before the stall limit", async () => {
+    const { gateway, journal } = await playing([...words(1_000), ...stop], { writeStallSeconds: 5 })
+    journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
+    setTimeout(() => {
+      journal.extensionRefusal = undefined
+    }, 300)
+    const text = await (await post(gateway.url, helloStream)).text()
+    expect(contents(text).join("").length).toBe(10_000)
+  })
+
+  it("ends as overloaded if another node has settled the request", async () => {
+    const { gateway, journal } = await playing([say("a"), ...words(1_000), stall])
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await eventually(() => journal.holds.size === 1)
+    journal.holds.clear()
+    await client.untilText('"code":"overloaded"')
+    await eventually(() => journal.settled.length === 1)
+    client.socket.destroy()
+  })
+})
+
+describe("a request with an ample balance", () => {
+  const starting = async (steps: ReadonlyArray<Step>) => {
+    const durable = signal()
+    const started = await playing(steps)
+    started.journal.isAmple = true
+    started.journal.beforeAdmission = Effect.promise(() => durable.fired)
+    return { ...started, durable }
+  }
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 80))
+
+  it("is sent to its provider before its hold is durable, and not one byte is written before it is", async () => {
+    const { upstream, gateway, durable } = await starting([say("a"), say("b"), ...stop])
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await (await upstream.received()).over
+    await settle()
+    expect(client.text).toBe("")
+    durable.fire()
+    await client.untilText("[DONE]")
+    expect(contents(client.text)).toEqual(["a", "b"])
+    client.socket.destroy()
+  })
+
+  it("gets no keepalive before its hold is durable", async () => {
+    const { upstream, gateway, durable } = await starting([stall])
+    gateway.journal.beforeAdmission = Effect.promise(() => durable.fired)
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await upstream.received()
+    await settle()
+    expect(client.text).toBe("")
+    client.socket.destroy()
+    durable.fire()
+  })
+
+  it("is not written before its hold is durable if it is not a stream", async () => {
+    const { upstream, gateway, durable, journal } = await starting([])
+    upstream.always(json(completion({ content: ["hi"], usage: usage(3, 4) })))
+    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    await (await upstream.received()).over
+    await settle()
+    expect([client.text, journal.settled.length]).toEqual(["", 0])
+    durable.fire()
+    expect((await client.response()).status).toBe(200)
+    client.socket.destroy()
+  })
+
+  const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
+    ["the balance is used up meanwhile", new InsufficientBalance(), 402],
+    ["the database is unreachable", new Overloaded({ retryAfterSeconds: 1 }), 503]
+  ]
+  it.each(refusals)("is refused and its provider aborted if %s", async (_, refusal, status) => {
+    const { upstream, gateway, durable, journal } = await starting([say("secret"), stall])
+    journal.refusal = refusal
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const request = await upstream.received()
+    await settle()
+    durable.fire()
+    const response = await client.response()
+    expect(response.status).toBe(status)
+    expect(response.body).not.toContain("secret")
+    await request.left
+    expect(journal.settled).toEqual([])
+    client.socket.destroy()
+  })
+
+  it("is settled as not delivered if the client leaves before its hold is durable", async () => {
+    const { upstream, gateway, durable, journal } = await starting([say("a"), stall])
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const request = await upstream.received()
+    client.socket.destroy()
+    await request.left
+    expect(journal.settled).toEqual([])
+    durable.fire()
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]?.charge.source).toBe("none")
+    expect(journal.plan.debitsPending).toBe(0n)
+  })
+})
+
+describe("a request whose prompt is not covered", () => {
+  it("is refused with 402 before a provider is called", async () => {
+    const { upstream, gateway, journal } = await playing([say("a"), ...stop])
+    // The body has far fewer tokens by its smallest estimate than by the exact count.
+    const body = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
+    journal.plan = planOf(400n)
+    const response = await post(gateway.url, body)
+    expect([response.status, (await response.json()).error.code]).toEqual([402, "insufficient_balance"])
+    expect(upstream.requests).toEqual([])
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.plan.debitsPosted).toBe(0n)
+  })
+})
