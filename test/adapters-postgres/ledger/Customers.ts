@@ -13,6 +13,7 @@ import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import {
   type Admission,
+  type Extension,
   InferenceLedger,
   type Measured,
   type Settled,
@@ -25,7 +26,7 @@ import type { User } from "@tollgate/domain/customer/User"
 import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { uuidV7 } from "@tollgate/domain/operations/UuidV7"
@@ -86,12 +87,21 @@ export const complete = (admission: Admission, input = 96n, output = 1n): Settle
 
 export const failed = (admission: Admission): SettlementRequest => ({ admission, measure: () => measured("failed") })
 
+/** Asks for a hold that covers this usage. */
+export const extension = (admission: Admission, output: bigint, input = 96n): Extension => ({
+  admission,
+  usage: TokenUsage.plain(Tokens(input), Tokens(output))
+})
+
 /** Wraps the ledger with effects instead of callbacks. */
 const inEffects = (ledger: InferenceLedger["Type"]) => ({
   admit: (admission: Admission) =>
     Effect.uninterruptible(
-      Effect.async<void, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
+      Effect.async<Hold, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
     ),
+  isAmple: ledger.isAmple,
+  extend: (extension: Extension) =>
+    Effect.async<Hold | undefined, Overloaded>((resume) => ledger.extend(extension, resume)),
   settle: (request: SettlementRequest) => Effect.async<Settled | undefined>((resume) => ledger.settle(request, resume)),
   settleLater: (request: SettlementRequest) => Effect.sync(() => ledger.settleLater(request)),
   checkpoint: ledger.checkpoint

@@ -4,15 +4,15 @@ import type { LockWait } from "@tollgate/adapters-postgres/ledger/DedicatedConne
 import { GroupCommitQueue, type QueueLimits } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
 import {
   type LedgerOutcome,
-  type LedgerRefusal,
+  type LedgerTypes,
   type LedgerWork,
   ledgerWork
 } from "@tollgate/adapters-postgres/ledger/LedgerWork"
 import type { QueueEvent } from "@tollgate/adapters-postgres/ledger/QueueEvent"
-import type { Admission, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
+import type { Admission, Extension, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Either, Exit } from "effect"
 import { describe, expect, it, vi } from "vitest"
 
@@ -25,16 +25,22 @@ const settlement = (requestId: string) =>
   ({ admission: admission(requestId), measure: () => requestId }) as unknown as SettlementRequest
 const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
 
-const idsOf = ({ settlements, admissions }: LedgerWork) => [
+const extension = (requestId: string) => ({ admission: admission(requestId) }) as unknown as Extension
+/** Stands for the hold of a request. */
+const hold = (requestId: string) => `hold of ${requestId}` as unknown as Hold
+
+const idsOf = ({ settlements, extensions, admissions }: LedgerWork) => [
   ...settlements.map(({ request }) => `settle ${request.admission.requestId}`),
+  ...extensions.map(({ request }) => `extend ${request.admission.requestId}`),
   ...admissions.map(({ admission }) => `admit ${admission.requestId}`)
 ]
 
 /** Returns the outcome of a transaction in which every request succeeds. */
-const committed = ({ settlements, admissions }: LedgerWork): LedgerOutcome => ({
+const committed = ({ settlements, extensions, admissions }: LedgerWork): LedgerOutcome => ({
   contended: NO_USERS,
   settled: settlements.map(({ request }) => settled(request.admission.requestId)),
-  admitted: admissions.map(() => Either.right("held"))
+  extended: extensions.map(({ request }) => hold(request.admission.requestId)),
+  admitted: admissions.map(({ admission }) => Either.right(hold(admission.requestId)))
 })
 
 /**
@@ -60,7 +66,7 @@ interface Transaction {
 const stage = (changes: Partial<QueueLimits> = {}) => {
   const transactions: Array<Transaction> = []
   const events: Array<QueueEvent> = []
-  const queue = new GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>(
+  const queue = new GroupCommitQueue<LedgerTypes>(
     ledgerWork,
     { ...limits, ...changes },
     (work, onUnknownCommit, lockWait) =>
@@ -81,6 +87,10 @@ const stage = (changes: Partial<QueueLimits> = {}) => {
   const admit = (...ids: ReadonlyArray<string>) => {
     for (const id of ids) queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: shown(exit) }))
   }
+  const extend = (...ids: ReadonlyArray<string>) => {
+    for (const id of ids)
+      queue.extend(extension(id), (exit) => Object.assign(results, { [`extend ${id}`]: shown(exit) }))
+  }
   const settle = (...ids: ReadonlyArray<string>) => {
     for (const id of ids)
       queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: shown(exit) }))
@@ -91,7 +101,7 @@ const stage = (changes: Partial<QueueLimits> = {}) => {
       if (found === undefined) throw new Error(`the queue has begun only ${transactions.length} transactions`)
       return found
     })
-  return { queue, transactions, transaction, events, results, admit, settle }
+  return { queue, transactions, transaction, events, results, admit, extend, settle }
 }
 
 const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
@@ -113,10 +123,10 @@ describe("the group commit queue", () => {
     expect(results).toEqual({})
     first.commit()
     const second = await transaction(1)
-    expect(results).toEqual({ "admit a": "nothing", "admit b": "nothing" })
+    expect(results).toEqual({ "admit a": hold("a"), "admit b": hold("b") })
     expect(second.ids).toEqual(["settle x", "admit c"])
     second.commit()
-    await eventually(() => expect(results).toMatchObject({ "settle x": settled("x"), "admit c": "nothing" }))
+    await eventually(() => expect(results).toMatchObject({ "settle x": settled("x"), "admit c": hold("c") }))
   })
 
   it("limits the size of a batch", async () => {
@@ -151,6 +161,7 @@ describe("the group commit queue", () => {
     first.end({
       contended: NO_USERS,
       settled: [undefined],
+      extended: [],
       admitted: [Either.left(new InsufficientBalance()), Either.right("gone")]
     })
     await eventually(() =>
@@ -209,7 +220,7 @@ describe("the group commit queue", () => {
     const fourth = await transaction(3)
     expect(fourth.ids).toEqual(["settle x", "admit a"])
     fourth.commit()
-    await eventually(() => expect(results).toEqual({ "admit a": "nothing", "settle x": settled("x") }))
+    await eventually(() => expect(results).toEqual({ "admit a": hold("a"), "settle x": settled("x") }))
     expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
@@ -237,7 +248,8 @@ describe("the group commit queue", () => {
     first.onUnknownCommit({
       contended: NO_USERS,
       settled: [],
-      admitted: [Either.right("held"), Either.left(new InsufficientBalance())]
+      extended: [],
+      admitted: [Either.right(hold("uncertain")), Either.left(new InsufficientBalance())]
     })
     await eventually(() => expect(results).toEqual({ "admit uncertain": "Overloaded", "admit other": "Overloaded" }))
     first.fail(new ConnectionLost("gone"))
@@ -314,7 +326,7 @@ describe("the group commit queue", () => {
       second.end(committedExcept(second.work, "c"))
       admit("a1")
       ;(await transaction(2)).commit()
-      await eventually(() => expect(results).toMatchObject({ "admit a1": "nothing" }))
+      await eventually(() => expect(results).toMatchObject({ "admit a1": hold("a1") }))
       admit("c2")
       expect(await transaction(3)).toMatchObject({ ids: ["admit c2"], lockWait: "none" })
       expect(transactions).toHaveLength(4)

@@ -27,7 +27,7 @@ import type { DedicatedConnection, LockWait } from "../ledger/DedicatedConnectio
 import { GroupCommitQueue, type RunTransaction } from "../ledger/GroupCommitQueue.ts"
 import { reap } from "../ledger/OrphanReaper.ts"
 import type { QueueEvent } from "../ledger/QueueEvent.ts"
-import { abandonExpired, type BeginRefusal, begin, finish } from "./ImageTransactions.ts"
+import { abandonExpired, begin, finish, type ImageTypes } from "./ImageTransactions.ts"
 
 export interface ImageQueueLimits {
   /**
@@ -51,15 +51,13 @@ const REAPED_BATCH_SIZE = 100
 /** Outcome of a request whose caller was refused before the request began, so nothing was sent to a provider. */
 const NOT_SENT = outcomeOf({ _tag: "Failed", error: new Overloaded({ retryAfterSeconds: 1 }) }, false)
 
-const imageWork: WorkKind<ImageAdmission, FinishedImage> = {
+const imageWork: WorkKind<ImageTypes> = {
   admissionOf: ({ admission }) => admission,
   release: ({ admission }) => ({ admission, outcome: () => NOT_SENT, durationMillis: 0 })
 }
 
-type ImageWork = Work<ImageAdmission, FinishedImage, ImageOutcome>
-type ImageBatchOutcome = Outcome<ImageOutcome, BeginRefusal>
-type OnUnknownCommit = (outcome: ImageBatchOutcome) => void
-type Queue = GroupCommitQueue<ImageAdmission, FinishedImage, ImageOutcome, BeginRefusal>
+type OnUnknownCommit = (outcome: Outcome<ImageTypes>) => void
+type Queue = GroupCommitQueue<ImageTypes>
 
 export class ImageQueue {
   readonly #nodeId: NodeId
@@ -79,7 +77,7 @@ export class ImageQueue {
     this.#nodeId = nodeId
     this.#limits = limits
     this.#connections = connections
-    const queue = (runTransaction: RunTransaction<ImageAdmission, FinishedImage, ImageOutcome, BeginRefusal>): Queue =>
+    const queue = (runTransaction: RunTransaction<ImageTypes>): Queue =>
       new GroupCommitQueue(
         imageWork,
         {
@@ -99,11 +97,11 @@ export class ImageQueue {
     )
   }
 
-  begin(image: ImageAdmission, callback: (result: AdmissionResult<BeginRefusal>) => void): void {
+  begin(image: ImageAdmission, callback: (result: AdmissionResult<ImageTypes>) => void): void {
     this.#begins.admit(image, callback)
   }
 
-  finish(finished: FinishedImage, callback: (result: SettlementResult<ImageOutcome>) => void): void {
+  finish(finished: FinishedImage, callback: (result: SettlementResult<ImageTypes>) => void): void {
     this.#finishes.settle(finished, callback)
   }
 
@@ -131,10 +129,10 @@ export class ImageQueue {
 
   async #run(
     connection: DedicatedConnection,
-    { admissions: [admission], settlements: [settlement] }: ImageWork,
+    { admissions: [admission], settlements: [settlement] }: Work<ImageTypes>,
     onUnknownCommit: OnUnknownCommit,
     lockWait: LockWait
-  ): Promise<ImageBatchOutcome> {
+  ): Promise<Outcome<ImageTypes>> {
     try {
       if (settlement !== undefined) {
         const { maybeCommitted, request } = settlement
@@ -159,7 +157,7 @@ export class ImageQueue {
     image: ImageAdmission,
     onUnknownCommit: OnUnknownCommit,
     lockWait: LockWait
-  ): Promise<Admitted<BeginRefusal>> {
+  ): Promise<Admitted<ImageTypes>> {
     for (;;) {
       const begun = await connection.transact(
         (query) => begin(query, image, this.#nodeId, this.#limits.leaseSeconds),
@@ -173,11 +171,11 @@ export class ImageQueue {
   }
 }
 
-const NOTHING_DONE: ImageBatchOutcome = { contended: NO_USERS, settled: [], admitted: [] }
+const NOTHING_DONE: Outcome<ImageTypes> = { contended: NO_USERS, settled: [], extended: [], admitted: [] }
 
-const settledAs = (result: ImageOutcome | undefined): ImageBatchOutcome => ({ ...NOTHING_DONE, settled: [result] })
+const settledAs = (result: ImageOutcome | undefined): Outcome<ImageTypes> => ({ ...NOTHING_DONE, settled: [result] })
 
-const admittedAs = (result: Admitted<BeginRefusal>): ImageBatchOutcome => ({ ...NOTHING_DONE, admitted: [result] })
+const admittedAs = (result: Admitted<ImageTypes>): Outcome<ImageTypes> => ({ ...NOTHING_DONE, admitted: [result] })
 
 /** Runs tasks one after the other, in the order in which they were added. */
 class Turns {

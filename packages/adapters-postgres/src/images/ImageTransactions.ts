@@ -13,7 +13,7 @@ import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { decideHold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
-import type { Admitted } from "../ledger/Batch.ts"
+import type { Admitted, WorkTypes } from "../ledger/Batch.ts"
 import type { BoundStatement, Decided, Query, Statement } from "../ledger/DedicatedConnection.ts"
 import { insertHolds, lockedHold, lockHolds, lockingHolds, readPrices, validKeys } from "../ledger/HoldRows.ts"
 import { ownerOf } from "../ledger/LedgerWork.ts"
@@ -23,13 +23,22 @@ import { type NewSettlement, settleHold, settleHolds } from "../ledger/Settlemen
 import { inOneStatement } from "../ledger/WriteStatement.ts"
 import { beginImage, endImages, lockExpired, lockRelated, lockState } from "./ImageRows.ts"
 
-export type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
+type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
+
+export interface ImageTypes extends WorkTypes {
+  readonly admission: ImageAdmission
+  readonly extension: never
+  readonly settlement: FinishedImage
+  readonly held: "held"
+  readonly refusal: BeginRefusal
+  readonly settled: ImageOutcome
+}
 
 /**
  * `begin again`: the transaction abandoned an expired request of the user, so the transaction must be repeated to begin
  * the new request.
  */
-export type Begun = Admitted<BeginRefusal> | "begin again"
+export type Begun = Admitted<ImageTypes> | "begin again"
 
 /** Retry delay for a client when the user already has a running image request. */
 const RETRY_AFTER_SECONDS = 5

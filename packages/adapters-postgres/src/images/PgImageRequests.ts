@@ -53,7 +53,7 @@ export const make = (options: ImageRequestsOptions = defaults) =>
       )
 
     return ImageRequests.of({
-      begin: (image) => Effect.async((resume) => queue.begin(image, resume)),
+      begin: (image) => Effect.asVoid(Effect.async((resume) => queue.begin(image, resume))),
       finish: (finished) => Effect.async((resume) => queue.finish(finished, resume)),
       abandon: oneAtATime.withPermits(1)(Effect.promise(() => queue.abandonExpired(onRejected))),
       forgetKeys: Effect.provideService(forgetKeys, SqlClient.SqlClient, sql)

@@ -4,9 +4,11 @@
  * A stale cache never causes a wrong charge. When a transaction writes a decision over cached rows, the database
  * refuses the write if a row differs from the cache. A stale cache therefore only costs a second attempt.
  */
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type { Hold } from "@tollgate/domain/ledger/Hold"
+import { type Hold, isAmple } from "@tollgate/domain/ledger/Hold"
+import type { HasAdmission } from "./Batch.ts"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
 /** Number of cached users above which the cache is cleared. The balances of each user are then read once more. */
@@ -28,6 +30,13 @@ export class BalanceCache {
       } else user.plans.set(modelId, known.plans.get(modelId))
     }
     return new WorkingBalances(found)
+  }
+
+  /** Returns whether the balances of the owner are cached and ample for this request. */
+  isAmple({ estimate, modelId, price, principal }: Admission): boolean {
+    const known = this.#users.get(principal.userId)
+    if (known === undefined || !known.plans.has(modelId)) return false
+    return isAmple(estimate, price, { payg: known.payg, plan: known.plans.get(modelId) })
   }
 
   /** Returns the hold of a request if this queue has admitted the request and has not settled it. */
@@ -53,6 +62,11 @@ export class BalanceCache {
 
   deleteHold(requestId: RequestId): void {
     this.#holds.delete(requestId)
+  }
+
+  /** Deletes the holds of these requests. */
+  deleteHolds(requests: ReadonlyArray<{ readonly request: HasAdmission }>): void {
+    for (const { request } of requests) this.#holds.delete(request.admission.requestId)
   }
 
   /** Deletes the balances of these users. */

@@ -2,157 +2,208 @@
  * Defines the requests that share a transaction, and the callbacks that receive their results.
  *
  * The types are generic over two kinds of work: requests to text and embedding models share transactions, and every
- * image request has its own transaction. `A` is an admission request, `S` a settlement request, `R` a settlement
- * result, and `E` a refusal.
+ * image request has its own transaction. `WorkTypes` lists the types in which the two kinds differ.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
-import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type * as Either from "effect/Either"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 
 export interface HasAdmission {
   readonly admission: Admission
 }
 
-export interface WorkKind<A, S> {
-  readonly admissionOf: (request: A) => Admission
-  /** Returns the settlement that releases a hold without a charge, because the request was not sent to a provider. */
-  readonly release: (request: A) => S
+export interface WorkTypes {
+  readonly admission: unknown
+  /** Request to grow a hold; `never` if holds of this kind of work do not grow. */
+  readonly extension: HasAdmission
+  readonly settlement: HasAdmission
+  /** Result of an admission that created a hold. */
+  readonly held: unknown
+  /** Error of an admission that was refused. */
+  readonly refusal: unknown
+  readonly settled: unknown
 }
 
-export interface AdmissionEntry<A> {
-  readonly admission: A
+export interface WorkKind<T extends WorkTypes> {
+  readonly admissionOf: (request: T["admission"]) => Admission
+  /** Returns the settlement that releases a hold without a charge, because the caller was refused at the deadline. */
+  readonly release: (request: T["admission"]) => T["settlement"]
+}
+
+export interface AdmissionEntry<T extends WorkTypes> {
+  readonly admission: T["admission"]
   /** Whether an earlier attempt, whose commit outcome is unknown, may have created the hold. */
   readonly maybeCommitted: boolean
 }
 
-export interface SettlementEntry<S, R> {
-  readonly request: S
+/**
+ * An extension is decided again after an attempt with an unknown commit outcome. It grows the hold to a total, so a
+ * second decision changes nothing.
+ */
+export interface ExtensionEntry<T extends WorkTypes> {
+  readonly request: T["extension"]
+}
+
+export interface SettlementEntry<T extends WorkTypes> {
+  readonly request: T["settlement"]
   /** Result of an earlier attempt whose commit outcome is unknown; undefined when there was no such attempt. */
-  readonly maybeCommitted: R | undefined
+  readonly maybeCommitted: T["settled"] | undefined
 }
 
-export interface Work<A, S, R> {
-  readonly settlements: ReadonlyArray<SettlementEntry<S, R>>
-  readonly admissions: ReadonlyArray<AdmissionEntry<A>>
+/** Requests of the three types, in the order in which a transaction decides them. */
+export interface Requests<Settlement, Extension, Admission> {
+  readonly settlements: ReadonlyArray<Settlement>
+  readonly extensions: ReadonlyArray<Extension>
+  readonly admissions: ReadonlyArray<Admission>
 }
 
-/** `held`: the hold exists. `gone`: an earlier attempt created the hold, and a settlement has deleted it since. */
-export type Admitted<E> = Either.Either<"held" | "gone", E>
+export type Work<T extends WorkTypes> = Requests<SettlementEntry<T>, ExtensionEntry<T>, AdmissionEntry<T>>
+
+/** `gone`: an earlier attempt created the hold, and a settlement has deleted the hold since. */
+export type Admitted<T extends WorkTypes> = Either.Either<T["held"] | "gone", T["refusal"]>
+/** The hold after the extension; undefined when the request is settled. */
+export type Extended = Hold | undefined
 
 /** Results of a transaction, in the order of its requests. Requests of contended users have no result. */
-export interface Outcome<R, E> {
+export interface Outcome<T extends WorkTypes> {
   /** Users with rows that another session has locked. The transaction skipped their requests. */
   readonly contended: ReadonlySet<UserId>
-  readonly settled: ReadonlyArray<R | undefined>
-  readonly admitted: ReadonlyArray<Admitted<E>>
+  readonly settled: ReadonlyArray<T["settled"] | undefined>
+  readonly extended: ReadonlyArray<Extended>
+  readonly admitted: ReadonlyArray<Admitted<T>>
 }
 
 export const NO_USERS: ReadonlySet<UserId> = new Set()
 
-export type AdmissionResult<E> = Exit.Exit<void, E | Overloaded>
-export type SettlementResult<R> = Exit.Exit<R | undefined>
+export type AdmissionResult<T extends WorkTypes> = Exit.Exit<T["held"], T["refusal"] | Overloaded>
+export type ExtensionResult = Exit.Exit<Extended, Overloaded>
+export type SettlementResult<T extends WorkTypes> = Exit.Exit<T["settled"] | undefined>
 
-export interface WaitingAdmission<A, E> extends AdmissionEntry<A> {
-  maybeCommitted: boolean
+/** A waiting request that is refused at its deadline. */
+export interface Refusable<Result> {
   readonly since: number
   /** Undefined after the callback was called. */
-  callback: ((result: AdmissionResult<E>) => void) | undefined
+  callback: ((result: Result) => void) | undefined
 }
 
-export interface WaitingSettlement<S, R> extends SettlementEntry<S, R> {
-  maybeCommitted: R | undefined
-  readonly callback: ((result: SettlementResult<R>) => void) | undefined
+export interface WaitingAdmission<T extends WorkTypes> extends AdmissionEntry<T>, Refusable<AdmissionResult<T>> {
+  maybeCommitted: boolean
 }
 
-export interface Batch<A, S, R, E> extends Work<A, S, R> {
-  readonly settlements: ReadonlyArray<WaitingSettlement<S, R>>
-  readonly admissions: ReadonlyArray<WaitingAdmission<A, E>>
+export interface WaitingExtension<T extends WorkTypes> extends ExtensionEntry<T>, Refusable<ExtensionResult> {}
+
+export interface WaitingSettlement<T extends WorkTypes> extends SettlementEntry<T> {
+  maybeCommitted: T["settled"] | undefined
+  readonly callback: ((result: SettlementResult<T>) => void) | undefined
 }
 
-export const EMPTY = { settlements: [], admissions: [] } as const
+export type Batch<T extends WorkTypes> = Requests<WaitingSettlement<T>, WaitingExtension<T>, WaitingAdmission<T>>
 
-export const size = ({ settlements, admissions }: Work<unknown, unknown, unknown>): number =>
-  settlements.length + admissions.length
+export const EMPTY = { settlements: [], extensions: [], admissions: [] } as const
 
-export const userOf = <A, S extends HasAdmission>(
-  { admissionOf }: WorkKind<A, S>,
-  entry: AdmissionEntry<A> | SettlementEntry<S, unknown>
+export const size = ({ settlements, extensions, admissions }: Requests<unknown, unknown, unknown>): number =>
+  settlements.length + extensions.length + admissions.length
+
+export const userOf = <T extends WorkTypes>(
+  { admissionOf }: WorkKind<T>,
+  entry: AdmissionEntry<T> | ExtensionEntry<T> | SettlementEntry<T>
 ): UserId => ("request" in entry ? entry.request.admission : admissionOf(entry.admission)).principal.userId
 
 /** Splits work into the requests of these users and the other requests. */
 export const partition = <
-  A,
-  S extends HasAdmission,
-  AE extends AdmissionEntry<A>,
-  SE extends SettlementEntry<S, unknown>
+  T extends WorkTypes,
+  S extends SettlementEntry<T>,
+  X extends ExtensionEntry<T>,
+  A extends AdmissionEntry<T>
 >(
-  kind: WorkKind<A, S>,
-  work: { readonly settlements: ReadonlyArray<SE>; readonly admissions: ReadonlyArray<AE> },
+  kind: WorkKind<T>,
+  work: Requests<S, X, A>,
   users: ReadonlySet<UserId>
-) => {
-  if (users.size === 0) return { theirs: { settlements: [], admissions: [] }, others: work }
-  const isTheirs = (entry: AE | SE) => users.has(userOf(kind, entry))
-  const isOthers = (entry: AE | SE) => !isTheirs(entry)
-  return {
-    theirs: { settlements: work.settlements.filter(isTheirs), admissions: work.admissions.filter(isTheirs) },
-    others: { settlements: work.settlements.filter(isOthers), admissions: work.admissions.filter(isOthers) }
-  }
+): { readonly theirs: Requests<S, X, A>; readonly others: Requests<S, X, A> } => {
+  if (users.size === 0) return { theirs: EMPTY, others: work }
+  const isTheirs = (entry: S | X | A) => users.has(userOf(kind, entry))
+  const isOthers = (entry: S | X | A) => !isTheirs(entry)
+  return { theirs: filtered(work, isTheirs), others: filtered(work, isOthers) }
 }
 
-/** Splits a batch that the database rejects into settlements and admissions. A batch of only one kind is halved. */
-export const halves = <A, S, R, E>({
-  settlements,
-  admissions
-}: Batch<A, S, R, E>): ReadonlyArray<Batch<A, S, R, E>> => {
-  if (settlements.length > 0 && admissions.length > 0) {
-    return [
-      { settlements, admissions: [] },
-      { settlements: [], admissions }
-    ]
-  }
-  const s = Math.floor(settlements.length / 2)
-  const a = Math.floor(admissions.length / 2)
+const filtered = <S, X, A>(
+  { settlements, extensions, admissions }: Requests<S, X, A>,
+  selects: (entry: S | X | A) => boolean
+): Requests<S, X, A> => ({
+  settlements: settlements.filter(selects),
+  extensions: extensions.filter(selects),
+  admissions: admissions.filter(selects)
+})
+
+/** Splits a batch that the database rejects into its types of requests. A batch of only one type is halved. */
+export const halves = <T extends WorkTypes>(batch: Batch<T>): ReadonlyArray<Batch<T>> => {
+  const { settlements, extensions, admissions } = batch
+  const types: ReadonlyArray<Batch<T>> = [
+    { ...EMPTY, settlements },
+    { ...EMPTY, extensions },
+    { ...EMPTY, admissions }
+  ].filter((some) => size(some) > 0)
+  if (types.length > 1) return types
+  const half = <A>(entries: ReadonlyArray<A>) => Math.floor(entries.length / 2)
   return [
-    { settlements: settlements.slice(0, s), admissions: admissions.slice(0, a) },
-    { settlements: settlements.slice(s), admissions: admissions.slice(a) }
+    {
+      settlements: settlements.slice(0, half(settlements)),
+      extensions: extensions.slice(0, half(extensions)),
+      admissions: admissions.slice(0, half(admissions))
+    },
+    {
+      settlements: settlements.slice(half(settlements)),
+      extensions: extensions.slice(half(extensions)),
+      admissions: admissions.slice(half(admissions))
+    }
   ]
 }
 
 /** Passes the first result to the callback and ignores later results. Returns whether this result was the first. */
-export const reply = <A, E>(waiting: WaitingAdmission<A, E>, result: AdmissionResult<E>): boolean => {
+export const reply = <Result>(waiting: Refusable<Result>, result: Result): boolean => {
   const { callback } = waiting
   waiting.callback = undefined
   callback?.(result)
   return callback !== undefined
 }
 
+/** Returns whether the callback was not called yet. */
+export const isWaiting = ({ callback }: Refusable<never>): boolean => callback !== undefined
+
+export const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+
+/** Refuses all extensions and admissions that have waited since `late` or longer. */
+export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batch<T>, late: number): void => {
+  for (const waiting of extensions) if (waiting.since <= late) reply(waiting, OVERLOADED)
+  for (const waiting of admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)
+}
+
 /** Records the result that each request has if the commit succeeded. Used when the commit outcome is unknown. */
-export const recordUnknownCommit = <A, S, R, E>(
-  { settlements, admissions }: Batch<A, S, R, E>,
-  { settled, admitted }: Outcome<R, E>
+export const recordUnknownCommit = <T extends WorkTypes>(
+  { settlements, admissions }: Batch<T>,
+  { settled, admitted }: Outcome<T>
 ): void => {
   for (const [i, waiting] of settlements.entries()) waiting.maybeCommitted = settled[i]
   for (const [i, waiting] of admissions.entries()) waiting.maybeCommitted = admitted[i]?._tag === "Right"
 }
 
 /**
- * Returns the batch for the next attempt, without the admissions that were refused since the last attempt. When an
- * earlier attempt may have created the hold of a refused admission, the batch contains a settlement that releases the
- * hold.
+ * Returns the batch for the next attempt, without the admissions and extensions that were refused since the last
+ * attempt. When an earlier attempt may have created the hold of a refused admission, the batch contains a settlement
+ * that releases the hold. A hold that a refused extension may have grown stays, because its request is still open.
  */
-export const withoutRefused = <A, S, R, E>(
-  { release }: WorkKind<A, S>,
-  { settlements, admissions }: Batch<A, S, R, E>
-): Batch<A, S, R, E> => {
-  const refused = admissions.filter(({ callback }) => callback === undefined)
-  if (refused.length === 0) return { settlements, admissions }
-  const released = refused
-    .filter(({ maybeCommitted }) => maybeCommitted)
+export const withoutRefused = <T extends WorkTypes>({ release }: WorkKind<T>, batch: Batch<T>): Batch<T> => {
+  const { settlements, extensions, admissions } = batch
+  if (extensions.every(isWaiting) && admissions.every(isWaiting)) return batch
+  const released = admissions
+    .filter((waiting) => !isWaiting(waiting) && waiting.maybeCommitted)
     .map(({ admission }) => ({ request: release(admission), maybeCommitted: undefined, callback: undefined }))
   return {
     settlements: [...settlements, ...released],
-    admissions: admissions.filter(({ callback }) => callback !== undefined)
+    extensions: extensions.filter(isWaiting),
+    admissions: admissions.filter(isWaiting)
   }
 }

@@ -8,29 +8,30 @@
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
+  type AdmissionEntry,
   type Batch,
-  type HasAdmission,
+  type ExtensionEntry,
+  type SettlementEntry,
   size,
   userOf,
   type WaitingAdmission,
+  type WaitingExtension,
   type WaitingSettlement,
-  type WorkKind
+  type WorkKind,
+  type WorkTypes
 } from "./Batch.ts"
+import { WaitingRequests } from "./WaitingRequests.ts"
 
 const RETRY_MILLIS = 50
+const NONE: ReadonlyArray<never> = []
 
-interface Line<A, S, R, E> {
-  settlements: Array<WaitingSettlement<S, R>>
-  admissions: Array<WaitingAdmission<A, E>>
-}
-
-export class ContendedUsers<A, S extends HasAdmission, R, E> {
-  readonly #kind: WorkKind<A, S>
-  readonly #lines = new Map<UserId, Line<A, S, R, E>>()
+export class ContendedUsers<T extends WorkTypes> {
+  readonly #kind: WorkKind<T>
+  readonly #lines = new Map<UserId, WaitingRequests<T>>()
   #dueAt = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(kind: WorkKind<A, S>) {
+  constructor(kind: WorkKind<T>) {
     this.#kind = kind
   }
 
@@ -64,31 +65,32 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
     return [...this.#lines.values()].some((line) => size(line) > 0)
   }
 
-  get settlements(): ReadonlyArray<WaitingSettlement<S, R>> {
-    return [...this.#lines.values()].flatMap(({ settlements }) => settlements)
+  get settlements(): ReadonlyArray<WaitingSettlement<T>> {
+    return this.none ? NONE : [...this.#lines.values()].flatMap(({ settlements }) => settlements)
   }
 
-  get admissions(): ReadonlyArray<WaitingAdmission<A, E>> {
-    return [...this.#lines.values()].flatMap(({ admissions }) => admissions)
+  get extensions(): ReadonlyArray<WaitingExtension<T>> {
+    return this.none ? NONE : [...this.#lines.values()].flatMap(({ extensions }) => extensions)
+  }
+
+  get admissions(): ReadonlyArray<WaitingAdmission<T>> {
+    return this.none ? NONE : [...this.#lines.values()].flatMap(({ admissions }) => admissions)
   }
 
   /** Adds requests behind the waiting requests of the same users. */
-  add({ settlements, admissions }: Batch<A, S, R, E>): void {
+  add({ settlements, extensions, admissions }: Batch<T>): void {
     for (const waiting of settlements) this.#lineOf(waiting).settlements.push(waiting)
+    for (const waiting of extensions) this.#lineOf(waiting).extensions.push(waiting)
     for (const waiting of admissions) this.#lineOf(waiting).admissions.push(waiting)
   }
 
   /**
    * Removes and returns a batch to retry. The users of the batch stay contended. With a batch size of 1, the batch
-   * contains one request: a settlement or an admission.
+   * contains one request.
    */
-  take(batchSize: number): Batch<A, S, R, E> {
-    const batch: Line<A, S, R, E> = { settlements: [], admissions: [] }
-    const room = (taken: ReadonlyArray<unknown>) => (batchSize === 1 ? 1 - size(batch) : batchSize - taken.length)
-    for (const line of this.#lines.values()) {
-      batch.settlements.push(...line.settlements.splice(0, room(batch.settlements)))
-      batch.admissions.push(...line.admissions.splice(0, room(batch.admissions)))
-    }
+  take(batchSize: number): Batch<T> {
+    const batch = new WaitingRequests<T>()
+    for (const line of this.#lines.values()) line.moveTo(batch, batchSize)
     return batch
   }
 
@@ -96,7 +98,7 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
    * Puts a failed batch before the other requests of the same users, and moves these users behind all other contended
    * users.
    */
-  putBack(batch: Batch<A, S, R, E>): void {
+  putBack(batch: Batch<T>): void {
     this.#dueAt = performance.now() + RETRY_MILLIS
     const later = this.#usersOf(batch).map((userId) => this.#removeUser(userId))
     this.add(batch)
@@ -104,31 +106,28 @@ export class ContendedUsers<A, S extends HasAdmission, R, E> {
   }
 
   /** Removes the users of a successful batch, and returns the requests of these users that still wait. */
-  release(batch: Batch<A, S, R, E>): Batch<A, S, R, E> {
-    const rest: Line<A, S, R, E> = { settlements: [], admissions: [] }
-    for (const userId of this.#usersOf(batch)) {
-      const line = this.#removeUser(userId)
-      rest.settlements.push(...line.settlements)
-      rest.admissions.push(...line.admissions)
-    }
+  release(batch: Batch<T>): Batch<T> {
+    const rest = new WaitingRequests<T>()
+    for (const userId of this.#usersOf(batch)) rest.add(this.#removeUser(userId))
     return rest
   }
 
-  #usersOf({ settlements, admissions }: Batch<A, S, R, E>): ReadonlyArray<UserId> {
-    return [...new Set([...settlements, ...admissions].map((waiting) => userOf(this.#kind, waiting)))]
+  #usersOf({ settlements, extensions, admissions }: Batch<T>): ReadonlyArray<UserId> {
+    const all = [...settlements, ...extensions, ...admissions]
+    return [...new Set(all.map((waiting) => userOf(this.#kind, waiting)))]
   }
 
-  #lineOf(waiting: WaitingSettlement<S, R> | WaitingAdmission<A, E>): Line<A, S, R, E> {
+  #lineOf(waiting: SettlementEntry<T> | ExtensionEntry<T> | AdmissionEntry<T>): WaitingRequests<T> {
     const userId = userOf(this.#kind, waiting)
     const known = this.#lines.get(userId)
     if (known !== undefined) return known
-    const line: Line<A, S, R, E> = { settlements: [], admissions: [] }
+    const line = new WaitingRequests<T>()
     this.#lines.set(userId, line)
     return line
   }
 
-  #removeUser(userId: UserId): Line<A, S, R, E> {
-    const line = this.#lines.get(userId) ?? { settlements: [], admissions: [] }
+  #removeUser(userId: UserId): WaitingRequests<T> {
+    const line = this.#lines.get(userId) ?? new WaitingRequests<T>()
     this.#lines.delete(userId)
     return line
   }

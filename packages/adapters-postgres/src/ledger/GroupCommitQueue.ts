@@ -1,10 +1,12 @@
 /**
  * Commits requests of the ledger in batches, and collects the next batch meanwhile. Each batch is one transaction. An
- * admission sets money and tokens aside for a request. A settlement books the charge and releases the rest.
+ * admission sets money and tokens aside for a request, in a hold. An extension grows the hold. A settlement books the
+ * charge and releases the rest.
  *
  * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
- * transaction. The queue refuses an admission when too many requests wait or when the deadline of the admission passes.
- * It never refuses a settlement; when too many settlements wait, it refuses admissions instead.
+ * transaction. The queue refuses an admission when too many requests wait or when the deadline of the admission passes,
+ * and an extension when too many extensions wait or when its deadline passes. It never refuses a settlement; when too
+ * many settlements wait, it refuses admissions instead.
  *
  * A batch that fails with a transient error is retried until it succeeds. When the database rejects a row, the queue
  * bisects the batch until only the request with this row is left, and fails that request. A request with a row that
@@ -12,7 +14,6 @@
  */
 import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
-import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import { isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
@@ -20,55 +21,60 @@ import {
   type AdmissionResult,
   type Batch,
   EMPTY,
-  type HasAdmission,
+  type ExtensionResult,
   halves,
   type Outcome,
+  OVERLOADED,
   partition,
   recordUnknownCommit,
+  refuseLate,
   reply,
   type SettlementResult,
   size,
-  type WaitingAdmission,
-  type WaitingSettlement,
   type Work,
   type WorkKind,
+  type WorkTypes,
   withoutRefused
 } from "./Batch.ts"
 import { ContendedUsers } from "./ContendedUsers.ts"
 import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
+import { WaitingRequests } from "./WaitingRequests.ts"
 
 export interface QueueLimits {
-  /** Maximum admissions, and maximum settlements, per transaction. With 1, a transaction contains one request. */
+  /** Maximum requests of each type (settlements, extensions, admissions) per transaction. 1: one request in total. */
   readonly batchSize: number
-  /** Maximum number of waiting admissions. Admissions of users with locked rows are counted separately. */
+  /**
+   * Maximum number of waiting admissions, and of waiting extensions. Requests of users with locked rows are counted
+   * separately.
+   */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
-  /** Time after which a waiting admission is refused, also while the database is unavailable. */
+  /** Time after which a waiting admission or extension is refused, also while the database is unavailable. */
   readonly admissionMillis: number
 }
 
 /** Runs one transaction. Passes the possible outcome to `onUnknownCommit` when the connection is lost at the commit. */
-export type RunTransaction<A, S, R, E> = (
-  work: Work<A, S, R>,
-  onUnknownCommit: (outcome: Outcome<R, E>) => void,
+export type RunTransaction<T extends WorkTypes> = (
+  work: Work<T>,
+  onUnknownCommit: (outcome: Outcome<T>) => void,
   lockWait: LockWait
-) => Promise<Outcome<R, E>>
+) => Promise<Outcome<T>>
 
-const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
 const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const CHECKS_PER_DEADLINE = 10
+/** Time after which a batch takes so long that the database may be unavailable. */
+const SLOW_MILLIS = 250
 
-export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
-  readonly #kind: WorkKind<A, S>
+export class GroupCommitQueue<T extends WorkTypes> {
+  readonly #kind: WorkKind<T>
   readonly #limits: QueueLimits
-  readonly #runTransaction: RunTransaction<A, S, R, E>
+  readonly #runTransaction: RunTransaction<T>
   readonly #report: (event: QueueEvent) => void
-  readonly #contended: ContendedUsers<A, S, R, E>
-  #admissions: Array<WaitingAdmission<A, E>> = []
-  #settlements: Array<WaitingSettlement<S, R>> = []
-  #batch: Batch<A, S, R, E> = EMPTY
+  readonly #contended: ContendedUsers<T>
+  readonly #waiting = new WaitingRequests<T>()
+  #batch: Batch<T> = EMPTY
   /** Functions that pass the results of committed batches to the callbacks. A function is removed when it runs. */
   readonly #deliveries: Array<() => void> = []
   #working = false
@@ -77,13 +83,17 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   #open = true
   #stopped = false
   #unavailableSince: number | undefined
+  /** Whether the last attempt failed with a transient error. */
+  #isFailing = false
+  /** Infinity while no batch is being written. */
+  #batchBegunAt = Number.POSITIVE_INFINITY
   #transactions = 0
   #transactionMillis = 0
 
   constructor(
-    kind: WorkKind<A, S>,
+    kind: WorkKind<T>,
     limits: QueueLimits,
-    runTransaction: RunTransaction<A, S, R, E>,
+    runTransaction: RunTransaction<T>,
     report: (event: QueueEvent) => void
   ) {
     this.#kind = kind
@@ -94,7 +104,7 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   }
 
   get unsettled(): number {
-    return this.#settlements.length + this.#batch.settlements.length + this.#contended.settlements.length
+    return this.#waiting.settlements.length + this.#batch.settlements.length + this.#contended.settlements.length
   }
 
   get load(): LedgerLoad {
@@ -106,37 +116,60 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     }
   }
 
-  admit(admission: A, callback: (result: AdmissionResult<E>) => void): void {
+  admit(admission: T["admission"], callback: (result: AdmissionResult<T>) => void): void {
     const { waitingAdmissions, unsettled } = this.#limits
-    const isContended = this.#contended.has(this.#kind.admissionOf(admission).principal.userId)
-    const waiting = isContended ? this.#contended.admissions : this.#admissions
-    if (!this.#open || waiting.length >= waitingAdmissions || this.unsettled >= unsettled) {
+    const waiting = this.#waitingOf(this.#kind.admissionOf(admission).principal.userId)
+    if (!this.#open || waiting.admissions.length >= waitingAdmissions || this.unsettled >= unsettled) {
       callback(OVERLOADED)
       return
     }
     const entry = { admission, maybeCommitted: false, since: performance.now(), callback }
-    if (isContended) this.#contended.add({ settlements: [], admissions: [entry] })
-    else this.#admissions.push(entry)
+    if (waiting === this.#contended) waiting.add({ ...EMPTY, admissions: [entry] })
+    else this.#waiting.admissions.push(entry)
     this.#watch()
     this.#wake()
   }
 
-  settle(request: S, callback?: (result: SettlementResult<R>) => void): void {
+  extend(request: T["extension"], callback: (result: ExtensionResult) => void): void {
+    const waiting = this.#waitingOf(request.admission.principal.userId)
+    if (!this.#open || waiting.extensions.length >= this.#limits.waitingAdmissions) {
+      callback(OVERLOADED)
+      return
+    }
+    waiting.add({ ...EMPTY, extensions: [{ request, since: performance.now(), callback }] })
+    this.#watch()
+    this.#wake()
+  }
+
+  settle(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
     if (this.#stopped) {
       callback?.(STOPPED)
       return
     }
     const entry = { request, maybeCommitted: undefined, callback }
-    if (this.#contended.has(request.admission.principal.userId))
-      this.#contended.add({ settlements: [entry], admissions: [] })
-    else this.#settlements.push(entry)
+    const waiting = this.#waitingOf(request.admission.principal.userId)
+    if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
+    else this.#waiting.settlements.push(entry)
     this.#wake()
+  }
+
+  /** Returns whether an admission of this user would be decided in one of the next transactions, as far as is known. */
+  isResponsive(userId: UserId): boolean {
+    return (
+      this.#open &&
+      !this.#isFailing &&
+      this.#waiting.admissions.length < this.#limits.waitingAdmissions &&
+      this.unsettled < this.#limits.unsettled &&
+      !this.#contended.has(userId) &&
+      performance.now() - this.#batchBegunAt < SLOW_MILLIS
+    )
   }
 
   /** Refuses admissions, and waits up to `flushMillis` for settlements. Returns the number of unwritten settlements. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
-    for (const waiting of [...this.#admissions.splice(0), ...this.#contended.admissions]) reply(waiting, OVERLOADED)
+    refuseLate(this.#contended, Number.POSITIVE_INFINITY)
+    this.#waiting.removeLate(Number.POSITIVE_INFINITY)
     if (this.#working || this.#contended.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
@@ -147,13 +180,26 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
       })
     }
     this.#stopped = true
-    const left = new Set([...this.#batch.settlements, ...this.#settlements.splice(0), ...this.#contended.settlements])
+    const left = new Set([
+      ...this.#batch.settlements,
+      ...this.#waiting.clear().settlements,
+      ...this.#contended.settlements
+    ])
     for (const { callback } of left) callback?.(STOPPED)
     return left.size
   }
 
   get #waitingAdmissions(): number {
-    return this.#admissions.length + this.#batch.admissions.length + this.#contended.admissions.length
+    return this.#waiting.admissions.length + this.#batch.admissions.length + this.#contended.admissions.length
+  }
+
+  get #waitingExtensions(): number {
+    return this.#waiting.extensions.length + this.#batch.extensions.length + this.#contended.extensions.length
+  }
+
+  /** Returns the requests that a new request of this user joins. */
+  #waitingOf(userId: UserId): WaitingRequests<T> | ContendedUsers<T> {
+    return this.#contended.has(userId) ? this.#contended : this.#waiting
   }
 
   #wake(): void {
@@ -165,27 +211,21 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
 
   async #work(): Promise<void> {
     do {
-      while (!this.#stopped && (this.#admissions.length + this.#settlements.length > 0 || this.#contended.due)) {
+      while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {
         const lockWait = this.#contended.due ? "none" : "bounded"
-        this.#batch = this.#next(lockWait)
+        this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
+        this.#batchBegunAt = performance.now()
         const finished = this.#finish(this.#batch, lockWait)
         // The callbacks of the previous batch run while the database works on this batch.
         this.#deliver()
         await finished
         this.#batch = EMPTY
+        this.#batchBegunAt = Number.POSITIVE_INFINITY
       }
     } while (this.#deliver())
     this.#working = false
     if (!this.#contended.waiting) this.#onIdle()
     else if (!this.#stopped) this.#contended.whenDue(() => this.#wake())
-  }
-
-  #next(lockWait: LockWait): Batch<A, S, R, E> {
-    const { batchSize } = this.#limits
-    if (lockWait === "none") return this.#contended.take(batchSize)
-    const settlements = this.#settlements.splice(0, batchSize)
-    const isFull = batchSize === 1 && settlements.length === 1
-    return { settlements, admissions: isFull ? [] : this.#admissions.splice(0, batchSize) }
   }
 
   /** Calls the callbacks of committed batches. Returns whether there were any, because they may queue more work. */
@@ -195,25 +235,27 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     return deliveries.length > 0
   }
 
-  async #finish(batch: Batch<A, S, R, E>, lockWait: LockWait): Promise<void> {
+  async #finish(batch: Batch<T>, lockWait: LockWait): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
       const work = attempt === 0 && lockWait === "bounded" ? batch : withoutRefused(this.#kind, batch)
       if (size(work) === 0) return
       try {
         const begunAt = performance.now()
-        const onUnknownCommit = (outcome: Outcome<R, E>) =>
+        const onUnknownCommit = (outcome: Outcome<T>) =>
           recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
         const outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
+        this.#isFailing = false
         this.#transactions += 1
         this.#transactionMillis += performance.now() - begunAt
         this.#reportRecovery()
         const { others, theirs } = partition(this.#kind, work, outcome.contended)
-        if (lockWait === "none") this.#queue(this.#contended.release(others))
+        if (lockWait === "none") this.#waiting.add(this.#contended.release(others))
         if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
         this.#deliveries.push(() => this.#complete(others, outcome))
         return
       } catch (error) {
         if (isTransient(error)) {
+          this.#isFailing = true
           if (attempt > 0) this.#reportOutage(error)
           await afterBackoff(attempt)
         } else if (size(work) === 1) {
@@ -228,39 +270,37 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
   }
 
   /** Moves the requests of these users, both skipped and queued, to the contended users. */
-  #separate(failed: Batch<A, S, R, E>, users: ReadonlySet<UserId>): void {
-    if (!this.#open) for (const waiting of failed.admissions) reply(waiting, OVERLOADED)
+  #separate(failed: Batch<T>, users: ReadonlySet<UserId>): void {
+    if (!this.#open) refuseLate(failed, Number.POSITIVE_INFINITY)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
-    const queued = { settlements: this.#settlements, admissions: this.#admissions }
-    const { others, theirs } = partition(this.#kind, queued, users)
+    const { others, theirs } = partition(this.#kind, this.#waiting.clear(), users)
     this.#contended.putBack(failed)
     this.#contended.add(theirs)
-    this.#settlements = []
-    this.#admissions = []
-    this.#queue(others)
+    this.#waiting.add(others)
   }
 
-  #queue({ settlements, admissions }: Batch<A, S, R, E>): void {
-    this.#settlements.push(...settlements)
-    this.#admissions.push(...admissions)
-  }
-
-  #complete({ settlements, admissions }: Batch<A, S, R, E>, { settled, admitted }: Outcome<R, E>): void {
+  #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
+    // A late reply is ignored: the hold has grown, and its request releases it.
+    for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))
     for (const [i, waiting] of admissions.entries()) {
       const outcome = admitted[i]
       if (outcome === undefined) continue
       if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
       else if (outcome.right === "gone") reply(waiting, OVERLOADED)
       // The queue refused this admission before the commit, so the caller never settles the hold.
-      else if (!reply(waiting, Exit.void)) this.settle(this.#kind.release(waiting.admission))
+      else if (!reply(waiting, Exit.succeed(outcome.right))) this.settle(this.#kind.release(waiting.admission))
     }
   }
 
-  #reject({ settlements, admissions }: Batch<A, S, R, E>, error: unknown): void {
+  #reject({ settlements, extensions, admissions }: Batch<T>, error: unknown): void {
     for (const { request, callback } of settlements) {
       this.#report({ _tag: "SettlementRejected", admission: request.admission, error })
       callback?.(Exit.die(error))
+    }
+    for (const waiting of extensions) {
+      this.#report({ _tag: "ExtensionRejected", admission: waiting.request.admission, error })
+      reply(waiting, Exit.die(error))
     }
     for (const waiting of admissions) {
       this.#report({ _tag: "AdmissionRejected", admission: this.#kind.admissionOf(waiting.admission), error })
@@ -274,13 +314,12 @@ export class GroupCommitQueue<A, S extends HasAdmission, R, E> {
     const tick = this.#limits.admissionMillis / CHECKS_PER_DEADLINE
     setTimeout(() => {
       this.#watching = false
-      // Refuse every admission whose deadline passes before the next check.
+      // Refuse every request whose deadline passes before the next check.
       const late = performance.now() - this.#limits.admissionMillis + tick
-      const isLate = ({ since }: WaitingAdmission<A, E>) => since <= late
-      const all = [...this.#batch.admissions, ...this.#admissions, ...this.#contended.admissions]
-      for (const waiting of all.filter(isLate)) reply(waiting, OVERLOADED)
-      this.#admissions = this.#admissions.filter((waiting) => !isLate(waiting))
-      if (this.#waitingAdmissions > 0) this.#watch()
+      refuseLate(this.#batch, late)
+      refuseLate(this.#contended, late)
+      this.#waiting.removeLate(late)
+      if (this.#waitingAdmissions + this.#waitingExtensions > 0) this.#watch()
     }, tick).unref()
   }
 

@@ -1,6 +1,7 @@
 /**
  * Builds and runs the statements for hold rows. A hold is the money and the tokens that are set aside for one request.
- * Its row is inserted at admission, updated by checkpoints, and locked and deleted when the request is settled.
+ * Its row is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the request is
+ * settled.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -62,6 +63,46 @@ export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): Writ
   const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
   return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
 }
+
+/** A hold that an extension grows. */
+export interface GrownHold {
+  readonly requestId: RequestId
+  readonly before: Hold
+  readonly held: Held
+}
+
+const GROWN = columnsOf<GrownHold>({
+  request_id: ["uuid", ({ requestId }) => requestId],
+  plan_before: ["bigint", ({ before }) => before.planTokens],
+  payg_before: ["bigint", ({ before }) => before.paygPico],
+  plan_account: ["uuid", ({ held }) => held.plan?.id],
+  plan_tokens: ["bigint", ({ held }) => held.hold.planTokens],
+  payg_account: ["uuid", ({ held }) => held.payg?.id],
+  payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
+})
+
+// The accounts are written too, because the customer can get a plan or a first credit while the request runs.
+const GROW: Part = {
+  name: "grow",
+  writes: (first) => `
+    grown AS (
+      UPDATE inference_hold AS hold SET plan_account = step.plan_account, plan_tokens = step.plan_tokens,
+        payg_account = step.payg_account, payg_pico = step.payg_pico
+      FROM ${GROWN.unnested(first)} AS step (${GROWN.names})
+      WHERE hold.request_id = step.request_id
+        AND hold.plan_tokens = step.plan_before AND hold.payg_pico = step.payg_before
+      RETURNING 1)`,
+  precondition: (first) => `(SELECT count(*) FROM grown) = cardinality($${first}::uuid[])`
+}
+
+/**
+ * Returns the statement that grows the holds. The statement writes nothing when another session has deleted one of the
+ * holds or changed its amounts.
+ */
+export const growHolds = (holds: ReadonlyArray<GrownHold>): WriteStatement => ({
+  part: GROW,
+  values: GROWN.arrays(holds)
+})
 
 /** A hold that a transaction has locked in order to settle it. */
 export interface LockedHold {

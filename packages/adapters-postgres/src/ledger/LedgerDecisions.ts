@@ -1,19 +1,19 @@
 /**
  * Decides the requests of one transaction, one after the other, by the domain rules.
  *
- * Settlements are decided first, so that admissions of the same transaction can use the amounts that these settlements
- * release.
+ * Settlements are decided first, so that the other requests can use the amounts that the settlements release. Extensions
+ * are decided before admissions, because a request that runs comes before a new request.
  */
-import type { Admission, Settled } from "@tollgate/application/ledger/InferenceLedger"
+import type { Admission, Extension, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import { decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
+import { covers, decideHold, growHold, type Hold } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
 import type { BalanceCache } from "./BalanceCache.ts"
-import { NO_USERS } from "./Batch.ts"
+import { type Extended, NO_USERS } from "./Batch.ts"
 import type { BoundStatement } from "./DedicatedConnection.ts"
-import { insertHolds, type NewHold } from "./HoldRows.ts"
+import { type GrownHold, growHolds, insertHolds, type NewHold } from "./HoldRows.ts"
 import {
   type LedgerAdmitted,
   type LedgerOutcome,
@@ -27,7 +27,7 @@ import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 
 /** Facts that the decisions need in addition to the balances. */
 export interface Facts {
-  /** Returns the hold that the settlement of this request replaces; undefined when the request has no hold. */
+  /** Returns the hold of this request; undefined when the request has no hold. */
   readonly hold: (requestId: RequestId) => Hold | undefined
   /** Returns the result of a settlement that an earlier attempt has committed; undefined when the result is unknown. */
   readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
@@ -42,10 +42,12 @@ export class LedgerDecisions {
   readonly outcome: LedgerOutcome
   readonly #accounts: WorkingBalances
   readonly #settlements: Array<NewSettlement> = []
+  readonly #grown = new Map<RequestId, GrownHold>()
   readonly #holds: Array<NewHold> = []
+  #isPartial = false
 
   constructor(
-    { settlements, admissions }: LedgerWork,
+    { settlements, extensions, admissions }: LedgerWork,
     accounts: WorkingBalances,
     facts: Facts,
     contended: ReadonlySet<UserId> = NO_USERS
@@ -62,6 +64,9 @@ export class LedgerDecisions {
       this.#settlements.push(row)
       return { measured: row.measured, settlement: row.settlement }
     })
+    const extended = extensions.map(({ request }) =>
+      taken.has(request.admission.requestId) ? undefined : this.#extend(request, facts)
+    )
     const admitted = admissions.map(({ admission }): LedgerAdmitted => {
       const before = facts.admittedBefore(admission)
       if (before !== undefined) return before
@@ -69,19 +74,44 @@ export class LedgerDecisions {
       return Either.map(decideHold(admission.estimate, admission.price, accounts.of(owner)), (held) => {
         accounts.set(owner, held)
         this.#holds.push({ admission, held })
-        return "held"
+        return held.hold
       })
     })
-    this.outcome = { contended, settled, admitted }
+    this.outcome = { contended, settled, extended, admitted }
+  }
+
+  #extend({ admission, usage }: Extension, facts: Facts): Extended {
+    const { price, requestId } = admission
+    const earlier = this.#grown.get(requestId)
+    const hold = earlier?.held.hold ?? facts.hold(requestId)
+    if (hold === undefined) return undefined
+    const owner = ownerOf(admission)
+    const held = growHold(hold, usage, price, this.#accounts.of(owner))
+    this.#accounts.set(owner, held)
+    this.#grown.set(requestId, { requestId, before: earlier?.before ?? hold, held })
+    if (!covers(held.hold, usage, price)) this.#isPartial = true
+    return held.hold
   }
 
   /**
-   * Returns the statement that writes all decisions. The statement deletes settled holds before it writes accounts,
-   * because every transaction locks holds before accounts.
+   * Whether a request is refused, extended only in part, or settled already. Only a decision over current rows may have
+   * such a result.
+   */
+  get isRefusal(): boolean {
+    const { settled, extended, admitted } = this.outcome
+    return (
+      this.#isPartial || settled.includes(undefined) || extended.includes(undefined) || admitted.some(Either.isLeft)
+    )
+  }
+
+  /**
+   * Returns the statement that writes all decisions. The statement deletes and grows holds before it writes
+   * accounts, because every transaction locks holds before accounts.
    */
   write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): BoundStatement | undefined {
     return inOneStatement([
       ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
+      ...(this.#grown.size > 0 ? [growHolds([...this.#grown.values()])] : []),
       ...accounts,
       ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : [])
     ])
@@ -91,6 +121,7 @@ export class LedgerDecisions {
   updateCache(cache: BalanceCache): void {
     cache.setBalances(this.#accounts)
     for (const { requestId } of this.#settlements) cache.deleteHold(requestId)
+    for (const { requestId, held } of this.#grown.values()) cache.setHold(requestId, held.hold)
     for (const { admission, held } of this.#holds) cache.setHold(admission.requestId, held.hold)
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Runs the ledger transactions. Each transaction settles finished requests and then admits new requests.
+ * Runs the ledger transactions. Each transaction settles finished requests, then grows the holds of running requests,
+ * and then admits new requests.
  *
  * When all balances and holds are cached, the transaction decides over the cache and writes all decisions in one
  * statement. The database refuses the whole statement if a row differs from the cache. After such a refusal, or when a
@@ -12,10 +13,14 @@
  * When another session holds a row lock for longer than the lock timeout, the transaction is repeated without waiting
  * for locks. The repeated transaction skips the users of locked rows.
  */
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Ending } from "@tollgate/domain/inference/Charge"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import type { Hold } from "@tollgate/domain/ledger/Hold"
+import type { Tokens } from "@tollgate/domain/money/Tokens"
+import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"
@@ -51,6 +56,11 @@ export class LedgerTransactions {
     this.#connection = connection
   }
 
+  /** Returns whether the cache is in use and has ample balances for this request. */
+  isAmple(admission: Admission): boolean {
+    return this.#uncached === 0 && this.#cache.isAmple(admission)
+  }
+
   /**
    * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that
    * a successful commit would have had. With `lockWait` "none", users with locked rows are skipped at once.
@@ -69,6 +79,7 @@ export class LedgerTransactions {
         return this.#committed(decisions)
       } catch (error) {
         this.#cache.deleteBalances(ownersOf(work))
+        this.#cache.deleteHolds(work.extensions)
         if (!isStale(error)) throw error
         this.#uncached = UNCACHED_AFTER_STALE
       }
@@ -101,7 +112,7 @@ export class LedgerTransactions {
 
   /**
    * Decides over the cache. Returns undefined when a row is not cached or when an earlier attempt may have been
-   * committed. Also returns undefined when an admission would be refused, because a refusal needs current rows.
+   * committed. Also returns undefined when a request would be refused, because a refusal needs current rows.
    */
   #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
     const { settlements, admissions } = work
@@ -117,8 +128,7 @@ export class LedgerTransactions {
       settledBefore: unknownFact,
       admittedBefore: unknownFact
     })
-    const { settled, admitted } = decisions.outcome
-    if (settled.includes(undefined) || admitted.some(Either.isLeft)) return undefined
+    if (decisions.isRefusal) return undefined
     const write = decisions.write(this.#nodeId, accounts.changesIfFresh)
     return write && { decisions, write }
   }
@@ -132,7 +142,8 @@ export class LedgerTransactions {
     const { others, theirs } = partition(ledgerWork, work, contended)
     // The session that has locked rows of these users probably changes them, so the cached balances would be stale.
     this.#cache.deleteBalances(ownersOf(theirs))
-    for (const { request } of others.settlements) this.#cache.deleteHold(request.admission.requestId)
+    this.#cache.deleteHolds(others.settlements)
+    this.#cache.deleteHolds(others.extensions)
     const facts: Facts = {
       hold: (requestId) => holds.get(requestId),
       settledBefore: ({ request, maybeCommitted }) =>
@@ -141,7 +152,7 @@ export class LedgerTransactions {
           : undefined,
       admittedBefore: ({ requestId, principal }) => {
         const trace = traces.get(requestId)
-        if (trace !== undefined) return trace === "held" ? HELD : GONE
+        if (trace !== undefined) return typeof trace === "string" ? GONE : Either.right(trace)
         return keys.has(principal.keyId) ? undefined : KEY_INVALID
       }
     }
@@ -152,7 +163,6 @@ export class LedgerTransactions {
 
 const unknownFact = () => undefined
 
-const HELD: LedgerAdmitted = Either.right("held")
 const GONE: LedgerAdmitted = Either.right("gone")
 const KEY_INVALID: LedgerAdmitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
 
@@ -164,14 +174,10 @@ const keysOf = async (query: Query, admissions: ReadonlyArray<LedgerAdmission>):
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
-/**
- * Reads the rows that earlier attempts with an unknown commit outcome may have written. The map contains `held` for a
- * hold, and the ending for a settlement.
- */
-const tracesOf = async (
-  query: Query,
-  { settlements, admissions }: LedgerWork
-): Promise<Map<RequestId, "held" | Ending>> => {
+/** What an earlier attempt with an unknown commit outcome has written: a hold, or a settlement with this ending. */
+type Trace = Hold | Ending
+
+const tracesOf = async (query: Query, { settlements, admissions }: LedgerWork): Promise<Map<RequestId, Trace>> => {
   const requestIds = [
     ...settlements
       .filter(({ maybeCommitted }) => maybeCommitted !== undefined)
@@ -179,13 +185,16 @@ const tracesOf = async (
     ...admissions.filter(({ maybeCommitted }) => maybeCommitted).map(({ admission }) => admission.requestId)
   ]
   if (requestIds.length === 0) return new Map()
-  return new Map((await query(TRACES, [requestIds])) as unknown as ReadonlyArray<[RequestId, "held" | Ending]>)
+  const rows = (await query(TRACES, [requestIds])) as unknown as ReadonlyArray<TraceRow>
+  return new Map(rows.map(([id, ending, plan, payg]) => [id, ending ?? { planTokens: plan, paygPico: payg }]))
 }
+
+type TraceRow = readonly [RequestId, Ending | null, planTokens: Tokens, paygPico: UsdPico]
 
 const TRACES: Statement = {
   name: "traces",
   text: `
-    SELECT request_id, 'held' FROM inference_hold WHERE request_id = ANY ($1::uuid[])
+    SELECT request_id, NULL::text, plan_tokens, payg_pico FROM inference_hold WHERE request_id = ANY ($1::uuid[])
     UNION ALL
-    SELECT request_id, ending FROM settlement WHERE request_id = ANY ($1::uuid[])`
+    SELECT request_id, ending, plan_tokens, payg_pico FROM settlement WHERE request_id = ANY ($1::uuid[])`
 }

@@ -47,8 +47,9 @@ export const lockFreeRows: LockRows = async (query, work) => {
   return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), contended }
 }
 
-const requestsOf = ({ settlements }: LedgerWork): ReadonlyArray<RequestId> =>
-  settlements.map(({ request }) => request.admission.requestId)
+/** Returns the requests whose holds the transaction deletes or grows. */
+const requestsOf = ({ settlements, extensions }: LedgerWork): ReadonlyArray<RequestId> =>
+  [...settlements, ...extensions].map(({ request }) => request.admission.requestId)
 
 /**
  * Locks the accounts that can pay for the requests of these owners. Waits for accounts that another session has locked.

@@ -4,13 +4,7 @@
  * Each queue has its own connection, so several transactions can run at once. Every user belongs to one queue, so two
  * transactions of one process never wait for the same account.
  */
-import {
-  type Admission,
-  InferenceLedger,
-  type LedgerLoad,
-  type Settled,
-  type SettlementRequest
-} from "@tollgate/application/ledger/InferenceLedger"
+import { type Admission, InferenceLedger, type LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import { Nodes } from "@tollgate/application/operations/Nodes"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -20,7 +14,7 @@ import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnectio
 import { GroupCommitQueue, type QueueLimits } from "./GroupCommitQueue.ts"
 import { saveCheckpoints } from "./HoldRows.ts"
 import { LedgerTransactions } from "./LedgerTransactions.ts"
-import { type LedgerRefusal, ledgerWork } from "./LedgerWork.ts"
+import { type LedgerTypes, ledgerWork } from "./LedgerWork.ts"
 import { logged, type QueueEvent } from "./QueueEvent.ts"
 
 export interface LedgerOptions extends QueueLimits, ConnectionLimits {
@@ -46,7 +40,10 @@ export const defaults: LedgerOptions = {
   flushMillis: 10_000
 }
 
-type Queue = GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>
+interface Queue {
+  readonly queue: GroupCommitQueue<LedgerTypes>
+  readonly transactions: LedgerTransactions
+}
 
 export const make = (options: LedgerOptions = defaults) =>
   Effect.gen(function* () {
@@ -57,14 +54,15 @@ export const make = (options: LedgerOptions = defaults) =>
     const report = (event: QueueEvent) => void Runtime.runFork(runtime)(log(event))
 
     const queues = yield* Effect.forEach(Array.from({ length: options.queues }), () =>
-      Effect.map(connection(settings, options), (own) => {
+      Effect.map(connection(settings, options), (own): Queue => {
         const transactions = new LedgerTransactions(self, own)
-        return new GroupCommitQueue<Admission, SettlementRequest, Settled, LedgerRefusal>(
+        const queue = new GroupCommitQueue<LedgerTypes>(
           ledgerWork,
           options,
           (work, onUnknownCommit, lockWait) => transactions.run(work, onUnknownCommit, lockWait),
           report
         )
+        return { queue, transactions }
       })
     )
     yield* Effect.addFinalizer(() =>
@@ -76,11 +74,16 @@ export const make = (options: LedgerOptions = defaults) =>
     const oneAtATime = yield* Effect.makeSemaphore(1)
 
     return InferenceLedger.of({
-      admit: (admission, callback) => queueOf(admission).admit(admission, callback),
-      settle: (request, callback) => queueOf(request.admission).settle(request, callback),
-      settleLater: (request) => queueOf(request.admission).settle(request),
+      admit: (admission, callback) => queueOf(admission).queue.admit(admission, callback),
+      isAmple: (admission) => {
+        const { queue, transactions } = queueOf(admission)
+        return queue.isResponsive(admission.principal.userId) && transactions.isAmple(admission)
+      },
+      extend: (extension, callback) => queueOf(extension.admission).queue.extend(extension, callback),
+      settle: (request, callback) => queueOf(request.admission).queue.settle(request, callback),
+      settleLater: (request) => queueOf(request.admission).queue.settle(request),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
-      load: () => queues.map(({ load }) => load).reduce(together)
+      load: () => queues.map(({ queue }) => queue.load).reduce(together)
     })
   })
 
@@ -106,7 +109,7 @@ const shareOf = (userId: string): number =>
 
 const closed =
   ({ flushMillis }: LedgerOptions) =>
-  (queue: Queue) =>
+  ({ queue }: Queue) =>
     Effect.flatMap(
       Effect.promise(() => queue.close(flushMillis)),
       (left) =>

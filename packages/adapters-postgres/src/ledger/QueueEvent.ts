@@ -11,6 +11,7 @@ export type QueueEvent =
   | { readonly _tag: "DatabaseRecovered"; readonly afterMillis: number }
   | { readonly _tag: "RowsLocked"; readonly userIds: ReadonlyArray<UserId> }
   | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
+  | { readonly _tag: "ExtensionRejected"; readonly admission: Admission; readonly error: unknown }
   | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
 
 export const logged =
@@ -30,6 +31,10 @@ const lineOf = (event: QueueEvent): Effect.Effect<void> => {
       )
     case "AdmissionRejected":
       return Effect.logError(`the database rejected an admission: ${describe(event.error)}`).pipe(
+        Effect.annotateLogs({ requestId: event.admission.requestId })
+      )
+    case "ExtensionRejected":
+      return Effect.logError(`the database rejected the extension of a hold: ${describe(event.error)}`).pipe(
         Effect.annotateLogs({ requestId: event.admission.requestId })
       )
     case "SettlementRejected":

@@ -8,12 +8,14 @@ import type { AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
-import { columnsOf } from "../client/SqlValues.ts"
+import { type Columns, columnsOf } from "../client/SqlValues.ts"
 import type { Owner, WorkingBalances } from "./WorkingBalances.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
 export interface NewSettlement {
   readonly requestId: RequestId
+  /** The amounts that the settlement releases. */
+  readonly hold: Hold
   readonly measured: Measured
   readonly settlement: Settlement
   /** Plan account that is debited; undefined when no plan tokens are charged. */
@@ -34,6 +36,7 @@ export const settleHold = (
   accounts.set(owner, after)
   return {
     requestId,
+    hold,
     measured,
     settlement,
     plan: settlement.planTokens > 0n ? after.plan?.id : undefined,
@@ -42,7 +45,7 @@ export const settleHold = (
 }
 
 /** The columns of a settlement that are not copied from its hold. */
-const SETTLEMENT = columnsOf<NewSettlement>({
+const WRITTEN: Columns<NewSettlement> = {
   request_id: ["uuid", ({ requestId }) => requestId],
   ending: ["text", ({ measured }) => measured.ending],
   usage_source: ["text", ({ measured }) => measured.charge.source],
@@ -63,8 +66,16 @@ const SETTLEMENT = columnsOf<NewSettlement>({
   writeoff_pico: ["bigint", ({ settlement }) => settlement.writeoffPico],
   ttft_millis: ["int", ({ measured }) => measured.ttftMillis],
   duration_millis: ["int", ({ measured }) => measured.durationMillis]
-})
+}
 
+/** The released amounts in addition. They must equal the amounts of the deleted hold, because a hold can grow. */
+const DECIDED: Columns<NewSettlement> = {
+  ...WRITTEN,
+  held_tokens: ["bigint", ({ hold }) => hold.planTokens],
+  held_pico: ["bigint", ({ hold }) => hold.paygPico]
+}
+
+const [SETTLEMENT, DECISION] = [columnsOf(WRITTEN), columnsOf(DECIDED)]
 const FROM_HOLD = "user_id, api_key_id, model_id, price_id, protocol, streamed, held_at"
 
 const SETTLE: Part = {
@@ -72,11 +83,12 @@ const SETTLE: Part = {
   writes: (first) => `
     taken AS (
       DELETE FROM inference_hold WHERE request_id = ANY ($${first}::uuid[])
-      RETURNING request_id, ${FROM_HOLD}
+      RETURNING request_id, plan_tokens AS held_tokens, payg_pico AS held_pico, ${FROM_HOLD}
     ), written AS (
       INSERT INTO settlement (${SETTLEMENT.names}, ${FROM_HOLD})
       SELECT ${SETTLEMENT.names}, ${FROM_HOLD}
-      FROM ${SETTLEMENT.unnested(first)} AS settled (${SETTLEMENT.names}) JOIN taken USING (request_id)
+      FROM ${DECISION.unnested(first)} AS decided (${DECISION.names})
+        JOIN taken USING (request_id, held_tokens, held_pico)
       RETURNING ${COUNTED_COLUMNS}
     ), counted AS (${insertDeltas("written")})`,
   precondition: (first) => `(SELECT count(*) FROM written) = cardinality($${first}::uuid[])`
@@ -84,11 +96,11 @@ const SETTLE: Part = {
 
 /**
  * Returns the statement that deletes the holds, writes the settlements and counts their usage. The statement writes
- * nothing when another session has deleted one of the holds.
+ * nothing when another session has deleted one of the holds or changed its amounts.
  */
 export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteStatement => ({
   part: SETTLE,
-  values: SETTLEMENT.arrays(settlements)
+  values: DECISION.arrays(settlements)
 })
 
 /**

@@ -88,6 +88,10 @@ const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
   return limited > least ? limited : least
 }
 
+/** Returns whether a hold covers the cost of this usage. */
+export const covers = ({ planTokens, paygPico }: Hold, usage: TokenUsage.TokenUsage, price: Price.Price): boolean =>
+  Price.cost(price, usage) - Price.prefixCost(price, usage, planTokens) <= paygPico
+
 /**
  * Returns the number of output tokens that a hold covers in addition to the prompt, up to {@link Tokens.MAX_PER_CLASS}.
  * Returns undefined if the hold does not cover the prompt. The output member of `prompt` is ignored.

@@ -1,0 +1,55 @@
+/**
+ * Stores waiting requests in the order of their arrival. Settlements, extensions and admissions wait separately.
+ */
+import {
+  type Batch,
+  isWaiting,
+  refuseLate,
+  size,
+  type WaitingAdmission,
+  type WaitingExtension,
+  type WaitingSettlement,
+  type WorkTypes
+} from "./Batch.ts"
+
+export class WaitingRequests<T extends WorkTypes> implements Batch<T> {
+  readonly settlements: Array<WaitingSettlement<T>> = []
+  extensions: Array<WaitingExtension<T>> = []
+  admissions: Array<WaitingAdmission<T>> = []
+
+  add({ settlements, extensions, admissions }: Batch<T>): void {
+    this.settlements.push(...settlements)
+    this.extensions.push(...extensions)
+    this.admissions.push(...admissions)
+  }
+
+  /**
+   * Moves the first requests to a batch, until the batch contains `batchSize` requests of each type. With a batch size of
+   * 1, the batch contains one request of any type.
+   */
+  moveTo(batch: WaitingRequests<T>, batchSize: number): void {
+    const room = (taken: ReadonlyArray<unknown>) => (batchSize === 1 ? 1 - size(batch) : batchSize - taken.length)
+    batch.settlements.push(...this.settlements.splice(0, room(batch.settlements)))
+    batch.extensions.push(...this.extensions.splice(0, room(batch.extensions)))
+    batch.admissions.push(...this.admissions.splice(0, room(batch.admissions)))
+  }
+
+  /** Removes and returns a batch. With a batch size of 1, the batch contains one request of any type. */
+  take(batchSize: number): Batch<T> {
+    const batch = new WaitingRequests<T>()
+    this.moveTo(batch, batchSize)
+    return batch
+  }
+
+  /** Removes and returns all requests. */
+  clear(): Batch<T> {
+    return this.take(Number.POSITIVE_INFINITY)
+  }
+
+  /** Refuses and removes all extensions and admissions that have waited since `late` or longer. */
+  removeLate(late: number): void {
+    refuseLate(this, late)
+    this.extensions = this.extensions.filter(isWaiting)
+    this.admissions = this.admissions.filter(isWaiting)
+  }
+}
