@@ -1,0 +1,210 @@
+/**
+ * The allowance of streams over one shared balance, in random interleavings of deliveries, extensions, failures of the
+ * ledger, endings and crashes. The ledger decides by the domain rules; its answers arrive in random order.
+ */
+
+import { Delivery } from "@tollgate/application/inference/Delivery"
+import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import { StreamAllowance } from "@tollgate/application/inference/StreamAllowance"
+import type { Admission, Callback, Extension, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
+import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UserId } from "@tollgate/domain/customer/User"
+import { chargeFor } from "@tollgate/domain/inference/Charge"
+import { chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
+import { estimate } from "@tollgate/domain/inference/Estimate"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import * as Account from "@tollgate/domain/ledger/Account"
+import { type Balances, decideHold, growHold, type Hold } from "@tollgate/domain/ledger/Hold"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import { type Charge, decideSettlement } from "@tollgate/domain/ledger/Settlement"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import { Effect, Either, Exit, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+
+/** The prompt of every request, in UTF-8 bytes and in tokens. */
+const PROMPT = "Say hello to everyone who reads this."
+const tokensOf = (text: string): Tokens.Tokens => Tokens.fromCount(Math.ceil(text.length / 3))
+const counter = { count: (text: string) => Effect.succeed(tokensOf(text)) }
+const size = { textBytes: PROMPT.length, attachments: 0, maxOutputTokens: undefined, choices: 1 }
+const request: InferenceRequest = {
+  model: "m",
+  streamed: true,
+  size,
+  promptText: () => ({ text: PROMPT, extraTokens: 6 })
+}
+
+interface Stream {
+  readonly admission: Admission
+  readonly delivery: Delivery
+  readonly allowance: StreamAllowance
+  hold: Hold
+}
+
+/** A ledger with one customer, and the streams of all nodes. */
+class World {
+  balances: Balances
+  readonly price: Price
+  readonly streams: Array<Stream> = []
+  writtenOffPico = 0n
+  #answers: Array<() => void> = []
+  #failing = false
+  #ids = 0
+
+  constructor(planTokens: bigint, paygPico: bigint, price: Price) {
+    this.balances = {
+      plan: { id: Account.AccountId("plan"), ...amounts(Tokens.Tokens, planTokens) },
+      payg: { id: Account.AccountId("payg"), ...amounts(UsdPico, paygPico) }
+    }
+    this.price = price
+  }
+
+  readonly #ledger = {
+    extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => {
+      const isFailing = this.#failing
+      this.#answers.push(() => callback(isFailing ? OVERLOADED : Exit.succeed(this.#extended(extension))))
+    }
+  } as InferenceLedger["Type"]
+
+  #extended({ admission, usage }: Extension): Hold | undefined {
+    const stream = this.streams.find((each) => each.admission === admission)
+    if (stream === undefined) return undefined
+    const held = growHold(stream.hold, usage, this.price, this.balances)
+    this.balances = held
+    stream.hold = held.hold
+    return held.hold
+  }
+
+  begin(): void {
+    const admission: Admission = {
+      requestId: RequestId(`request ${this.#ids++}`),
+      principal: { keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"), userId: USER },
+      modelId: ModelId("m"),
+      priceId: PriceId("p"),
+      price: this.price,
+      protocol: "chat",
+      streamed: true,
+      estimate: estimate(size, { streamed: true, modelMaxOutputTokens: undefined })
+    }
+    const held = decideHold(admission.estimate, this.price, this.balances)
+    if (Either.isLeft(held)) return
+    this.balances = held.right
+    const delivery = new Delivery(admission.requestId, admission.estimate.inputFloor, CLOCK)
+    const ports = { ledger: this.#ledger, counter, run }
+    const allowance = new StreamAllowance(admission, request, delivery, ports)
+    delivery.allowance = allowance
+    this.streams.push({ admission, delivery, allowance, hold: held.right.hold })
+    // The use case opens the allowance only if the hold covers the prompt, which it counts if it must.
+    allowance.open(held.right.hold, Tokens.Tokens(tokensOf(PROMPT) + 6n))
+  }
+
+  /** Delivers content if the allowance permits it. */
+  deliver(nth: number, characters: number): void {
+    const stream = this.#stream(nth)
+    const content = "x".repeat(characters)
+    if (stream?.allowance.permits(content)) {
+      stream.delivery.send(content)
+      stream.delivery.text.markDelivered(stream.delivery.text.sentCharacters, stream.delivery.text.sentDeltas)
+    }
+  }
+
+  answerExtension(nth: number): void {
+    const [answer] = this.#answers.splice(nth % Math.max(1, this.#answers.length), 1)
+    answer?.()
+  }
+
+  fail(failing: boolean): void {
+    this.#failing = failing
+  }
+
+  end(nth: number): void {
+    const stream = this.#stream(nth)
+    if (stream !== undefined) this.#settle(stream, this.#charge(stream))
+  }
+
+  /** Ends a stream by the death of its node: another node settles the stream at its checkpoint. */
+  crash(nth: number): void {
+    const stream = this.#stream(nth)
+    if (stream !== undefined) this.#settle(stream, chargeAtCheckpoint(stream.delivery.checkpoint))
+  }
+
+  /** Returns the amount that would be written off if all other money were spent and this stream ended now. */
+  uncoveredPico(stream: Stream): bigint {
+    const { plan, payg } = this.balances
+    const spent = { plan: plan && spentUp(plan), payg: payg && spentUp(payg) }
+    return decideSettlement(stream.hold, this.#charge(stream), this.price, spent).settlement.writeoffPico
+  }
+
+  #charge({ delivery }: Stream): Charge {
+    const output = Tokens.sum(delivery.text.texts.map(tokensOf))
+    const counts = { prompt: () => Tokens.Tokens(tokensOf(PROMPT) + 6n), deliveredOutput: () => output }
+    return chargeFor(delivery.outcome("client_gone"), counts)
+  }
+
+  #settle(stream: Stream, charge: Charge): void {
+    const after = decideSettlement(stream.hold, charge, this.price, this.balances)
+    this.balances = after
+    this.writtenOffPico += after.settlement.writeoffPico
+    this.streams.splice(this.streams.indexOf(stream), 1)
+  }
+
+  #stream(nth: number): Stream | undefined {
+    return this.streams[nth % Math.max(1, this.streams.length)]
+  }
+}
+
+const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+const USER = UserId.make("019a9f0e-0000-7000-8000-000000000002")
+const CLOCK = { acceptedAtMillis: 0, nowMillis: () => 0 }
+const run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => callback(Effect.runSyncExit(effect))
+const amounts = <Unit extends bigint>(unit: (amount: bigint) => Unit, credits: bigint) => ({
+  creditsPosted: unit(credits),
+  debitsPosted: unit(0n),
+  debitsPending: unit(0n)
+})
+const spentUp = <Unit extends bigint>(account: Account.Account<Unit>): Account.Account<Unit> =>
+  Account.debit(account, Account.available(account))
+
+const nth = FastCheck.nat(7)
+const step: FastCheck.Arbitrary<(world: World) => void> = FastCheck.oneof(
+  FastCheck.constant((world: World) => world.begin()),
+  { weight: 6, arbitrary: FastCheck.tuple(nth, FastCheck.integer({ min: 1, max: 900 })).map(deliverStep) },
+  { weight: 1, arbitrary: FastCheck.tuple(nth, FastCheck.integer({ min: 1, max: 30_000 })).map(deliverStep) },
+  { weight: 4, arbitrary: nth.map((n) => (world: World) => world.answerExtension(n)) },
+  nth.map((n) => (world: World) => world.end(n)),
+  nth.map((n) => (world: World) => world.crash(n)),
+  FastCheck.boolean().map((failing) => (world: World) => world.fail(failing))
+)
+function deliverStep([stream, characters]: [number, number]): (world: World) => void {
+  return (world) => world.deliver(stream, characters)
+}
+
+const rate = FastCheck.bigInt({ min: 0n, max: 50n }).map(PicoPerToken)
+const price = FastCheck.record({ input: rate, cacheWrite: rate, cacheRead: rate, output: rate })
+const balance = FastCheck.oneof(FastCheck.constant(0n), FastCheck.bigInt({ min: 0n, max: 200_000n }))
+
+describe("streams that share a balance", () => {
+  it("never deliver more than their holds cover, and write nothing off", () => {
+    const worlds = FastCheck.tuple(balance, balance, price, FastCheck.array(step, { maxLength: 150 }))
+    FastCheck.assert(
+      FastCheck.property(worlds, ([plan, payg, prices, steps]) => {
+        const world = new World(plan, payg, prices)
+        for (const take of steps) {
+          take(world)
+          const { plan: planNow, payg: paygNow } = world.balances
+          expect(planNow && Account.available(planNow)).toBeGreaterThanOrEqual(0n)
+          expect(paygNow && Account.available(paygNow)).toBeGreaterThanOrEqual(0n)
+          expect(planNow?.debitsPending).toBe(world.streams.reduce((sum, { hold }) => sum + hold.planTokens, 0n))
+          expect(paygNow?.debitsPending).toBe(world.streams.reduce((sum, { hold }) => sum + hold.paygPico, 0n))
+          for (const stream of world.streams) expect(world.uncoveredPico(stream)).toBe(0n)
+        }
+        for (const _ of [...world.streams]) world.end(0)
+        expect(world.writtenOffPico).toBe(0n)
+        expect([world.balances.plan?.debitsPending, world.balances.payg?.debitsPending]).toEqual([0n, 0n])
+      }),
+      { numRuns: 500 }
+    )
+  })
+})
