@@ -1,0 +1,27 @@
+import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { property } from "../../support/property.ts"
+
+describe("a slice", () => {
+  it("begins with 1,024 tokens and doubles up to 16,384", () => {
+    const slices = [FIRST_SLICE]
+    for (let i = 0; i < 6; i++) slices.push(nextSlice(slices.at(-1) ?? FIRST_SLICE))
+    expect(slices).toEqual([1_024n, 2_048n, 4_096n, 8_192n, 16_384n, 16_384n, 16_384n])
+  })
+
+  it("is due when less than half of the last slice is left", () => {
+    expect(isSliceDue(512, FIRST_SLICE)).toBe(false)
+    expect(isSliceDue(511, FIRST_SLICE)).toBe(true)
+  })
+
+  property(
+    "is not due again after an extension of this size, although a frame of any size was waiting",
+    [FastCheck.nat(1_000_000), FastCheck.constantFrom(1_024n, 2_048n, 16_384n)],
+    (waiting, size) => {
+      const slice = Tokens.Tokens(size)
+      return !isSliceDue(Tokens.toCount(extensionSize(waiting, slice)) - waiting, slice)
+    }
+  )
+})
