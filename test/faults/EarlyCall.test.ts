@@ -1,0 +1,98 @@
+/**
+ * The provider is called while the hold is written. The database is frozen at that moment: the client must get nothing
+ * before the hold is durable, and a server that is killed there must leave no charge.
+ *
+ * KILLS sets the number of servers that are killed (default 5).
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { Cable } from "../adapters-postgres/client/Cable.ts"
+import { ServerProcess } from "../support/ServerProcess.ts"
+import { StreamClient } from "../support/StreamClient.ts"
+import { type Customer, TestGateway } from "../support/TestGateway.ts"
+import { asPlayed, PROMPT_TOKENS } from "../support/upstream/Play.ts"
+
+const KILLS = Number(process.env.KILLS ?? 5)
+/** Enough for a hundred holds of the default request. */
+const AMPLE_USD_MICRO = 1_000_000_000n
+/** The time in which content would arrive if it were written too early. */
+const QUIET_MILLIS = 250
+
+const scope = Effect.runSync(Scope.make())
+let cable: Cable
+/** Uses the database directly. It provides the catalog, the customers and the upstream. */
+let observer: TestGateway
+
+/** Returns the URL of the observer's database through the cable. */
+const throughCable = (): string =>
+  observer.database.url.replace(
+    encodeURIComponent(inject("postgresSocketDir")),
+    encodeURIComponent(cable.settings.host ?? "")
+  )
+
+beforeAll(async () => {
+  cable = await Effect.runPromise(Scope.extend(Cable.scoped({ host: inject("postgresSocketDir") }), scope))
+  observer = await TestGateway.start()
+  observer.upstream.always(asPlayed())
+})
+afterAll(async () => {
+  cable.mend()
+  await observer.close()
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+})
+
+const startServer = () => ServerProcess.beside(observer, { DATABASE_URL: throughCable() })
+
+/** Makes one request, after which the server remembers the key and the balance of the customer. */
+const remember = async (server: ServerProcess, customer: Customer): Promise<void> => {
+  expect(await StreamClient.open(server.url, customer.key, { deltas: 1 }).over).toBe("done")
+  await observer.settled()
+}
+
+const settlementsOf = async ({ userId }: Customer): Promise<number> =>
+  (await observer.query("SELECT FROM settlement WHERE user_id = $1", [userId])).length
+
+describe("a server whose database is frozen after the request was sent to the provider", () => {
+  it("writes not one byte before the database is back, then delivers and charges the stream once", async () => {
+    const server = await startServer()
+    const customer = await observer.newCustomer(AMPLE_USD_MICRO)
+    await remember(server, customer)
+    const before = observer.upstream.requests.length
+    cable.freeze()
+    const client = StreamClient.open(server.url, customer.key, { deltas: 20 })
+    await observer.upstream.received()
+    expect((await observer.upstream.received()).json()).toMatchObject({ play: { deltas: 20 } })
+    await sleep(QUIET_MILLIS)
+    expect([client.status, client.frames.length]).toEqual([0, 0])
+    expect(observer.upstream.requests.length).toBe(before + 1)
+    cable.mend()
+    expect(await client.over).toBe("done")
+    expect(client.deltas.length).toBe(20)
+    const settled = await observer.lastSettlement()
+    expect([settled.charged_input, settled.charged_output]).toEqual([BigInt(PROMPT_TOKENS), 20n])
+    await server.stop()
+  })
+
+  it(
+    `leaves no charge and no delivered byte when it is killed there, ${KILLS} times`,
+    async () => {
+      for (let kill = 0; kill < KILLS; kill++) {
+        const server = await startServer()
+        const customer = await observer.newCustomer(AMPLE_USD_MICRO)
+        await remember(server, customer)
+        const before = observer.upstream.requests.length
+        cable.freeze()
+        const client = StreamClient.open(server.url, customer.key, { deltas: 20 })
+        while (observer.upstream.requests.length === before) await sleep(5)
+        await sleep(20)
+        await server.kill()
+        expect(await client.over).toBe("unanswered")
+        cable.mend()
+        await observer.settled()
+        expect(await settlementsOf(customer)).toBe(1)
+      }
+    },
+    20_000 + KILLS * 5_000
+  )
+})

@@ -1,0 +1,152 @@
+/**
+ * Many parallel streams of one customer with little money, over two nodes, in each streaming protocol. Together the
+ * streams deliver what the balance covers, and nothing is written off. The official SDKs raise the error that ends them.
+ */
+import Anthropic from "@anthropic-ai/sdk"
+import OpenAI from "openai"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
+import { chunk } from "../support/upstream/ChatWire.ts"
+import * as Messages from "../support/upstream/MessagesWire.ts"
+import * as Responses from "../support/upstream/ResponsesWire.ts"
+import { event, type Step, script, type Wire } from "../support/upstream/Script.ts"
+
+const STREAMS = 25
+/** The number of tokens that each stream would have: the balance covers a quarter of one of them. */
+const TOKENS = 100_000
+const CREDIT_USD_MICRO = 50_000n
+/** Exactly one token. */
+const WORD = " hello"
+const PROMPT = "Say hello."
+
+let a: TestGateway
+let b: TestGateway
+
+beforeAll(async () => {
+  a = await TestGateway.start({ provider: { protocols: ["chat", "messages", "responses"] } })
+  b = await TestGateway.start({ beside: a })
+})
+afterAll(async () => {
+  await b.stop()
+  await a.close()
+})
+
+/** Sends the opening frames and then one token per frame, until the client disconnects. */
+const endless =
+  (opening: ReadonlyArray<Step>, token: Step): Step =>
+  async (wire: Wire) => {
+    let isOpen = true
+    void wire.gone.then(() => {
+      isOpen = false
+    })
+    for (const step of opening) await step(wire)
+    for (let sent = 0; sent < TOKENS && isOpen; sent++) await token(wire)
+  }
+
+interface Received {
+  readonly requestId: string
+  readonly tokens: number
+  readonly error: unknown
+}
+
+interface Protocol {
+  readonly name: string
+  readonly upstream: Step
+  /** Requests one stream with the official SDK and reads it until its end. */
+  readonly read: (url: string, key: string, onRequestId: (id: string) => void) => AsyncIterable<string>
+}
+
+const openai = (url: string, apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
+const anthropic = (baseURL: string, apiKey: string) => new Anthropic({ baseURL, apiKey, maxRetries: 0 })
+const messages = [{ role: "user" as const, content: PROMPT }]
+
+const protocols: ReadonlyArray<Protocol> = [
+  {
+    name: "chat",
+    upstream: endless([event(chunk({ role: "assistant", content: "" }))], event(chunk({ content: WORD }))),
+    async *read(url, key, onRequestId) {
+      const { data, response } = await openai(url, key)
+        .chat.completions.create({ model: "m", stream: true, messages })
+        .withResponse()
+      onRequestId(response.headers.get("x-request-id") ?? "")
+      for await (const { choices } of data) yield choices[0]?.delta.content ?? ""
+    }
+  },
+  {
+    name: "messages",
+    upstream: endless(
+      [Messages.messageStart(), Messages.textStart].map(Messages.sent),
+      Messages.sent(Messages.textDelta(WORD))
+    ),
+    async *read(url, key, onRequestId) {
+      const { data, response } = await anthropic(url, key)
+        .messages.create({ model: "m", stream: true, max_tokens: TOKENS, messages })
+        .withResponse()
+      onRequestId(response.headers.get("x-request-id") ?? "")
+      for await (const each of data) {
+        if (each.type === "content_block_delta" && each.delta.type === "text_delta") yield each.delta.text
+      }
+    }
+  },
+  {
+    name: "responses",
+    upstream: endless(Responses.opening().map(Responses.wireStep), Responses.wireStep(Responses.textDelta(WORD))),
+    async *read(url, key, onRequestId) {
+      const { data, response } = await openai(url, key)
+        .responses.create({ model: "m", stream: true, input: PROMPT })
+        .withResponse()
+      onRequestId(response.headers.get("x-request-id") ?? "")
+      for await (const each of data) {
+        if (each.type === "response.output_text.delta") yield each.delta
+        if (each.type === "response.failed") throw new Error(each.response.error?.code)
+        if (each.type === "error") throw new Error(each.code ?? "")
+      }
+    }
+  }
+]
+
+const receive = async ({ read }: Protocol, url: string, { key }: Customer): Promise<Received> => {
+  let requestId = ""
+  let tokens = 0
+  try {
+    const words = read(url, key, (id) => {
+      requestId = id
+    })
+    for await (const word of words) tokens += word === WORD ? 1 : 0
+    return { requestId, tokens, error: undefined }
+  } catch (error) {
+    return { requestId, tokens, error }
+  }
+}
+
+describe.each(protocols)(
+  "25 parallel streams of 100,000 tokens over two nodes on 0.05 USD, protocol $name",
+  (protocol) => {
+    it("deliver what the balance covers, charge exactly that, and write nothing off", async () => {
+      const customer = await a.newCustomer(CREDIT_USD_MICRO)
+      a.upstream.always(script({ steps: [protocol.upstream] }))
+      const all = await Promise.all(
+        Array.from({ length: STREAMS }, (_, i) => receive(protocol, (i % 2 === 0 ? a : b).url, customer))
+      )
+      await until(async () => (await a.query("SELECT FROM inference_hold")).length === 0)
+      const rows = await a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [customer.userId])
+      for (const { error } of all)
+        expect(String((error as { code?: unknown }).code ?? error)).toMatch(/insufficient_balance|balance/)
+      for (const { requestId, tokens } of all.filter((each) => each.tokens > 0)) {
+        expect(rows.find((row) => requestId.includes(row.request_id))).toMatchObject({
+          ending: "balance_exhausted",
+          charged_output: BigInt(tokens),
+          writeoff_pico: 0n
+        })
+      }
+      const delivered = all.reduce((sum, { tokens }) => sum + tokens, 0)
+      const charged = rows.reduce((sum, row) => sum + row.charged_output, 0n)
+      const paidPico = rows.reduce((sum, row) => sum + row.payg_pico, 0n)
+      expect(charged).toBe(BigInt(delivered))
+      expect(rows.reduce((sum, row) => sum + row.writeoff_pico, 0n)).toBe(0n)
+      expect(paidPico).toBeLessThanOrEqual(CREDIT_USD_MICRO * 1_000_000n)
+      // The balance is used up: every stream was cut, and less than one token of each stream is left.
+      expect(paidPico).toBeGreaterThan(((CREDIT_USD_MICRO * 9n) / 10n) * 1_000_000n)
+    })
+  }
+)
