@@ -232,6 +232,7 @@ it("the metrics contain counts and no provider, customer or model data", async (
   const page = await read()
   expect(page).toContain('tollgate_requests_total{protocol="chat",status="200",ending="complete"}')
   expect(page).toContain('ending="broken"')
+  expect(page).toMatch(/^tollgate_written_off_usd_total{reason="whole_response"} [0-9.]+$/m)
   const figure = (name: string) => Number(page.match(new RegExp(`^${name} (.+)$`, "m"))?.[1])
   const requests = [...page.matchAll(/^tollgate_requests_total{protocol="chat".*} (\d+)$/gm)]
   expect(figure('tollgate_request_duration_seconds_count{protocol="chat"}')).toBe(

@@ -6,6 +6,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { InferenceLedger, type LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
+import { type WriteOffSums, WriteOffs } from "@tollgate/application/ledger/WriteOffs"
+import { writeOffReasons } from "@tollgate/domain/inference/WriteOff"
+import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
@@ -47,6 +50,7 @@ export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | In
       )
       counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
       countLedger(registry, load)
+      countWriteOffs(registry, yield* WriteOffs)
       yield* serve(registry, port)
     })
   )
@@ -127,6 +131,18 @@ const countLedger = (registry: Registry, load: () => LedgerLoad) => {
     () => load().transactionMillis / 1_000
   )
 }
+
+const countWriteOffs = (registry: Registry, sums: WriteOffSums) =>
+  new Counter({
+    name: "tollgate_written_off_usd_total",
+    help: "USD written off because the cost of requests exceeded the balances, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const reason of writeOffReasons) this.inc({ reason }, Number(floorToUsd(sums.of(reason))))
+    }
+  })
 
 /** Registers a gauge that calls `value` each time the metrics are read. */
 const gauge = (registry: Registry, name: string, help: string, value: () => number) =>

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
-import { type ImageOutcome, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
+import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { isLocked } from "../client/SqlErrorClass.ts"
@@ -27,7 +27,7 @@ import type { DedicatedConnection, LockWait } from "../ledger/DedicatedConnectio
 import { GroupCommitQueue, type RunTransaction } from "../ledger/GroupCommitQueue.ts"
 import { reap } from "../ledger/OrphanReaper.ts"
 import type { QueueEvent } from "../ledger/QueueEvent.ts"
-import { abandonExpired, begin, finish, type ImageTypes } from "./ImageTransactions.ts"
+import { abandonExpired, begin, finish, type ImageTypes, type SettledImage } from "./ImageTransactions.ts"
 
 export interface ImageQueueLimits {
   /**
@@ -173,7 +173,7 @@ export class ImageQueue {
 
 const NOTHING_DONE: Outcome<ImageTypes> = { contended: NO_USERS, settled: [], extended: [], admitted: [] }
 
-const settledAs = (result: ImageOutcome | undefined): Outcome<ImageTypes> => ({ ...NOTHING_DONE, settled: [result] })
+const settledAs = (result: SettledImage | undefined): Outcome<ImageTypes> => ({ ...NOTHING_DONE, settled: [result] })
 
 const admittedAs = (result: Admitted<ImageTypes>): Outcome<ImageTypes> => ({ ...NOTHING_DONE, admitted: [result] })
 

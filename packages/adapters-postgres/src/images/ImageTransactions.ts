@@ -12,6 +12,8 @@ import { type ImageOutcome, outcomeOf } from "@tollgate/domain/images/ImageOutco
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { decideHold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Settlement } from "@tollgate/domain/ledger/Settlement"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Either from "effect/Either"
 import type { Admitted, WorkTypes } from "../ledger/Batch.ts"
 import type { BoundStatement, Decided, Query, Statement } from "../ledger/DedicatedConnection.ts"
@@ -31,7 +33,13 @@ export interface ImageTypes extends WorkTypes {
   readonly settlement: FinishedImage
   readonly held: "held"
   readonly refusal: BeginRefusal
-  readonly settled: ImageOutcome
+  readonly settled: SettledImage
+}
+
+/** A finished request. */
+export interface SettledImage {
+  readonly outcome: ImageOutcome
+  readonly settlement: Settlement
 }
 
 /**
@@ -93,26 +101,26 @@ const READ_KEY: Statement = { name: "valid_image_key", text: validKeys("$1") }
 export const finish = async (
   query: Query,
   { admission, durationMillis, outcome }: FinishedImage,
-  maybeCommitted: ImageOutcome | undefined
-): Promise<Decided<ImageOutcome | undefined>> => {
+  maybeCommitted: SettledImage | undefined
+): Promise<Decided<SettledImage | undefined>> => {
   const { price, requestId } = admission
   const state = await lockState(query, requestId)
   if (state !== "running")
-    return { result: state === maybeCommitted?.state ? maybeCommitted : undefined, write: undefined }
+    return { result: state === maybeCommitted?.outcome.state ? maybeCommitted : undefined, write: undefined }
   const owner = ownerOf(admission)
   const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
   const hold = holds.get(requestId)
   // A sweep took the node of the request for dead, and settled the hold without a charge.
   if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
-  const result = outcome()
-  const { charge, dispatched, ending } = result
+  const ended = outcome()
+  const { charge, dispatched, ending } = ended
   const measured: Measured = { ending, charge, ttftMillis: undefined, durationMillis }
-  const settlement = settleHold({ requestId, owner, hold }, measured, price, accounts)
+  const settled = settleHold({ requestId, owner, hold }, measured, price, accounts)
   return {
-    result,
+    result: { outcome: ended, settlement: settled.settlement },
     write: inOneStatement([
-      endImages([{ requestId, state: result.state, dispatched }]),
-      settleHolds([settlement]),
+      endImages([{ requestId, state: ended.state, dispatched }]),
+      settleHolds([settled]),
       ...accounts.changes
     ])
   }
@@ -127,7 +135,7 @@ export const abandonExpired = async (
 ): Promise<Decided<ReapedBatch>> => {
   const requestIds = await lockExpired(query, excluded, batchSize)
   onLocked(requestIds)
-  const result: ReapedBatch = { taken: requestIds.length, skipped: [] }
+  const result: ReapedBatch = { taken: requestIds.length, skipped: [], writtenOff: UsdPico(0n) }
   return { result, write: requestIds.length === 0 ? undefined : await abandon(query, requestIds) }
 }
 

@@ -4,9 +4,11 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
+import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
 import { Nodes } from "@tollgate/application/operations/Nodes"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
@@ -38,6 +40,7 @@ export const make = (options: ImageRequestsOptions = defaults) =>
     const sql = yield* SqlClient.SqlClient
     const { self } = yield* Nodes
     const runtime = yield* Effect.runtime<never>()
+    const writeOffs = yield* WriteOffs
     const oneAtATime = yield* Effect.makeSemaphore(1)
     const connection = Effect.acquireRelease(
       Effect.sync(() => new DedicatedConnection(settings, options)),
@@ -54,7 +57,15 @@ export const make = (options: ImageRequestsOptions = defaults) =>
 
     return ImageRequests.of({
       begin: (image) => Effect.asVoid(Effect.async((resume) => queue.begin(image, resume))),
-      finish: (finished) => Effect.async((resume) => queue.finish(finished, resume)),
+      finish: (finished) =>
+        Effect.async((resume) =>
+          queue.finish(finished, (exit) => {
+            if (exit._tag === "Success" && exit.value !== undefined) {
+              writeOffs.add("image", exit.value.settlement.writeoffPico)
+            }
+            resume(Exit.map(exit, (settled) => settled?.outcome))
+          })
+        ),
       abandon: oneAtATime.withPermits(1)(Effect.promise(() => queue.abandonExpired(onRejected))),
       forgetKeys: Effect.provideService(forgetKeys, SqlClient.SqlClient, sql)
     })

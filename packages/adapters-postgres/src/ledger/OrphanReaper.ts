@@ -6,6 +6,7 @@
  * instead of waiting, because the next sweep selects the orphaned rows again.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { isConnectionLost, isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
 import type { Decided, Query } from "./DedicatedConnection.ts"
@@ -15,6 +16,8 @@ export interface ReapedBatch {
   readonly taken: number
   /** Selected rows that stay until the next sweep, because another session has locked their accounts. */
   readonly skipped: ReadonlyArray<RequestId>
+  /** Sum of the write-offs of all settlements in the transaction. */
+  readonly writtenOff: UsdPico
 }
 
 export interface Reaper {

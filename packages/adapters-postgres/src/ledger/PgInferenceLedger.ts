@@ -4,9 +4,17 @@
  * Each queue has its own connection, so several transactions can run at once. Every user belongs to one queue, so two
  * transactions of one process never wait for the same account.
  */
-import { type Admission, InferenceLedger, type LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
+import {
+  type Admission,
+  InferenceLedger,
+  type LedgerLoad,
+  type Settled
+} from "@tollgate/application/ledger/InferenceLedger"
+import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
 import { Nodes } from "@tollgate/application/operations/Nodes"
+import { writeOffReason } from "@tollgate/domain/inference/WriteOff"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
@@ -70,6 +78,15 @@ export const make = (options: LedgerOptions = defaults) =>
     )
     const queueOf = ({ principal: { userId } }: Admission): Queue => queues[shareOf(userId) % queues.length] as Queue
 
+    const writeOffs = yield* WriteOffs
+    const countWriteOff = ({ protocol, streamed }: Admission, exit: Exit.Exit<Settled | undefined>): void => {
+      const settled = exit._tag === "Success" ? exit.value : undefined
+      if (settled === undefined || settled.settlement.writeoffPico === 0n) return
+      const { charge, ending } = settled.measured
+      const reason = writeOffReason({ protocol, streamed, ending, source: charge.source })
+      writeOffs.add(reason, settled.settlement.writeoffPico)
+    }
+
     const checkpoints = yield* connection(settings, options)
     const oneAtATime = yield* Effect.makeSemaphore(1)
 
@@ -80,8 +97,13 @@ export const make = (options: LedgerOptions = defaults) =>
         return queue.isResponsive(admission.principal.userId) && transactions.isAmple(admission)
       },
       extend: (extension, callback) => queueOf(extension.admission).queue.extend(extension, callback),
-      settle: (request, callback) => queueOf(request.admission).queue.settle(request, callback),
-      settleLater: (request) => queueOf(request.admission).queue.settle(request),
+      settle: (request, callback) =>
+        queueOf(request.admission).queue.settle(request, (exit) => {
+          countWriteOff(request.admission, exit)
+          callback(exit)
+        }),
+      settleLater: (request) =>
+        queueOf(request.admission).queue.settle(request, (exit) => countWriteOff(request.admission, exit)),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
       load: () => queues.map(({ queue }) => queue.load).reduce(together)
     })

@@ -9,6 +9,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
@@ -53,6 +54,7 @@ export const layer = ({
       const sql = yield* SqlClient.SqlClient
       const settings = yield* PgSettings
       const runtime = yield* Effect.runtime<never>()
+      const writeOffs = yield* WriteOffs
       const oneAtATime = yield* Effect.makeSemaphore(1)
       const connection = yield* Effect.acquireRelease(
         Effect.sync(() => new DedicatedConnection(settings, LIMITS)),
@@ -64,7 +66,11 @@ export const layer = ({
         )
       const reaper: Reaper = {
         maxBatchSize: BATCH_SIZE,
-        transact: (work) => connection.transact(work),
+        transact: async (work) => {
+          const batch = await connection.transact(work)
+          writeOffs.add("orphaned", batch.writtenOff)
+          return batch
+        },
         reapBatch: (query, excluded, batchSize, onLocked) =>
           settleOrphans(query, [nodeDeadAfterSeconds, [...excluded], batchSize, sweeper ?? null], onLocked),
         onRejected
@@ -85,7 +91,7 @@ const settleOrphans = async (
 ): Promise<Decided<ReapedBatch>> => {
   const holds = (await query(LOCK_ORPHANS, selection)).map(lockedHold)
   onLocked(holds.map(({ requestId }) => requestId))
-  if (holds.length === 0) return { result: { taken: 0, skipped: [] }, write: undefined }
+  if (holds.length === 0) return { result: { taken: 0, skipped: [], writtenOff: UsdPico(0n) }, write: undefined }
   const [prices, { balances, contended }] = await Promise.all([
     readPrices(
       query,
@@ -103,7 +109,8 @@ const settleOrphans = async (
   return {
     result: {
       taken: holds.length,
-      skipped: holds.filter(({ userId }) => contendedUsers.has(userId)).map(({ requestId }) => requestId)
+      skipped: holds.filter(({ userId }) => contendedUsers.has(userId)).map(({ requestId }) => requestId),
+      writtenOff: UsdPico(settlements.reduce((sum, { settlement }) => sum + settlement.writeoffPico, 0n))
     },
     write: settlements.length === 0 ? undefined : inOneStatement([settleHolds(settlements), ...accounts.changes])
   }

@@ -1,0 +1,83 @@
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { WriteOffSums, WriteOffs } from "@tollgate/application/ledger/WriteOffs"
+import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
+import { writeOffReasons } from "@tollgate/domain/inference/WriteOff"
+import type { UsageSource } from "@tollgate/domain/ledger/Settlement"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import { Tokens } from "@tollgate/domain/money/Tokens"
+import { Effect, Layer } from "effect"
+import { vi } from "vitest"
+import * as Stores from "../../support/Stores.ts"
+import { anImage, anImageNode, finished } from "../images/Images.ts"
+import { aCustomer, aNode, aRequest, complete, measured } from "./Customers.ts"
+
+// A customer with 1 micro-USD has 1,000,000 pico-USD. A usage of 96 input and 251 output tokens costs 1,100,000.
+const poor = aCustomer({ usdMicro: 1n })
+const usage = TokenUsage.plain(Tokens(96n), Tokens(251n))
+const WRITTEN_OFF = 100_000n
+
+const aRequestOf = (streamed: boolean) => Effect.map(poor, (customer) => ({ ...aRequest(customer), streamed }))
+
+const charging = (source: UsageSource) => () => ({
+  ...measured("complete"),
+  charge: { charged: usage, consumed: usage, source }
+})
+
+const sums = new WriteOffSums()
+const byReason = () => Object.fromEntries(writeOffReasons.map((reason) => [reason, sums.of(reason)]))
+const expected = { whole_response: 0n, reported_usage: 0n, prompt_count: 0n, image: 0n, orphaned: 0n }
+
+const stores = Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(
+  Layer.provideMerge(Layer.succeed(WriteOffs, sums))
+)
+
+// The tests run in order, and each test adds to the sums.
+describe("the sums of write-offs", () => {
+  layer(stores, { excludeTestServices: true })((it) => {
+    it.scoped("contain each settlement of the ledger once, by its reason", () =>
+      Effect.gen(function* () {
+        const { ledger } = yield* aNode()
+        const [whole, reported, counted, covered] = yield* Effect.all([false, true, true, false].map(aRequestOf))
+        if (!whole || !reported || !counted || !covered) return yield* Effect.dieMessage("four requests are expected")
+        for (const request of [whole, reported, counted, covered]) yield* ledger.admit(request)
+        yield* ledger.settle({ admission: whole, measure: charging("upstream") })
+        expect(yield* ledger.settle({ admission: whole, measure: charging("upstream") })).toBeUndefined()
+        yield* ledger.settle({ admission: counted, measure: charging("local") })
+        yield* ledger.settle(complete(covered))
+        yield* ledger.settleLater({ admission: reported, measure: charging("mixed") })
+        expected.whole_response = WRITTEN_OFF
+        expected.reported_usage = WRITTEN_OFF
+        expected.prompt_count = WRITTEN_OFF
+        yield* Effect.promise(() => vi.waitFor(() => expect(byReason()).toEqual(expected)))
+      })
+    )
+
+    it.scoped("contain the settlements of images", () =>
+      Effect.gen(function* () {
+        const { begin, finish } = yield* anImageNode()
+        const image = anImage(yield* poor)
+        yield* begin(image)
+        const made = outcomeOf({ _tag: "Completed", usage: { prompt: usage, output: usage.output } }, true)
+        expect(yield* finish(finished(image, made))).toEqual(made)
+        expected.image = WRITTEN_OFF
+        expect(byReason()).toEqual(expected)
+      })
+    )
+
+    it.scoped("contain the settlements of a sweep", () =>
+      Effect.gen(function* () {
+        const { ledger, nodes } = yield* aNode()
+        const { requestId, ...request } = yield* aRequestOf(true)
+        yield* ledger.admit({ requestId, ...request })
+        yield* ledger.checkpoint([{ requestId, checkpoint: { input: usage.input, output: usage.output } }])
+        yield* nodes.leave
+        expect(yield* (yield* OpenHolds).sweep).toBe(1)
+        expected.orphaned = WRITTEN_OFF
+        expect(byReason()).toEqual(expected)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+  })
+})
