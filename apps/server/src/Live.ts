@@ -48,6 +48,9 @@ const listener = (config: ServerConfig) =>
     Layer.provide(InFlight.layer)
   )
 
+/** Publishes the metrics of this process. */
+type MetricsLayer = ReturnType<typeof Metrics.layer>
+
 /** Builds the server: the public listener, the metrics listener and the background tasks. */
-export const server = (config: ServerConfig) =>
-  Layer.merge(listener(config), Metrics.layer(config.METRICS_PORT)).pipe(Layer.provide(backgroundTasks(config)))
+export const server = (config: ServerConfig, metrics: MetricsLayer = Metrics.layer(config.METRICS_PORT)) =>
+  Layer.merge(listener(config), metrics).pipe(Layer.provide(backgroundTasks(config)))

@@ -1,6 +1,6 @@
 /**
- * Serves the metrics of this node as Prometheus text, on a separate port on loopback. No label names a provider, a key
- * or a customer.
+ * Registers the metrics of this node, and serves metrics as Prometheus text on a separate port on loopback. No label
+ * names a provider, a key or a customer.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -11,52 +11,61 @@ import { writeOffReasons } from "@tollgate/domain/inference/WriteOff"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 
-/** Serves the metrics on `port`. If the port cannot be used, the node logs a warning and runs without metrics. */
-export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | InferenceLedger> =>
-  Layer.scopedDiscard(
-    Effect.gen(function* () {
-      const counters = yield* RelayMetrics
-      const { load } = yield* InferenceLedger
-      const registry = new Registry()
-      collectDefaultMetrics({ register: registry })
-      countRequests(registry, counters)
-      gauge(
-        registry,
-        "tollgate_open_requests",
-        "Requests that are running or whose settlement is not complete.",
-        () => counters.openRequests
-      )
-      gauge(registry, "tollgate_open_streams", "Open event streams to clients.", () => counters.openStreams)
-      gauge(
-        registry,
-        "tollgate_open_exchanges",
-        "Open exchanges (request and response) with providers.",
-        () => counters.openExchanges
-      )
-      gauge(registry, "tollgate_request_body_bytes", "Bytes of request bodies in memory.", () => counters.bodyBytes)
-      gauge(
-        registry,
-        "tollgate_image_bytes",
-        "Bytes of images and of image request forms in memory.",
-        () => counters.imageBytes
-      )
-      counter(
-        registry,
-        "tollgate_answer_bytes_total",
-        "Bytes of responses written to sockets.",
-        () => counters.responseBytes
-      )
-      counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
-      countLedger(registry, load)
-      countWriteOffs(registry, yield* WriteOffs)
-      yield* serve(registry, port)
-    })
-  )
+/** Something that writes metrics as text: the registry of this node, or the sums of several nodes. */
+export interface MetricsSource {
+  readonly contentType: string
+  readonly metrics: () => Promise<string>
+}
 
-const serve = (registry: Registry, port: number) => {
-  const server = createServer((request, response) => void respond(registry, request, response))
+/** Serves the metrics of this node on `port`. */
+export const layer = (port: number): Layer.Layer<never, never, RelayMetrics | InferenceLedger> =>
+  Layer.scopedDiscard(Effect.flatMap(nodeMetrics, (registry) => serve(registry, port)))
+
+/** Registers the metrics of this node. */
+export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | InferenceLedger> = Effect.gen(function* () {
+  const counters = yield* RelayMetrics
+  const { load } = yield* InferenceLedger
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  countRequests(registry, counters)
+  gauge(
+    registry,
+    "tollgate_open_requests",
+    "Requests that are running or whose settlement is not complete.",
+    () => counters.openRequests
+  )
+  gauge(registry, "tollgate_open_streams", "Open event streams to clients.", () => counters.openStreams)
+  gauge(
+    registry,
+    "tollgate_open_exchanges",
+    "Open exchanges (request and response) with providers.",
+    () => counters.openExchanges
+  )
+  gauge(registry, "tollgate_request_body_bytes", "Bytes of request bodies in memory.", () => counters.bodyBytes)
+  gauge(
+    registry,
+    "tollgate_image_bytes",
+    "Bytes of images and of image request forms in memory.",
+    () => counters.imageBytes
+  )
+  counter(
+    registry,
+    "tollgate_answer_bytes_total",
+    "Bytes of responses written to sockets.",
+    () => counters.responseBytes
+  )
+  counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
+  countLedger(registry, load)
+  countWriteOffs(registry, yield* WriteOffs)
+  return registry
+})
+
+/** Serves metrics on `port`. If the port cannot be used, the process logs a warning and runs without metrics. */
+export const serve = (source: MetricsSource, port: number): Effect.Effect<void, never, Scope.Scope> => {
+  const server = createServer((request, response) => void respond(source, request, response))
   return Effect.acquireRelease(
     Effect.async<void>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
@@ -72,10 +81,10 @@ const serve = (registry: Registry, port: number) => {
   )
 }
 
-const respond = async (registry: Registry, { method, url }: IncomingMessage, response: ServerResponse) => {
+const respond = async (source: MetricsSource, { method, url }: IncomingMessage, response: ServerResponse) => {
   const found = method === "GET" && url === "/metrics"
-  const page = found ? await registry.metrics() : ""
-  response.writeHead(found ? 200 : 404, { "content-type": registry.contentType })
+  const page = found ? await source.metrics() : ""
+  response.writeHead(found ? 200 : 404, { "content-type": source.contentType })
   response.end(page)
 }
 

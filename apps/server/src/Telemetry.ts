@@ -14,9 +14,13 @@ import * as LogLevel from "effect/LogLevel"
 
 type Fields = Readonly<Record<string, unknown>>
 
-export const layer = (config: ServerConfig): Layer.Layer<never> =>
+/** Writes the log of this process. `standing` are fields of every entry. */
+export const layer = (config: ServerConfig, standing: Fields = {}): Layer.Layer<never> =>
   Layer.merge(
-    Logger.replace(Logger.defaultLogger, Logger.withConsoleError(config.production ? asJson : asPairs)),
+    Logger.replace(
+      Logger.defaultLogger,
+      Logger.withConsoleError(config.production ? asJson(standing) : asPairs(standing))
+    ),
     Logger.minimumLogLevel(LogLevel.Info)
   )
 
@@ -38,11 +42,16 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-const asJson = Logger.map(fieldsOf, (fields) => Inspectable.stringifyCircular(fields))
+const asJson = (standing: Fields) =>
+  Logger.map(fieldsOf, (fields) => Inspectable.stringifyCircular({ ...fields, ...standing }))
 
-const asPairs = Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
-  [`${at} ${level} ${message}`, ...Object.entries(fields).map(([name, value]) => `${name}=${asWord(value)}`)].join(" ")
-)
+const asPairs = (standing: Fields) =>
+  Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
+    [
+      `${at} ${level} ${message}`,
+      ...Object.entries({ ...fields, ...standing }).map(([name, value]) => `${name}=${asWord(value)}`)
+    ].join(" ")
+  )
 
 const asWord = (value: unknown): string => {
   const text = typeof value === "string" ? value : Inspectable.stringifyCircular(value)

@@ -19,11 +19,23 @@ const DatabaseUrl = Setting.kind(
 
 const Networks = Schema.String.pipe(Schema.filter((text) => Either.isRight(TrustedProxies.parse(text))))
 
+const MAX_WORKERS = 64
+
+const Workers = Setting.kind(
+  `auto, or a whole number from 1 to ${MAX_WORKERS},`,
+  Schema.Union(Schema.Literal("auto"), Setting.wholeNumber("a whole number", 1, MAX_WORKERS))
+)
+
 /** The variables of a deployment, except the limits of top-ups. The CLI reads only some of these variables. */
 export const DeploymentVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
   HOST: withDefault(Setting.Text, "127.0.0.1", "IP address or host name to listen on"),
   PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
+  WORKERS: withDefault(
+    Workers,
+    1,
+    "Number of processes that serve the port, each as a node; `auto` starts one per processor core"
+  ),
   DATABASE_URL: optional(
     DatabaseUrl,
     "Postgres 15 or newer. Default: an embedded Postgres in DATA_DIR, if its package is installed"

@@ -11,6 +11,7 @@ import type { SigningSecrets } from "@tollgate/adapters-http/auth/SigningSecrets
 import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
+import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import { CustomerPolicy } from "@tollgate/application/customer/Customers"
@@ -23,7 +24,7 @@ import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import { gatewayStores } from "./GatewayStores.ts"
+import { database, gatewayStores, preparationStores } from "./GatewayStores.ts"
 import type { PaymentsLayer } from "./Payments.ts"
 import type { PostgresLayer } from "./Postgres.ts"
 import { secretOf, signingSecrets } from "./Secrets.ts"
@@ -46,6 +47,14 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     policies({ bounds: config.topUpBounds, link: config.CUSTOMER_LINK_POLICY }),
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
+
+/** Builds the ports that the primary process needs while its workers serve: the database, and the payment providers. */
+export const primaryPorts = (config: ServerConfig, { payments, postgres }: Omit<GatewayParts, "providerKeys">) =>
+  Layer.merge(payments, PgNodes.endedNodesLayer).pipe(Layer.provideMerge(database(config, postgres)))
+
+/** Builds the ports that the primary process needs before it starts its workers. */
+export const preparationPorts = (config: ServerConfig) =>
+  Layer.merge(preparationStores(config), ArgonPasswordHasher.layer())
 
 /** Builds the ports of inference requests that need no database. */
 export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>

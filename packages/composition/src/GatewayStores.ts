@@ -91,7 +91,8 @@ const rankings = ({ RANKINGS_ENABLED }: ServerConfig) =>
 const keyMac = (config: ServerConfig) =>
   Layer.mapError(keyMacLayer(config), ({ message }) => new StartFailed({ message }))
 
-const database = (config: ServerConfig, postgres: PostgresLayer) =>
+/** Builds the connection pool of a process, and checks or migrates the schema. */
+export const database = (config: ServerConfig, postgres: PostgresLayer) =>
   migratedSchema(config).pipe(
     Layer.provideMerge(PgDatabase.layer),
     Layer.provideMerge(Layer.orDie(PgPool.layer({ maxConnections: 10 }))),
@@ -110,4 +111,13 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)),
     Layer.provideMerge(database(config, postgres))
+  )
+
+/**
+ * Builds the stores that prepare a deployment before it serves: the catalog, and the customer and reseller of the demo.
+ * The process that starts workers uses them. It is no node, because it serves no requests.
+ */
+export const preparationStores = (config: ServerConfig) =>
+  Layer.mergeAll(resellerStores, accountStores, PgCurrentCatalog.layer()).pipe(
+    Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config)))
   )

@@ -5,6 +5,7 @@
  * The packages of both services are imported only when the server needs them, because a production deployment may lack
  * these packages.
  */
+import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { Database } from "@tollgate/application/operations/Database"
 import { type PaymentsLayer, simulatedPayments } from "@tollgate/composition/Payments"
 import { fromEmbedded, type PostgresLayer } from "@tollgate/composition/Postgres"
@@ -17,20 +18,24 @@ export const embeddedPostgres = ({ DATA_DIR }: ServerConfig): PostgresLayer =>
   fromEmbedded(DATA_DIR, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 
 /**
- * Connects all payment providers to the payment simulator on `port`. Starts the simulator if no simulator listens
- * there.
+ * Connects all payment providers to the payment simulator on `port`. If no simulator listens there, a process that
+ * `starts` the simulator does so. A worker does not, because its primary process runs the simulator.
  */
-export const paymentSimulator = (config: ServerConfig, port: number): PaymentsLayer<Database> =>
+export const paymentSimulator = (
+  config: ServerConfig,
+  port: number,
+  { starts }: { readonly starts: boolean }
+): PaymentsLayer<Database> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const { paymentSimulation: simulation } = yield* Effect.promise(
         () => import("@tollgate/simulators/topup/PaymentSimulator")
       )
       const gatewayUrl = ownAddress(config)
-      const { baseUrl: simulatorUrl } = yield* simulation.startOrJoin({
-        port,
-        ...(gatewayUrl === undefined ? {} : { webhookBase: gatewayUrl })
-      })
+      const webhooks = gatewayUrl === undefined ? {} : { webhookBase: gatewayUrl }
+      const simulatorUrl = starts
+        ? (yield* simulation.startOrJoin({ port, ...webhooks })).baseUrl
+        : localSimulatorUrl(port)
       const deployment = yield* (yield* Database).identity
       return simulatedPayments(config.payments, { simulation, simulatorUrl, deployment, gatewayUrl })
     })

@@ -28,8 +28,9 @@ export const create = (options: GatewayOptions): Http.Server => {
     // `GatewayServer` checks the Host header instead, because the error response that Node writes has no request id.
     requireHostHeader: false
   })
-  server.maxConnections = options.maxConnections
-  return server
+  // A worker of a cluster would pass a connection above its limit to another worker, and that worker back to this one.
+  // With this option of Node 22.12 and later, the worker closes the connection, as a single process does.
+  return Object.assign(server, { maxConnections: options.maxConnections, dropMaxConnection: true })
 }
 
 export const listen = (server: Http.Server, options: GatewayOptions): Effect.Effect<Net.AddressInfo, ServeError> =>

@@ -19,3 +19,15 @@ export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
     readonly leave: Effect.Effect<void>
   }
 >() {}
+
+/** Deregisters nodes on behalf of their processes. */
+export class EndedNodes extends Context.Tag("@tollgate/application/EndedNodes")<
+  EndedNodes,
+  {
+    /**
+     * Deregisters a node whose process has ended, so that other nodes need not wait until its last heartbeat is too
+     * old. The caller must be sure that the process has ended.
+     */
+    readonly deregister: (node: NodeId) => Effect.Effect<void>
+  }
+>() {}

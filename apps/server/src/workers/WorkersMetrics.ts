@@ -1,0 +1,58 @@
+/**
+ * Adds the metrics of all workers, so that one page describes the whole server.
+ *
+ * Counters and histograms include the workers that have ended, as far as they were read before, because a sum that
+ * becomes smaller would look to Prometheus like a restart of the whole server.
+ */
+import { AggregatorRegistry, Gauge, Registry } from "prom-client"
+import type { ProcessMetrics } from "./WorkerMessage.ts"
+import type { WorkerProcess } from "./WorkerProcess.ts"
+
+export class WorkersMetrics {
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+  readonly #workers = new Set<WorkerProcess>()
+  readonly #own = new Registry()
+  /** The sums of the counters and histograms of the workers that have ended. */
+  #ended: ProcessMetrics = []
+  /** Completed when every worker that has ended is part of these sums. */
+  #retired: Promise<void> = Promise.resolve()
+
+  constructor() {
+    const serving = () => [...this.#workers].filter(({ node }) => node !== undefined).length
+    new Gauge({
+      name: "tollgate_workers",
+      help: "Workers that serve requests.",
+      registers: [this.#own],
+      collect() {
+        this.set(serving())
+      }
+    })
+  }
+
+  add(worker: WorkerProcess): void {
+    this.#workers.add(worker)
+  }
+
+  /** Keeps the sums of a worker that has ended. */
+  retire(worker: WorkerProcess): Promise<void> {
+    this.#retired = this.#retired.then(async () => {
+      this.#ended = await sum([this.#ended, worker.lastMetrics.filter(isSum)]).getMetricsAsJSON()
+      this.#workers.delete(worker)
+    })
+    return this.#retired
+  }
+
+  /** Returns the sums as Prometheus text. */
+  async metrics(): Promise<string> {
+    const [own, ...ofWorkers] = await Promise.all([
+      this.#own.getMetricsAsJSON(),
+      ...[...this.#workers].map((worker) => worker.readMetrics())
+    ])
+    return sum([own, this.#ended, ...ofWorkers]).metrics()
+  }
+}
+
+const sum = (metrics: ReadonlyArray<ProcessMetrics>): Registry => AggregatorRegistry.aggregate([...metrics])
+
+/** The type is a text at run time, although prom-client declares it as a number. */
+const isSum = ({ type }: { readonly type: unknown }): boolean => type === "counter" || type === "histogram"
