@@ -48,9 +48,12 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 
-/** Builds the ports that the primary process needs while its workers serve: the database, and the payment providers. */
+/**
+ * Builds the ports that the primary process needs while its workers serve: the database, the payment providers, and the
+ * token counter of the simulated provider.
+ */
 export const primaryPorts = (config: ServerConfig, { payments, postgres }: Omit<GatewayParts, "providerKeys">) =>
-  Layer.merge(payments, PgNodes.endedNodesLayer).pipe(Layer.provideMerge(database(config, postgres)))
+  Layer.mergeAll(payments, PgNodes.endedNodesLayer, GptTokenCounter.layer).pipe(Layer.provideMerge(database(config, postgres)))
 
 /** Builds the ports that the primary process needs before it starts its workers. */
 export const preparationPorts = (config: ServerConfig) =>

@@ -8,7 +8,7 @@
 /** A death counts as quick if the worker lived for less than this time, which includes its start. */
 export const QUICK_MILLIS = 10_000
 export const MAX_QUICK_DEATHS = 5
-const FIRST_DELAY_MILLIS = 100
+const FIRST_DELAY_MILLIS = 50
 
 export class RestartPolicy {
   /** The number of quick deaths since the last worker that lived longer. */
