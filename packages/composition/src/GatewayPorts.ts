@@ -53,7 +53,9 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
  * token counter of the simulated provider.
  */
 export const primaryPorts = (config: ServerConfig, { payments, postgres }: Omit<GatewayParts, "providerKeys">) =>
-  Layer.mergeAll(payments, PgNodes.endedNodesLayer, GptTokenCounter.layer).pipe(Layer.provideMerge(database(config, postgres)))
+  Layer.mergeAll(payments, PgNodes.endedNodesLayer, GptTokenCounter.layer).pipe(
+    Layer.provideMerge(database(config, postgres))
+  )
 
 /** Builds the ports that the primary process needs before it starts its workers. */
 export const preparationPorts = (config: ServerConfig) =>
