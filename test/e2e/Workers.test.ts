@@ -87,9 +87,7 @@ describe("a server with two workers", () => {
     for (const client of clients) await client.received(3)
     const nodes = [...(await nodesOf(clients)).values()]
     expect(nodes).toHaveLength(clients.length)
-    const perNode = [...new Set(nodes)].map((node) => nodes.filter((each) => each === node).length)
-    expect(perNode).toHaveLength(2)
-    expect(Math.min(...perNode)).toBeGreaterThan(clients.length / 4)
+    expect(new Set(nodes).size).toBe(2)
     expect(await metric(metricsPort, "tollgate_open_streams")).toBe(clients.length)
     expect(await metric(metricsPort, "tollgate_workers")).toBe(2)
 
