@@ -50,7 +50,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(0n, 0n)).charged).toMatchObject({ input: 10n, output: 7n })
   })
 
-  it.each(["client_gone", "upstream_cut"] as const)(
+  it.each(["client_gone", "upstream_cut", "balance_exhausted"] as const)(
     "is the prompt and the delivered output after at least one delta and the ending %s",
     (ending) => {
       const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
@@ -122,7 +122,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(0n, 3n)).charged.output).toBe(2n)
   })
 
-  it.each(["client_gone", "upstream_cut", "failed"] as const)(
+  it.each(["client_gone", "upstream_cut", "balance_exhausted", "failed"] as const)(
     "is nothing before the first delta with the ending %s, and the consumed usage is recorded",
     (ending) => {
       const outcome: Outcome = {
@@ -145,7 +145,7 @@ describe("the charge of a request", () => {
     output: FastCheck.option(tokens(), { nil: undefined })
   })
   const outcome: FastCheck.Arbitrary<Outcome> = FastCheck.record({
-    ending: FastCheck.constantFrom("complete", "client_gone", "upstream_cut", "failed"),
+    ending: FastCheck.constantFrom("complete", "client_gone", "upstream_cut", "balance_exhausted", "failed"),
     reported,
     deltas: FastCheck.nat({ max: 30 }),
     deltasAtLastOutputReport: FastCheck.nat({ max: 30 })
