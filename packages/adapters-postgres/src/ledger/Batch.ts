@@ -10,6 +10,7 @@ import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import type { QueueEvent } from "./QueueEvent.ts"
 
 export interface HasAdmission {
   readonly admission: Admission
@@ -205,5 +206,26 @@ export const withoutRefused = <T extends WorkTypes>({ release }: WorkKind<T>, ba
     settlements: [...settlements, ...released],
     extensions: extensions.filter(isWaiting),
     admissions: admissions.filter(isWaiting)
+  }
+}
+
+/** Fails and reports all requests of a batch that the database rejects. */
+export const reject = <T extends WorkTypes>(
+  { admissionOf }: WorkKind<T>,
+  { settlements, extensions, admissions }: Batch<T>,
+  error: unknown,
+  report: (event: QueueEvent) => void
+): void => {
+  for (const { request, callback } of settlements) {
+    report({ _tag: "SettlementRejected", admission: request.admission, error })
+    callback?.(Exit.die(error))
+  }
+  for (const waiting of extensions) {
+    report({ _tag: "ExtensionRejected", admission: waiting.request.admission, error })
+    reply(waiting, Exit.die(error))
+  }
+  for (const waiting of admissions) {
+    report({ _tag: "AdmissionRejected", admission: admissionOf(waiting.admission), error })
+    reply(waiting, Exit.die(error))
   }
 }

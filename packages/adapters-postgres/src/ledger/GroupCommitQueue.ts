@@ -17,6 +17,7 @@ import type { UserId } from "@tollgate/domain/customer/User"
 import * as Exit from "effect/Exit"
 import { isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
+import { Availability } from "./Availability.ts"
 import {
   type AdmissionResult,
   type Batch,
@@ -28,6 +29,7 @@ import {
   partition,
   recordUnknownCommit,
   refuseLate,
+  reject,
   reply,
   type SettlementResult,
   size,
@@ -64,8 +66,6 @@ export type RunTransaction<T extends WorkTypes> = (
 
 const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const CHECKS_PER_DEADLINE = 10
-/** Time after which a batch takes so long that the database may be unavailable. */
-const SLOW_MILLIS = 250
 
 export class GroupCommitQueue<T extends WorkTypes> {
   readonly #kind: WorkKind<T>
@@ -73,6 +73,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
   readonly #runTransaction: RunTransaction<T>
   readonly #report: (event: QueueEvent) => void
   readonly #contended: ContendedUsers<T>
+  readonly #availability: Availability
   readonly #waiting = new WaitingRequests<T>()
   #batch: Batch<T> = EMPTY
   /** Functions that pass the results of committed batches to the callbacks. A function is removed when it runs. */
@@ -82,11 +83,6 @@ export class GroupCommitQueue<T extends WorkTypes> {
   #watching = false
   #open = true
   #stopped = false
-  #unavailableSince: number | undefined
-  /** Whether the last attempt failed with a transient error. */
-  #isFailing = false
-  /** Infinity while no batch is being written. */
-  #batchBegunAt = Number.POSITIVE_INFINITY
   #transactions = 0
   #transactionMillis = 0
 
@@ -101,15 +97,16 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#runTransaction = runTransaction
     this.#report = report
     this.#contended = new ContendedUsers(kind)
+    this.#availability = new Availability(report)
   }
 
   get unsettled(): number {
-    return this.#waiting.settlements.length + this.#batch.settlements.length + this.#contended.settlements.length
+    return this.#count("settlements")
   }
 
   get load(): LedgerLoad {
     return {
-      waitingAdmissions: this.#waitingAdmissions,
+      waitingAdmissions: this.#count("admissions"),
       unsettled: this.unsettled,
       transactions: this.#transactions,
       transactionMillis: this.#transactionMillis
@@ -153,16 +150,11 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#wake()
   }
 
-  /** Returns whether an admission of this user would be decided in one of the next transactions, as far as is known. */
+  /** Returns whether an admission of this user would be decided soon, as far as the queue can tell. */
   isResponsive(userId: UserId): boolean {
-    return (
-      this.#open &&
-      !this.#isFailing &&
-      this.#waiting.admissions.length < this.#limits.waitingAdmissions &&
-      this.unsettled < this.#limits.unsettled &&
-      !this.#contended.has(userId) &&
-      performance.now() - this.#batchBegunAt < SLOW_MILLIS
-    )
+    const { waitingAdmissions, unsettled } = this.#limits
+    const hasRoom = this.#waiting.admissions.length < waitingAdmissions && this.unsettled < unsettled
+    return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
   }
 
   /** Refuses admissions, and waits up to `flushMillis` for settlements. Returns the number of unwritten settlements. */
@@ -189,12 +181,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return left.size
   }
 
-  get #waitingAdmissions(): number {
-    return this.#waiting.admissions.length + this.#batch.admissions.length + this.#contended.admissions.length
-  }
-
-  get #waitingExtensions(): number {
-    return this.#waiting.extensions.length + this.#batch.extensions.length + this.#contended.extensions.length
+  #count(type: keyof Batch<T>): number {
+    return this.#waiting[type].length + this.#batch[type].length + this.#contended[type].length
   }
 
   /** Returns the requests that a new request of this user joins. */
@@ -214,13 +202,13 @@ export class GroupCommitQueue<T extends WorkTypes> {
       while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {
         const lockWait = this.#contended.due ? "none" : "bounded"
         this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
-        this.#batchBegunAt = performance.now()
+        this.#availability.batchBegins()
         const finished = this.#finish(this.#batch, lockWait)
         // The callbacks of the previous batch run while the database works on this batch.
         this.#deliver()
         await finished
         this.#batch = EMPTY
-        this.#batchBegunAt = Number.POSITIVE_INFINITY
+        this.#availability.batchEnds()
       }
     } while (this.#deliver())
     this.#working = false
@@ -244,10 +232,9 @@ export class GroupCommitQueue<T extends WorkTypes> {
         const onUnknownCommit = (outcome: Outcome<T>) =>
           recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
         const outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
-        this.#isFailing = false
+        this.#availability.succeeded()
         this.#transactions += 1
         this.#transactionMillis += performance.now() - begunAt
-        this.#reportRecovery()
         const { others, theirs } = partition(this.#kind, work, outcome.contended)
         if (lockWait === "none") this.#waiting.add(this.#contended.release(others))
         if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
@@ -255,11 +242,10 @@ export class GroupCommitQueue<T extends WorkTypes> {
         return
       } catch (error) {
         if (isTransient(error)) {
-          this.#isFailing = true
-          if (attempt > 0) this.#reportOutage(error)
+          this.#availability.failed(error, attempt)
           await afterBackoff(attempt)
         } else if (size(work) === 1) {
-          this.#reject(work, error)
+          reject(this.#kind, work, error, this.#report)
           return
         } else {
           for (const half of halves(work)) await this.#finish(half, lockWait)
@@ -293,21 +279,6 @@ export class GroupCommitQueue<T extends WorkTypes> {
     }
   }
 
-  #reject({ settlements, extensions, admissions }: Batch<T>, error: unknown): void {
-    for (const { request, callback } of settlements) {
-      this.#report({ _tag: "SettlementRejected", admission: request.admission, error })
-      callback?.(Exit.die(error))
-    }
-    for (const waiting of extensions) {
-      this.#report({ _tag: "ExtensionRejected", admission: waiting.request.admission, error })
-      reply(waiting, Exit.die(error))
-    }
-    for (const waiting of admissions) {
-      this.#report({ _tag: "AdmissionRejected", admission: this.#kind.admissionOf(waiting.admission), error })
-      reply(waiting, Exit.die(error))
-    }
-  }
-
   #watch(): void {
     if (this.#watching) return
     this.#watching = true
@@ -319,20 +290,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
       refuseLate(this.#batch, late)
       refuseLate(this.#contended, late)
       this.#waiting.removeLate(late)
-      if (this.#waitingAdmissions + this.#waitingExtensions > 0) this.#watch()
+      if (this.#count("extensions") + this.#count("admissions") > 0) this.#watch()
     }, tick).unref()
-  }
-
-  #reportOutage(error: unknown): void {
-    if (this.#unavailableSince !== undefined) return
-    this.#unavailableSince = performance.now()
-    this.#report({ _tag: "DatabaseUnavailable", error })
-  }
-
-  #reportRecovery(): void {
-    if (this.#unavailableSince === undefined) return
-    const afterMillis = Math.round(performance.now() - this.#unavailableSince)
-    this.#unavailableSince = undefined
-    this.#report({ _tag: "DatabaseRecovered", afterMillis })
   }
 }
