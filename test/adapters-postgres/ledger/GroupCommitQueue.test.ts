@@ -275,6 +275,179 @@ describe("the group commit queue", () => {
     expect(queue.unsettled).toBe(0)
   })
 
+  describe("with extensions of running requests", () => {
+    it("puts extensions between settlements and admissions, and passes the hold or its absence to the callback", async () => {
+      const { transaction, admit, extend, settle, results } = stage()
+      admit("a1")
+      extend("b1", "c1")
+      settle("d1")
+      const first = await transaction(0)
+      expect(first.ids).toEqual(["settle d1", "extend b1", "extend c1", "admit a1"])
+      first.end({ ...committed(first.work), extended: [hold("b1"), undefined] })
+      await eventually(() => expect(results).toMatchObject({ "extend b1": hold("b1"), "extend c1": "nothing" }))
+    })
+
+    it("limits the extensions of a batch, and puts one extension into a batch when the batch size is 1", async () => {
+      const many = stage()
+      many.extend("a1", "a2", "a3", "a4", "a5")
+      expect((await many.transaction(0)).ids).toHaveLength(4)
+      const single = stage({ batchSize: 1 })
+      single.admit("a1")
+      single.extend("a2", "a3")
+      for (const [n, id] of ["extend a2", "extend a3", "admit a1"].entries()) {
+        const next = await single.transaction(n)
+        expect(next.ids).toEqual([id])
+        next.commit()
+      }
+    })
+
+    it("accepts extensions while it refuses admissions, and refuses an extension when too many extensions wait", async () => {
+      const { transaction, admit, extend, settle, results } = stage()
+      settle("a", "b", "c", "d", "e")
+      admit("f1")
+      extend("a1")
+      await transaction(0)
+      expect(results).toEqual({ "admit f1": "Overloaded" })
+      extend("a2", "a3", "a4", "a5", "a6", "a7", "too many")
+      expect(results).toEqual({ "admit f1": "Overloaded", "extend too many": "Overloaded" })
+    })
+
+    it("refuses an extension at its deadline, and does not release the hold when the extension is committed later", async () => {
+      const { transaction, transactions, extend, settle, results } = stage({ admissionMillis: 50 })
+      extend("slow")
+      const hanging = await transaction(0)
+      extend("queued")
+      await eventually(() => expect(results).toEqual({ "extend slow": "Overloaded", "extend queued": "Overloaded" }))
+      hanging.commit()
+      settle("x")
+      const next = await transaction(1)
+      expect(next.ids).toEqual(["settle x"])
+      next.commit()
+      await eventually(() => expect(results).toMatchObject({ "settle x": settled("x") }))
+      expect(transactions).toHaveLength(2)
+      expect(results["extend slow"]).toBe("Overloaded")
+    })
+
+    it("decides an extension again when its commit outcome is unknown, unless the extension was refused since then", async () => {
+      const { transaction, extend, settle, results } = stage({ admissionMillis: 300 })
+      extend("a1")
+      const first = await transaction(0)
+      first.onUnknownCommit(committed(first.work))
+      first.fail(new ConnectionLost("gone"))
+      const second = await transaction(1)
+      expect(second.ids).toEqual(["extend a1"])
+      await eventually(() => expect(results).toEqual({ "extend a1": "Overloaded" }))
+      second.onUnknownCommit(committed(second.work))
+      settle("a1")
+      second.fail(new ConnectionLost("gone"))
+      expect((await transaction(2)).ids).toEqual(["settle a1"])
+    })
+
+    it("fails only the extension that the database rejects", async () => {
+      const { transaction, admit, extend, settle, results, events } = stage()
+      settle("a1")
+      extend("b1", "b2")
+      admit("c1")
+      ;(await transaction(0)).fail(new Error("poison"))
+      for (const n of [1, 2, 3, 4, 5]) {
+        const { ids, fail, commit } = await transaction(n)
+        if (ids.includes("extend b2")) fail(new Error("poison"))
+        else commit()
+      }
+      await eventually(() => expect(Object.values(results)).toHaveLength(4))
+      expect(results).toMatchObject({ "extend b1": hold("b1"), "extend b2": "Die", "admit c1": hold("c1") })
+      expect(events).toMatchObject([{ _tag: "ExtensionRejected", admission: { requestId: "b2" } }])
+    })
+
+    it("retries the extensions of a contended user separately", async () => {
+      const { transaction, extend, settle, results } = stage({ admissionMillis: 5_000 })
+      extend("c1", "a1")
+      const first = await transaction(0)
+      first.end(committedExcept(first.work, "c"))
+      extend("c2")
+      const second = await transaction(1)
+      expect(second).toMatchObject({ ids: ["extend c1", "extend c2"], lockWait: "none" })
+      expect(results).toEqual({ "extend a1": hold("a1") })
+      extend("c3")
+      second.commit()
+      const third = await transaction(2)
+      expect(third).toMatchObject({ ids: ["extend c3"], lockWait: "bounded" })
+      third.commit()
+      settle("c1")
+      expect((await transaction(3)).lockWait).toBe("bounded")
+      expect(results).toMatchObject({ "extend c1": hold("c1"), "extend c2": hold("c2"), "extend c3": hold("c3") })
+    })
+
+    it("refuses waiting and new extensions when it closes", async () => {
+      const { queue, transaction, extend, results } = stage()
+      extend("c1")
+      const first = await transaction(0)
+      first.end(committedExcept(first.work, "c"))
+      await transaction(1)
+      extend("a1", "c2")
+      void queue.close(20)
+      expect(results).toMatchObject({ "extend a1": "Overloaded", "extend c2": "Overloaded" })
+      extend("a2")
+      expect(results).toMatchObject({ "extend a2": "Overloaded" })
+    })
+  })
+
+  describe("is responsive", () => {
+    const user = (id: string) => admission(id).principal.userId
+
+    it("while it is idle, and while a transaction runs", async () => {
+      const { queue, transaction, admit } = stage()
+      expect(queue.isResponsive(user("a"))).toBe(true)
+      admit("a1")
+      await transaction(0)
+      expect(queue.isResponsive(user("a"))).toBe(true)
+    })
+
+    it("again after a slow transaction, but not during the transaction", async () => {
+      const { queue, transaction, admit } = stage()
+      admit("a1")
+      const slow = await transaction(0)
+      await eventually(() => expect(queue.isResponsive(user("a"))).toBe(false))
+      slow.commit()
+      await eventually(() => expect(queue.isResponsive(user("a"))).toBe(true))
+    })
+
+    it("again after a failed attempt was retried, but not before", async () => {
+      const { queue, transaction, admit } = stage()
+      admit("a1")
+      ;(await transaction(0)).fail(new ConnectionLost("gone"))
+      await eventually(() => expect(queue.isResponsive(user("a"))).toBe(false))
+      ;(await transaction(1)).commit()
+      await eventually(() => expect(queue.isResponsive(user("a"))).toBe(true))
+    })
+
+    it("only for users that are not contended", async () => {
+      const { queue, transaction, admit } = stage()
+      admit("c1")
+      const first = await transaction(0)
+      first.end(committedExcept(first.work, "c"))
+      const second = await transaction(1)
+      expect(["a", "c"].map((id) => queue.isResponsive(user(id)))).toEqual([true, false])
+      second.commit()
+      await eventually(() => expect(queue.isResponsive(user("c"))).toBe(true))
+    })
+
+    it("neither while it refuses admissions nor after it was closed", async () => {
+      const admissions = stage({ waitingAdmissions: 1 })
+      admissions.admit("a1")
+      await admissions.transaction(0)
+      expect(admissions.queue.isResponsive(user("a"))).toBe(true)
+      admissions.admit("a2")
+      expect(admissions.queue.isResponsive(user("a"))).toBe(false)
+      const settlements = stage({ unsettled: 1 })
+      settlements.settle("a1")
+      expect(settlements.queue.isResponsive(user("a"))).toBe(false)
+      const closed = stage()
+      void closed.queue.close(0)
+      expect(closed.queue.isResponsive(user("a"))).toBe(false)
+    })
+  })
+
   describe("while another session locks the rows of a user", () => {
     it("serves all other users, and retries the requests of that user separately and in order", async () => {
       const { transaction, admit, settle, results, events } = stage()

@@ -12,6 +12,7 @@ import {
   aRequest,
   balancesOf,
   complete,
+  extension,
   journal,
   openHolds,
   REQUEST_PICO,
@@ -67,7 +68,8 @@ describe("the ledger during database faults", () => {
           yield* served(ledger, aRequest(customer))
           void cable.atNextCommit(fault)
           const requests = Array.from({ length: 9 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), unbounded)
+          const holds = yield* Effect.all(requests.map(ledger.admit), unbounded)
+          expect(holds).toEqual(requests.map(() => ({ planTokens: 0n, paygPico: REQUEST_PICO })))
           expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 9n * REQUEST_PICO])
           yield* Effect.all(
             requests.map((request) => ledger.settle(complete(request))),
@@ -91,6 +93,26 @@ describe("the ledger during database faults", () => {
             expect((yield* journal(customer)).size).toBe(1)
           })
       )
+
+      for (const [part, output, paygPico] of [
+        ["completely", 100n, 496_000n],
+        ["partly", 10_000n, 1_000_000n]
+      ] as const) {
+        it.scoped(`grows a hold ${part} and once when the connection is lost at the commit (${fault})`, () =>
+          Effect.gen(function* () {
+            const customer = yield* aCustomer({ usdMicro: 1n })
+            const { ledger, cable } = yield* wired()
+            const request = aRequest(customer)
+            yield* ledger.admit(request)
+            void cable.atNextCommit(fault)
+            expect(yield* ledger.extend(extension(request, output))).toEqual({ planTokens: 0n, paygPico })
+            expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, paygPico])
+            expect(yield* Stores.brokenInvariants).toEqual([])
+            yield* ledger.settle(complete(request))
+            expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
+          })
+        )
+      }
     }
 
     it.scoped("serves requests when the server rejects BEGIN but executes the following statements", () =>
@@ -142,6 +164,48 @@ describe("the ledger during database faults", () => {
           yield* served(ledger, aRequest(customer))
           yield* eventually(openHolds, (count) => count === 0n)
           expect((yield* balancesOf(customer)).payg).toEqual([800_000n, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
+    )
+
+    it.scoped("refuses an extension at its deadline while the database hangs, and settles its request afterwards", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger, cable } = yield* wired(shortTimeouts)
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        expect(ledger.isAmple(aRequest(customer))).toBe(true)
+        cable.freeze()
+        const refused = yield* Effect.timeout(Effect.flip(ledger.extend(extension(request, 100n))), 2_000)
+        expect(refused).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
+        expect(ledger.isAmple(aRequest(customer))).toBe(false)
+        cable.mend()
+        expect(yield* ledger.extend(extension(request, 150n))).toEqual({ planTokens: 0n, paygPico: 696_000n })
+        expect(yield* ledger.settle(complete(request))).toMatchObject({ settlement: { paygPico: REQUEST_PICO } })
+        expect((yield* balancesOf(customer)).payg).toEqual([99_900_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped(
+      "keeps the hold of an extension that was committed after its deadline, until its request is settled",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger } = yield* aNode({ admissionMillis: 200, transactionMillis: 5_000 })
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`SELECT FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
+              expect(yield* Effect.flip(ledger.extend(extension(request, 100n)))).toBeInstanceOf(Overloaded)
+            })
+          )
+          yield* Effect.sleep("300 millis")
+          expect(yield* journal(customer)).toEqual(new Map())
+          yield* ledger.settle(complete(request))
+          expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
     )

@@ -1,7 +1,12 @@
+import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { coveredOutput, type Hold } from "@tollgate/domain/ledger/Hold"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import * as Tokens from "@tollgate/domain/money/Tokens"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Effect, Either, FastCheck, Layer } from "effect"
@@ -13,6 +18,7 @@ import {
   balancesOf,
   type Customer,
   complete,
+  extension,
   failed,
   journal,
   mint,
@@ -25,6 +31,8 @@ interface Story {
   readonly node: 0 | 1 | 2
   readonly input: bigint
   readonly output: bigint
+  /** Outputs of the extensions, one after the other. */
+  readonly extensions: ReadonlyArray<bigint>
   readonly end: "complete" | "failed" | "twice" | "checkpoint" | "unsettled"
   readonly also: "nothing" | "sweep" | "credit" | "mint"
 }
@@ -34,12 +42,81 @@ const story: FastCheck.Arbitrary<Story> = FastCheck.record({
   node: FastCheck.constantFrom(0, 1, 2),
   input: FastCheck.bigInt(1n, 300n),
   output: FastCheck.bigInt(1n, 60n),
+  extensions: FastCheck.array(FastCheck.bigInt(1n, 400n), { maxLength: 3 }),
   end: FastCheck.constantFrom("complete", "failed", "twice", "checkpoint", "unsettled"),
   also: FastCheck.oneof(
     { weight: 4, arbitrary: FastCheck.constant("nothing" as const) },
     { weight: 1, arbitrary: FastCheck.constantFrom("sweep" as const, "credit" as const, "mint" as const) }
   )
 })
+
+/** One step of a run. `at` selects one of the open requests. Sweeps judge node 2 dead, like in {@link Story}. */
+type Step =
+  | { readonly kind: "admit"; readonly customer: number; readonly node: number; readonly input: bigint }
+  | { readonly kind: "extend"; readonly at: number; readonly output: bigint }
+  | { readonly kind: "settle"; readonly at: number; readonly deliveredPercent: bigint }
+  | { readonly kind: "sweep" }
+  | { readonly kind: "mint"; readonly customer: number }
+
+const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
+  {
+    weight: 4,
+    arbitrary: FastCheck.record({
+      kind: FastCheck.constant("admit" as const),
+      customer: FastCheck.nat(2),
+      node: FastCheck.nat(2),
+      input: FastCheck.bigInt(1n, 120n)
+    })
+  },
+  {
+    weight: 8,
+    arbitrary: FastCheck.record({
+      kind: FastCheck.constant("extend" as const),
+      at: FastCheck.nat(99),
+      output: FastCheck.bigInt(1n, 300n)
+    })
+  },
+  {
+    weight: 4,
+    arbitrary: FastCheck.record({
+      kind: FastCheck.constant("settle" as const),
+      at: FastCheck.nat(99),
+      deliveredPercent: FastCheck.bigInt(0n, 100n)
+    })
+  },
+  { weight: 1, arbitrary: FastCheck.record({ kind: FastCheck.constant("sweep" as const) }) },
+  {
+    weight: 1,
+    arbitrary: FastCheck.record({ kind: FastCheck.constant("mint" as const), customer: FastCheck.nat(2) })
+  }
+)
+
+/** A request that the test has not settled, with the hold that the ledger has returned last. */
+interface Open {
+  readonly admission: Admission
+  readonly node: number
+  hold: Hold
+}
+
+/** Returns the output that this hold covers; undefined when it does not cover the prompt. */
+const coveredBy = ({ admission: { estimate, price }, hold }: Open) =>
+  coveredOutput(hold, TokenUsage.plain(estimate.inputCeiling, Tokens.zero), price)
+
+/** Reads the accounts whose pending amount differs from the sum of the holds, or exceeds the balance. */
+const wrongAccounts = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql`
+    SELECT account.kind, credits_posted - debits_posted AS remaining, debits_pending AS pending, held.amount AS held
+    FROM account CROSS JOIN LATERAL (
+      SELECT coalesce(sum(CASE WHEN plan_account = account.id THEN plan_tokens ELSE 0 END), 0)
+        + coalesce(sum(CASE WHEN payg_account = account.id THEN payg_pico ELSE 0 END), 0) AS amount
+      FROM inference_hold) AS held
+    WHERE account.kind <> 'system' AND (debits_pending <> held.amount
+      OR debits_pending > credits_posted - debits_posted)`
+}).pipe(Effect.orDie)
+
+const ROUNDS = 30
+const STEPS_PER_ROUND = 6
 
 const RUNS = 4
 const PER_RUN = 150
@@ -59,7 +136,7 @@ describe("concurrent ledgers, sweeps, credits and mints", () => {
         yield* mortal.nodes.leave
         let operations = 0
 
-        const play = ({ node, input, output, end, also }: Story, customer: Customer) =>
+        const play = ({ node, input, output, extensions, end, also }: Story, customer: Customer) =>
           Effect.gen(function* () {
             const { ledger } = nodes[node]
             const request = aRequest(customer, input, output)
@@ -77,6 +154,7 @@ describe("concurrent ledgers, sweeps, credits and mints", () => {
               })
             }
             if (Either.isLeft(admitted)) return undefined
+            for (const more of extensions) yield* ledger.extend(extension(request, more, input))
             if (end === "checkpoint") {
               const { charged } = complete(request, input, 1n).measure().charge
               yield* ledger.checkpoint([{ requestId, checkpoint: charged }])
@@ -117,6 +195,76 @@ describe("concurrent ledgers, sweeps, credits and mints", () => {
             const { payg, plan } = yield* balancesOf(customer)
             expect([payg[1], plan[1]]).toEqual([0n, 0n])
           }
+        }
+      })
+    )
+
+    it.scoped("set aside no more than the balances after every round of extensions, and write nothing off", () =>
+      Effect.gen(function* () {
+        const sweeps = yield* OpenHolds
+        const nodes = yield* Effect.all([aNode({ batchSize: 4 }), aNode({ queues: 2 }), aNode({ batchSize: 2 })])
+        yield* nodes[2].nodes.leave
+        const rounds = FastCheck.array(FastCheck.array(step, { maxLength: STEPS_PER_ROUND }), {
+          minLength: ROUNDS,
+          maxLength: ROUNDS
+        })
+        for (const run of FastCheck.sample(rounds, RUNS)) {
+          const customers = yield* Effect.all([
+            aCustomer({ usdMicro: 2n }),
+            aCustomer({ usdMicro: 1n, planTokens: 600n }),
+            aCustomer({ planTokens: 900n })
+          ])
+          const open: Array<Open> = []
+          const take = (at: number) => open.splice(at % Math.max(1, open.length), 1)
+
+          const ledgerOf = (node: number) => (nodes[node] ?? nodes[0]).ledger
+          const settle = ({ admission, node, hold }: Open, deliveredPercent: bigint) =>
+            Effect.gen(function* () {
+              const covered = coveredBy({ admission, node, hold })
+              const output = ((covered ?? 0n) * deliveredPercent) / 100n
+              const request =
+                covered === undefined ? failed(admission) : complete(admission, admission.estimate.inputCeiling, output)
+              const settled = yield* ledgerOf(node).settle(request)
+              // Undefined: a sweep has settled the request.
+              expect(settled?.settlement.writeoffPico ?? 0n).toBe(0n)
+              if (node !== 2) expect(settled).toBeDefined()
+            })
+
+          const play = (one: Step) =>
+            Effect.gen(function* () {
+              if (one.kind === "admit") {
+                const customer = customers[one.customer] ?? customers[0]
+                const admission = aRequest(customer, one.input, 1n)
+                const hold = yield* Effect.either(ledgerOf(one.node).admit(admission))
+                if (Either.isRight(hold)) open.push({ admission, node: one.node, hold: hold.right })
+              } else if (one.kind === "extend") {
+                const [running] = take(one.at)
+                if (running === undefined) return
+                const { admission, node, hold } = running
+                const asked = extension(admission, one.output, admission.estimate.inputCeiling)
+                const grown = yield* ledgerOf(node).extend(asked)
+                if (grown === undefined) {
+                  expect(node).toBe(2)
+                  return
+                }
+                expect(grown.planTokens).toBeGreaterThanOrEqual(hold.planTokens)
+                expect(grown.paygPico).toBeGreaterThanOrEqual(hold.paygPico)
+                open.push({ admission, node, hold: grown })
+              } else if (one.kind === "settle") {
+                yield* Effect.forEach(take(one.at), (running) => settle(running, one.deliveredPercent))
+              } else if (one.kind === "sweep") yield* sweeps.sweep
+              else yield* mint(customers[one.customer] ?? customers[0], 50n)
+            })
+
+          for (const round of run) {
+            yield* Effect.forEach(round, play, { concurrency: "unbounded" })
+            expect(yield* wrongAccounts).toEqual([])
+          }
+          yield* Effect.forEach(open.splice(0), (running) => settle(running, 50n), { concurrency: "unbounded" })
+          yield* sweeps.sweep
+          expect(yield* openHolds).toBe(0n)
+          expect(yield* wrongAccounts).toEqual([])
+          expect(yield* Stores.brokenInvariants).toEqual([])
         }
       })
     )

@@ -13,6 +13,7 @@ import {
   balancesOf,
   type Customer,
   complete,
+  extension,
   journal,
   mint,
   REQUEST_PICO
@@ -93,6 +94,42 @@ describe("while another session locks rows of a customer, the ledger", () => {
           expect((yield* journal(one)).size).toBe(2)
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
+      )
+    }
+
+    for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
+      it.scoped(
+        `extends holds of other customers at once, and a hold of the customer of the locked ${locked} later`,
+        () =>
+          Effect.gen(function* () {
+            const [one, other] = [
+              yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
+              yield* aCustomer({ usdMicro: 900_000n })
+            ]
+            const { ledger } = yield* aNode()
+            const [request, running] = [aRequest(one), aRequest(other)]
+            yield* Effect.all([ledger.admit(request), ledger.admit(running)])
+            const { lock, unlock } = yield* anotherSession
+            yield* lock(
+              locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
+            )
+            const extended = yield* Effect.forkScoped(ledger.extend(extension(request, 11n)))
+            yield* Effect.yieldNow()
+            for (const output of [10n, 20n, 30n]) {
+              const [time, grown] = yield* Effect.timed(ledger.extend(extension(running, output)))
+              expect(grown?.paygPico).toBe(96_000n + output * 4_000n)
+              expect(Duration.toMillis(time)).toBeLessThan(MAX_DELAY_MILLIS)
+            }
+            expect(yield* balancesOf(one)).toEqual({ plan: [97n, 97n], payg: [9_000_000n, 0n] })
+            expect(ledger.isAmple(aRequest(one))).toBe(false)
+            yield* unlock
+            expect(yield* Effect.timeout(extended.await, "500 millis")).toEqual(
+              Exit.succeed({ planTokens: 97n, paygPico: 40_000n })
+            )
+            yield* Effect.all([ledger.settle(complete(request, 96n, 11n)), ledger.settle(complete(running))])
+            expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [8_960_000n, 0n] })
+            expect(yield* Stores.brokenInvariants).toEqual([])
+          })
       )
     }
 

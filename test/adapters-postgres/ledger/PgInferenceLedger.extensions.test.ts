@@ -1,0 +1,278 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/Operation"
+import { Effect, Layer } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import {
+  aCustomer,
+  aNode,
+  aRequest,
+  balancesOf,
+  type Customer,
+  complete,
+  extension,
+  failed,
+  mint,
+  REQUEST_PICO
+} from "./Customers.ts"
+
+const unbounded = { concurrency: "unbounded" } as const
+
+const hold = (planTokens: bigint, paygPico: bigint) => ({ planTokens, paygPico }) as Hold
+
+const credit = ({ user }: Customer, usdMicro: bigint) =>
+  Effect.flatMap(PaygAccounts, (accounts) =>
+    accounts.credit({
+      email: user.email,
+      amount: UsdMicro(usdMicro),
+      operationId: OperationId.make(`${usdMicro} more for ${user.email}`),
+      operator: Stores.operator
+    })
+  )
+
+/** Grows a hold like another process of the same node, without the knowledge of the ledger. */
+const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: bigint) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.withTransaction(
+      Effect.zipRight(
+        sql`UPDATE inference_hold SET payg_pico = payg_pico + ${byPico} WHERE request_id = ${requestId}`,
+        sql`UPDATE account SET debits_pending = debits_pending + ${byPico} WHERE kind = 'payg' AND user_id = ${user.id}`
+      )
+    )
+  })
+
+describe("the inference ledger in Postgres", () => {
+  layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
+    it.scoped("returns the hold of an admission, which is smaller than the estimate when the balance is", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
+        const { ledger } = yield* aNode()
+        expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
+        expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
+      })
+    )
+
+    it.scoped("grows a hold to cover the usage of an extension, and releases the whole hold at the settlement", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        expect(yield* ledger.extend(extension(request, 50n))).toEqual(hold(0n, 296_000n))
+        expect(yield* ledger.extend(extension(request, 100n))).toEqual(hold(0n, 496_000n))
+        expect(yield* ledger.extend(extension(request, 10n))).toEqual(hold(0n, 496_000n))
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 496_000n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* ledger.settle(complete(request, 96n, 60n))
+        expect((yield* balancesOf(customer)).payg).toEqual([664_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("grows a hold only to the end of the balance, and further after a credit", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const [one, other] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(one), ledger.admit(other)])
+        expect(yield* ledger.extend(extension(one, 1_000n))).toEqual(hold(0n, 900_000n))
+        expect(yield* ledger.extend(extension(one, 1_000n))).toEqual(hold(0n, 900_000n))
+        expect(yield* ledger.extend(extension(other, 2n))).toEqual(hold(0n, REQUEST_PICO))
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new InsufficientBalance())
+        yield* credit(customer, 4n)
+        expect(yield* ledger.extend(extension(one, 1_000n))).toEqual(hold(0n, 4_096_000n))
+        expect(yield* ledger.extend(extension(other, 2n))).toEqual(hold(0n, 104_000n))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* Effect.all([ledger.settle(complete(one, 96n, 1_000n)), ledger.settle(failed(other))])
+        expect((yield* balancesOf(customer)).payg).toEqual([904_000n, 0n])
+      })
+    )
+
+    it.scoped("grows a hold with the tokens of a plan that was minted while the request ran", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* mint(customer, 100n)
+        // 96 input tokens and 4 output tokens are covered by the plan, and 46 output tokens by the credit.
+        expect(yield* ledger.extend(extension(request, 50n))).toEqual(hold(100n, 184_000n))
+        expect(yield* balancesOf(customer)).toEqual({ plan: [100n, 100n], payg: [1_000_000n, 184_000n] })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* ledger.settle(complete(request, 96n, 50n))
+        expect(yield* balancesOf(customer)).toEqual({ plan: [0n, 0n], payg: [816_000n, 0n] })
+      })
+    )
+
+    it.scoped("grows a hold with the first credit of a customer, added while the request ran", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ planTokens: 97n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* credit(customer, 1n)
+        expect(yield* ledger.extend(extension(request, 11n))).toEqual(hold(97n, 40_000n))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* ledger.settle(failed(request))
+        expect(yield* balancesOf(customer)).toEqual({ plan: [97n, 0n], payg: [1_000_000n, 0n] })
+      })
+    )
+
+    it.scoped("decides two extensions of one request in one transaction, one after the other", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        const outputs = [40n, 50n, 30n]
+        expect(
+          yield* Effect.all(
+            outputs.map((output) => ledger.extend(extension(request, output))),
+            unbounded
+          )
+        ).toEqual([hold(0n, 256_000n), hold(0n, 296_000n), hold(0n, 296_000n)])
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 296_000n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("extends a hold before it admits requests of the same transaction", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        const [refusal, grown] = yield* Effect.all(
+          [Effect.flip(ledger.admit(aRequest(customer))), ledger.extend(extension(request, 226n))],
+          unbounded
+        )
+        expect([refusal, grown]).toEqual([new InsufficientBalance(), hold(0n, 1_000_000n)])
+      })
+    )
+
+    it.scoped("does not extend the hold of a settled request, even when both are decided in one transaction", () =>
+      Effect.gen(function* () {
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const [{ ledger, nodes }, { ledger: another }] = yield* Effect.all([aNode(), aNode()])
+        const [own, foreign, same, swept] = [
+          aRequest(customer),
+          aRequest(customer),
+          aRequest(customer),
+          aRequest(customer)
+        ]
+        yield* Effect.all([own, foreign, same, swept].map(ledger.admit), unbounded)
+        yield* ledger.settle(failed(own))
+        expect(yield* ledger.extend(extension(own, 9n))).toBeUndefined()
+        yield* another.settle(failed(foreign))
+        expect(yield* ledger.extend(extension(foreign, 9n))).toBeUndefined()
+        const [extended] = yield* Effect.all(
+          [ledger.extend(extension(same, 9n)), ledger.settle(failed(same))],
+          unbounded
+        )
+        expect(extended).toBeUndefined()
+        yield* nodes.leave
+        yield* sweep
+        expect(yield* ledger.extend(extension(swept, 9n))).toBeUndefined()
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("extends holds on two nodes that share a balance, and never sets aside more than the balance", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 10n })
+        const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])
+        const running = nodes.flatMap(({ ledger }) =>
+          Array.from({ length: 8 }, () => ({ ledger, request: aRequest(customer) }))
+        )
+        yield* Effect.all(
+          running.map(({ ledger, request }) => ledger.admit(request)),
+          unbounded
+        )
+        const holds = yield* Effect.all(
+          [100n, 200n, 400n].flatMap((output) =>
+            running.map(({ ledger, request }) => ledger.extend(extension(request, output)))
+          ),
+          unbounded
+        )
+        const last: ReadonlyArray<bigint> = holds.slice(-running.length).map((found) => found?.paygPico ?? 0n)
+        expect(last.reduce((sum, pico) => sum + pico)).toBeLessThanOrEqual(10_000_000n)
+        expect((yield* balancesOf(customer)).payg).toEqual([10_000_000n, 10_000_000n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        yield* Effect.all(
+          running.map(({ ledger, request }) => ledger.settle(failed(request))),
+          unbounded
+        )
+        expect((yield* balancesOf(customer)).payg).toEqual([10_000_000n, 0n])
+      })
+    )
+
+    it.scoped("settles and extends by the amounts of the row when the cached hold is stale", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 10n })
+        const { ledger } = yield* aNode()
+        const [one, other] = [aRequest(customer), aRequest(customer)]
+        yield* Effect.all([ledger.admit(one), ledger.admit(other)])
+        yield* growElsewhere(customer, one, 200_000n)
+        yield* growElsewhere(customer, other, 200_000n)
+        // After these transactions, the cache has the current balances and the old holds.
+        yield* Effect.forEach(Array.from({ length: 9 }), () => {
+          const request = aRequest(customer)
+          return Effect.zipRight(ledger.admit(request), ledger.settle(failed(request)))
+        })
+        expect(ledger.isAmple(aRequest(customer, 50n, 1n))).toBe(true)
+        expect(yield* ledger.extend(extension(one, 100n))).toEqual(hold(0n, 496_000n))
+        yield* Effect.forEach(Array.from({ length: 9 }), () => {
+          const request = aRequest(customer)
+          return Effect.zipRight(ledger.admit(request), ledger.settle(failed(request)))
+        })
+        yield* ledger.settle(complete(other))
+        expect((yield* balancesOf(customer)).payg).toEqual([9_900_000n, 496_000n])
+        yield* ledger.settle(failed(one))
+        expect((yield* balancesOf(customer)).payg).toEqual([9_900_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("considers a balance as ample from 100 times the hold on, once the balance was read", () =>
+      Effect.gen(function* () {
+        const [rich, poor] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
+        const subscriber = yield* aCustomer({ planTokens: 9_800n })
+        const { ledger } = yield* aNode()
+        const areAmple = () => [rich, poor, subscriber].map((customer) => ledger.isAmple(aRequest(customer)))
+        expect(areAmple()).toEqual([false, false, false])
+        yield* Effect.all(
+          [rich, poor, subscriber].map((customer) => ledger.admit(aRequest(customer))),
+          unbounded
+        )
+        expect(areAmple()).toEqual([true, false, true])
+        const model = yield* Stores.aModel("other")
+        expect(ledger.isAmple(aRequest({ ...rich, model }))).toBe(false)
+        yield* ledger.admit(aRequest(rich, 0n, 230n))
+        expect(areAmple()).toEqual([false, false, true])
+      })
+    )
+
+    it.scoped("considers no balance as ample while it does not use its cache, because the cache was stale", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger } = yield* aNode()
+        yield* ledger.admit(aRequest(customer))
+        expect(ledger.isAmple(aRequest(customer))).toBe(true)
+        yield* credit(customer, 1n)
+        yield* ledger.admit(aRequest(customer))
+        expect(ledger.isAmple(aRequest(customer))).toBe(false)
+        yield* Effect.forEach(Array.from({ length: 7 }), () => ledger.admit(aRequest(customer)))
+        expect(ledger.isAmple(aRequest(customer))).toBe(true)
+      })
+    )
+  })
+})
