@@ -23,6 +23,8 @@ export interface Plan {
   readonly ttfbMillis: number
   readonly ttfbConnections: ReadonlyArray<number>
   readonly idleStreams: number
+  /** Whether the targets have a CPU of their own. Otherwise no share of other processes is measured. */
+  readonly ownCpu: boolean
 }
 
 export interface Round {
@@ -151,7 +153,7 @@ export class Bench {
     if (outcome.errors > 0)
       throw new Error(`${target.name}: ${outcome.errors} errors, the first: ${outcome.firstError}`)
     this.#onOutcome(target, outcome)
-    const foreign = busyMicros(MEASURED_CPU) - busyBefore - used
+    const foreign = this.#plan.ownCpu ? busyMicros(MEASURED_CPU) - busyBefore - used : 0
     return { outcome, cpuMicros: used, foreignShare: Math.max(0, foreign / (outcome.elapsedMillis * 1_000)) }
   }
 

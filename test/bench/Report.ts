@@ -86,17 +86,23 @@ export const ttfbTable = (rounds: Rounds, bare: Target): string =>
 export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, bare: Target): number =>
   best(rounds.get(target), figure, better) / best(rounds.get(bare), figure, better)
 
-export const roundsTable = (rounds: Rounds, columns: ReadonlyArray<Column>, bare: Target): string => {
+/** The best round of each target. Each figure has its ratio to the figure of `base` beside it. */
+export const roundsTable = (
+  rounds: Rounds,
+  columns: ReadonlyArray<Column>,
+  base: Target,
+  baseName = "bare"
+): string => {
   const rows = [...rounds.keys()].map((target) => [
     target.name,
     ...columns.flatMap((column) => {
       const { figure, better, digits, ofProcess } = column
       if (ofProcess === true && target.pids.length === 0) return ["-", "-"]
       const value = best(rounds.get(target), figure, better)
-      return [value.toFixed(digits), `x${ratio(rounds, column, target, bare).toFixed(2)}`]
+      return [value.toFixed(digits), `x${ratio(rounds, column, target, base).toFixed(2)}`]
     })
   ])
-  return table(["target", ...columns.flatMap(({ heading }) => [heading, "/ bare"])], rows)
+  return table(["target", ...columns.flatMap(({ heading }) => [heading, `/ ${baseName}`])], rows)
 }
 
 export const figuresTable = (heading: string, figures: ReadonlyMap<string, number>, bare: Target): string =>

@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
+import { family } from "./ProcessFigures.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
 import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./Worker.ts"
 
@@ -41,11 +42,18 @@ export interface TollgateTarget extends Target {
 export const isBuilt = (checkout = THIS_CHECKOUT): boolean =>
   existsSync(serverOf(checkout)) && existsSync(cliOf(checkout))
 
+export interface TollgateOptions {
+  readonly checkout?: string
+  readonly name?: string
+  /** The number of workers, which use the CPUs of this process. If undefined, one process uses the measured CPU. */
+  readonly workers?: number
+}
+
 /** Starts the server of a checkout on a Postgres of its own below `directory`. */
 export const startTollgate = async (
   upstreamPort: number,
   directory: string,
-  { checkout = THIS_CHECKOUT, name = "Tollgate" } = {}
+  { checkout = THIS_CHECKOUT, name = "Tollgate", workers }: TollgateOptions = {}
 ): Promise<TollgateTarget> => {
   mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
@@ -75,10 +83,12 @@ export const startTollgate = async (
     return JSON.parse(stdout)
   }
 
-  const launch = async (port: number, cpu = MEASURED_CPU): Promise<ChildProcess> => {
+  const ownCpu = workers === undefined ? MEASURED_CPU : undefined
+  const launch = async (port: number, cpu: number | undefined = ownCpu): Promise<ChildProcess> => {
     const log = join(directory, `server-${port}.log`)
     const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, serverOf(checkout)])
-    const env = { ...environment, PORT: String(port), METRICS_PORT: String(await freePort()) }
+    const ports = { PORT: String(port), METRICS_PORT: String(await freePort()) }
+    const env = { ...environment, ...ports, ...(workers === undefined ? {} : { WORKERS: String(workers) }) }
     const child = spawn(command, args, { env, stdio: ["ignore", "ignore", openSync(log, "w")] })
     try {
       await eventually("the server", 60_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
@@ -104,7 +114,7 @@ export const startTollgate = async (
       name,
       port,
       keys,
-      pids: [child.pid ?? 0],
+      pids: family(child.pid ?? 0),
       stop: () => stop(child).then(closePostgres),
       restarted: () =>
         stop(child)

@@ -13,9 +13,13 @@ export const SERVING_CPU = 1
 
 export const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0
 
-/** The command line that runs a command on one CPU. */
-export const pinned = (cpu: number, command: string, args: ReadonlyArray<string>): [string, Array<string>] =>
-  canPin ? ["taskset", ["-c", String(cpu), command, ...args]] : [command, [...args]]
+/** The command line that runs a command on one CPU, or on the CPUs of this process if `cpu` is undefined. */
+export const pinned = (
+  cpu: number | undefined,
+  command: string,
+  args: ReadonlyArray<string>
+): [string, Array<string>] =>
+  canPin && cpu !== undefined ? ["taskset", ["-c", String(cpu), command, ...args]] : [command, [...args]]
 
 export interface Worker {
   readonly pid: number
@@ -27,7 +31,7 @@ export interface Worker {
 /** Starts a file of this folder. The worker sends `{ ready }` when it is ready. */
 export const startWorker = async <Ready>(
   file: string,
-  cpu: number,
+  cpu: number | undefined,
   args: ReadonlyArray<string> = []
 ): Promise<Worker & { readonly ready: Ready }> => {
   const [command, commandArgs] = pinned(cpu, process.execPath, [

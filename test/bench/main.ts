@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: the cost of Tollgate as multiples of a proxy that only passes bytes. `--quick` is shorter and rougher.
- * `--beside DIR` measures the built server of another checkout in the same rounds.
+ * `--beside DIR` measures the built server of another checkout in the same rounds. `--workers` measures only a server with
+ * two workers, beside one with a single process.
  *
  * At the end it checks that the charges are exactly what the clients received.
  */
@@ -8,6 +9,7 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os"
 import { join } from "node:path"
+import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds } from "./Measurements.ts"
 import { startNginx } from "./Nginx.ts"
 import {
@@ -21,8 +23,9 @@ import {
   ttfbTable
 } from "./Report.ts"
 import type { Target } from "./Target.ts"
-import { isBuilt, PRICE, startTollgate, type TollgateTarget } from "./Tollgate.ts"
+import { isBuilt, startTollgate } from "./Tollgate.ts"
 import { canPin, MEASURED_CPU, SERVING_CPU, startWorker } from "./Worker.ts"
+import { measureWorkers } from "./Workers.ts"
 
 const full: Plan = {
   rounds: 16,
@@ -35,7 +38,8 @@ const full: Plan = {
   chunkEveryMillis: 5,
   ttfbMillis: 1_000,
   ttfbConnections: [20, 64],
-  idleStreams: 4_000
+  idleStreams: 4_000,
+  ownCpu: canPin
 }
 const quick: Plan = {
   ...full,
@@ -50,6 +54,7 @@ const plan = process.argv.includes("--quick") ? quick : full
 const IDLE_PASSES = 2
 /** The times that the model takes to its first byte. */
 const MODEL_MILLIS = [0, 20]
+const onlyWorkers = process.argv.includes("--workers")
 const besideAt = process.argv.indexOf("--beside")
 const besideCheckout = besideAt < 0 ? undefined : process.argv[besideAt + 1]
 const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
@@ -57,10 +62,10 @@ const stops: Array<() => Promise<void>> = []
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
 const machine = `${availableParallelism()} x ${cpus()[0]?.model ?? "CPU"}, load ${loadavg()[0]?.toFixed(1)}`
-if (canPin) spawnSync("taskset", ["-a", "-p", "-c", String(SERVING_CPU), String(process.pid)])
+if (canPin && !onlyWorkers) spawnSync("taskset", ["-a", "-p", "-c", String(SERVING_CPU), String(process.pid)])
 print(
   `Node ${process.version}, ${machine}. ` +
-    (canPin
+    (canPin && !onlyWorkers
       ? `Measured on CPU ${MEASURED_CPU}, everything else on CPU ${SERVING_CPU}.`
       : "Not pinned: figures are rough.")
 )
@@ -91,14 +96,9 @@ const run = async (): Promise<boolean> => {
   stops.push(async () => beside?.stop())
 
   const proxies = () => [bare, nginx, tollgate, beside].filter((target) => target !== undefined)
-  let received = { promptTokens: 0, completionTokens: 0, requests: 0 }
-  const bench = new Bench(load, plan, (target, { promptTokens, completionTokens, requests }) => {
-    if (target !== tollgate) return
-    received = {
-      promptTokens: received.promptTokens + promptTokens,
-      completionTokens: received.completionTokens + completionTokens,
-      requests: received.requests + requests
-    }
+  let received = nothingReceived
+  const bench = new Bench(load, plan, (target, outcome) => {
+    if (target === tollgate) received = added(received, outcome)
   })
 
   print(`\nMemory of an open silent stream, ${plan.idleStreams} open, best of ${IDLE_PASSES}`)
@@ -137,7 +137,7 @@ const run = async (): Promise<boolean> => {
   const busy = wasBusy([json, streams, ...ttfb])
   if (tollgate === undefined) return true
   const fast = accept(tollgate, bare, json, streams, idleKib.get(tollgate.name) ?? Number.NaN, busy)
-  return (await chargesMatch(tollgate, received)) && fast
+  return (await chargesMatch(tollgate, received, print)) && fast
 }
 
 /** A ratio holds only when no other process used the measured CPU. */
@@ -181,25 +181,9 @@ const accept = (
     .every(Boolean)
 }
 
-/** Checks that the charges equal what the clients received, to the micro-USD, and that the audit finds nothing. */
-const chargesMatch = async (
-  tollgate: TollgateTarget,
-  received: { readonly promptTokens: number; readonly completionTokens: number; readonly requests: number }
-): Promise<boolean> => {
-  const owed = BigInt(received.promptTokens) * PRICE.input + BigInt(received.completionTokens) * PRICE.output
-  const owedUsdMicro = owed / 1_000_000n
-  const charged = await tollgate.chargedUsdMicro()
-  const differences = await tollgate.audit()
-  const agree = charged === owedUsdMicro && differences === ""
-  print(
-    `${agree ? "met    " : "NOT MET"}  charges: ${charged} micro-USD for ${received.requests} requests, ` +
-      `${owedUsdMicro} for what the clients received; audit ${differences === "" ? "clean" : differences}`
-  )
-  return agree
-}
-
 try {
-  process.exitCode = (await run()) ? 0 : 1
+  const measured = onlyWorkers ? await measureWorkers(plan, directory, stops, print) : await run()
+  process.exitCode = measured ? 0 : 1
 } finally {
   for (const stop of stops.reverse()) await stop()
   rmSync(directory, { recursive: true, force: true })

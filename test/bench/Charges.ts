@@ -1,0 +1,34 @@
+/**
+ * Compares what a server has charged with what the clients of the benchmark received.
+ */
+import type { Outcome } from "./LoadGenerator.ts"
+import { PRICE, type TollgateTarget } from "./Tollgate.ts"
+
+/** What the clients of one server received since its start. */
+export type Received = Pick<Outcome, "promptTokens" | "completionTokens" | "requests">
+
+export const nothingReceived: Received = { promptTokens: 0, completionTokens: 0, requests: 0 }
+
+export const added = (received: Received, { completionTokens, promptTokens, requests }: Received): Received => ({
+  promptTokens: received.promptTokens + promptTokens,
+  completionTokens: received.completionTokens + completionTokens,
+  requests: received.requests + requests
+})
+
+/** Checks that the charges equal what the clients received, to the micro-USD, and that the audit finds nothing. */
+export const chargesMatch = async (
+  tollgate: TollgateTarget,
+  received: Received,
+  print: (text: string) => void
+): Promise<boolean> => {
+  const owed = BigInt(received.promptTokens) * PRICE.input + BigInt(received.completionTokens) * PRICE.output
+  const owedUsdMicro = owed / 1_000_000n
+  const charged = await tollgate.chargedUsdMicro()
+  const differences = await tollgate.audit()
+  const agree = charged === owedUsdMicro && differences === ""
+  print(
+    `${agree ? "met    " : "NOT MET"}  charges: ${charged} micro-USD for ${received.requests} requests, ` +
+      `${owedUsdMicro} for what the clients received; audit ${differences === "" ? "clean" : differences}`
+  )
+  return agree
+}
