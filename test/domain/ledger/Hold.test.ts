@@ -2,6 +2,7 @@ import * as Account from "@tollgate/domain/ledger/Account"
 import {
   type Balances,
   coveredOutput,
+  covers,
   decideHold,
   type Estimate,
   growHold,
@@ -115,6 +116,17 @@ describe("a hold that grows", () => {
     const covered = coveredOutput(extended.hold, u, p)
     return (covered !== undefined && covered >= u.output) || paygAvailable(extended) === 0n
   })
+
+  property(
+    "covers a usage exactly if it covers the output of this usage",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const first = grown(e, p, b, u)?.first
+      if (first === undefined) return true
+      const covered = coveredOutput(first.hold, u, p)
+      return covers(first.hold, u, p) === (covered !== undefined && covered >= u.output)
+    }
+  )
 })
 
 describe("the output that a hold covers", () => {
