@@ -115,7 +115,7 @@ const traces = async () => ({
   asked: gateway.upstream.requests.length,
   settlements: await gateway.query("SELECT count(*) FROM settlement"),
   accounts: await gateway.query("SELECT * FROM account ORDER BY id"),
-  holds: await gateway.query("SELECT * FROM inference_hold")
+  holds: await gateway.query("SELECT * FROM open_request")
 })
 
 const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
@@ -527,11 +527,11 @@ describe("the request id", () => {
 })
 
 it("a failed database constraint causes 500 internal_error without internal details", async () => {
-  await gateway.query("ALTER TABLE inference_hold ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
+  await gateway.query("ALTER TABLE open_request ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
   await leavesNoTrace(async () => {
     const answer = await ask({ key: gateway.key })
     expectRefusal(answer, { status: 500, error: { code: "internal_error", type: "server_error" } })
-    expect(answer.body).not.toMatch(/nothing_fits|constraint|inference_hold|sql/i)
+    expect(answer.body).not.toMatch(/nothing_fits|constraint|open_request|sql/i)
   })
-  await gateway.query("ALTER TABLE inference_hold DROP CONSTRAINT nothing_fits")
+  await gateway.query("ALTER TABLE open_request DROP CONSTRAINT nothing_fits")
 })

@@ -108,7 +108,7 @@ it("a stopping server completes streams within the grace period, cuts the others
   await muteClosed
   for (const agent of keptAlive) agent.destroy()
 
-  expect(await observer.query("SELECT 1 FROM inference_hold")).toEqual([])
+  expect(await observer.query("SELECT 1 FROM open_request")).toEqual([])
   expect(await observer.settlementOf(finite.requestId)).toMatchObject({
     ending: "complete",
     charged_input: BigInt(PROMPT_TOKENS),
@@ -145,7 +145,7 @@ it("a stopping server settles its open requests before it exits, even after repe
   go.fire()
   expect(await client.over).toBe("done")
   expect(await server.exited).toEqual({ code: 0, signal: null })
-  expect(await observer.query("SELECT 1 FROM inference_hold")).toEqual([])
+  expect(await observer.query("SELECT 1 FROM open_request")).toEqual([])
   expect(await observer.settlementOf(client.requestId)).toMatchObject({
     ending: "complete",
     charged_output: BigInt(client.deltas.length)

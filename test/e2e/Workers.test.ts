@@ -63,7 +63,7 @@ const refusesConnections = ({ url }: ServerProcess): Promise<boolean> =>
 /** Returns the nodes of a server's requests, by request id. */
 const nodesOf = async (clients: ReadonlyArray<StreamClient>): Promise<ReadonlyMap<string, string>> => {
   const rows = await observer.query<{ request_id: string; node_id: string }>(
-    "SELECT request_id, node_id FROM inference_hold WHERE request_id = ANY ($1)",
+    "SELECT request_id, node_id FROM open_request WHERE request_id = ANY ($1)",
     [clients.map(({ requestId }) => requestId)]
   )
   return new Map(rows.map(({ request_id, node_id }) => [request_id, node_id]))
@@ -123,7 +123,7 @@ describe("a server with two workers", () => {
     for (const client of clients) await client.received(3)
     const nodes = await nodesOf(clients)
     await until(async () => {
-      const rows = await observer.query<{ seen: bigint }>("SELECT checkpoint_output AS seen FROM inference_hold")
+      const rows = await observer.query<{ seen: bigint }>("SELECT checkpoint_output AS seen FROM open_request")
       return rows.length === clients.length && rows.every(({ seen }) => seen > 0n)
     })
     const countedBefore = await metric(metricsPort, "tollgate_deltas_total")
@@ -209,7 +209,7 @@ describe("a server with two workers", () => {
       ending: "complete",
       charged_output: BigInt(client.deltas.length)
     })
-    expect(await observer.query("SELECT 1 FROM inference_hold")).toEqual([])
+    expect(await observer.query("SELECT 1 FROM open_request")).toEqual([])
   })
 
   it("exits with 1 when a worker dies again and again", async () => {

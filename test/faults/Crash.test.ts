@@ -74,7 +74,7 @@ const keepCalling = async (nth: number, servers: ReadonlyArray<Server>, stopped:
 
 const rememberCheckpoints = async (): Promise<void> => {
   const holds = await observer.query<{ request_id: string; checkpoint_output: bigint }>(
-    "SELECT request_id, checkpoint_output FROM inference_hold WHERE checkpoint_output > 0"
+    "SELECT request_id, checkpoint_output FROM open_request WHERE checkpoint_output > 0"
   )
   for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
 }

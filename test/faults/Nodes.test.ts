@@ -68,7 +68,7 @@ const sweeping = (sweeper?: NodeId) => {
 }
 
 const holdsOf = async ({ userId }: Customer): Promise<number> =>
-  (await a.query("SELECT FROM inference_hold WHERE user_id = $1", [userId])).length
+  (await a.query("SELECT FROM open_request WHERE user_id = $1", [userId])).length
 
 const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRow>> =>
   a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [userId])
@@ -89,7 +89,7 @@ describe("the rest of a balance", () => {
     const asked = ask(a, rich, play)
     let held: bigint | undefined
     await until(async () => {
-      const [hold] = await a.query<{ payg_pico: bigint }>("SELECT payg_pico FROM inference_hold WHERE user_id = $1", [
+      const [hold] = await a.query<{ payg_pico: bigint }>("SELECT payg_pico FROM open_request WHERE user_id = $1", [
         rich.userId
       ])
       held = hold?.payg_pico
@@ -186,7 +186,7 @@ describe("a node that other nodes consider dead", () => {
     const client = StreamClient.open(paused.url, customer.key, { deltas: 1_000, everyMillis: 20 })
     await until(async () => {
       const [hold] = await a.query<{ seen: bigint }>(
-        "SELECT checkpoint_output AS seen FROM inference_hold WHERE user_id = $1",
+        "SELECT checkpoint_output AS seen FROM open_request WHERE user_id = $1",
         [customer.userId]
       )
       return hold !== undefined && hold.seen > 0n

@@ -128,7 +128,7 @@ describe.each(protocols)(
       const all = await Promise.all(
         Array.from({ length: STREAMS }, (_, i) => receive(protocol, (i % 2 === 0 ? a : b).url, customer))
       )
-      await until(async () => (await a.query("SELECT FROM inference_hold")).length === 0)
+      await until(async () => (await a.query("SELECT FROM open_request")).length === 0)
       const rows = await a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [customer.userId])
       for (const { error } of all)
         expect(String((error as { code?: unknown }).code ?? error)).toMatch(/insufficient_balance|balance/)

@@ -67,7 +67,7 @@ export const aLedger = Effect.gen(function* () {
     ${programmeOf(ledger)}
     INSERT INTO gateway_node (id) VALUES ('${row.node}');
     ${counted(settlementOf(ledger))};
-    INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account,
+    INSERT INTO open_request (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account,
         plan_tokens, payg_account, payg_pico, node_id)
       VALUES ('${row.held}', '${user.id}', '${key.id}', '${model.id}', '${model.priceId}', 'chat', true, '${row.plan}', 3,
         '${row.payg}', 500, '${row.node}');

@@ -226,7 +226,7 @@ export class TestGateway {
   async settled(): Promise<void> {
     await until(async () => {
       this.#waitNotInVain()
-      return (await this.query("SELECT 1 FROM inference_hold")).length === 0
+      return (await this.query("SELECT 1 FROM open_request")).length === 0
     })
   }
 

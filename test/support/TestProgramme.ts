@@ -222,7 +222,7 @@ export class TestProgramme {
 
   /** Waits until no hold is open, which means that every inference request is settled. */
   async settled(): Promise<void> {
-    await until(async () => (await this.query("SELECT 1 FROM inference_hold")).length === 0)
+    await until(async () => (await this.query("SELECT 1 FROM open_request")).length === 0)
   }
 
   async close(): Promise<void> {

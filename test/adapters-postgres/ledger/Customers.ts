@@ -148,7 +148,7 @@ export const journal = ({ user }: Customer) =>
 
 export const openHolds = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM inference_hold`
+  const [row] = yield* sql<{ count: bigint }>`SELECT count(*) FROM open_request`
   return row?.count
 }).pipe(Effect.orDie)
 

@@ -42,7 +42,7 @@ const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: big
     const sql = yield* SqlClient.SqlClient
     yield* sql.withTransaction(
       Effect.zipRight(
-        sql`UPDATE inference_hold SET payg_pico = payg_pico + ${byPico} WHERE request_id = ${requestId}`,
+        sql`UPDATE open_request SET payg_pico = payg_pico + ${byPico} WHERE request_id = ${requestId}`,
         sql`UPDATE account SET debits_pending = debits_pending + ${byPico} WHERE kind = 'payg' AND user_id = ${user.id}`
       )
     )

@@ -110,7 +110,7 @@ const wrongAccounts = Effect.gen(function* () {
     FROM account CROSS JOIN LATERAL (
       SELECT coalesce(sum(CASE WHEN plan_account = account.id THEN plan_tokens ELSE 0 END), 0)
         + coalesce(sum(CASE WHEN payg_account = account.id THEN payg_pico ELSE 0 END), 0) AS amount
-      FROM inference_hold) AS held
+      FROM open_request) AS held
     WHERE account.kind <> 'system' AND (debits_pending <> held.amount
       OR debits_pending > credits_posted - debits_posted)`
 }).pipe(Effect.orDie)

@@ -49,7 +49,7 @@ const anotherSession = Effect.gen(function* () {
 
 const accountsOf = ({ user }: Customer, kind: "payg" | "plan") =>
   `SELECT FROM account WHERE kind = '${kind}' AND user_id = '${user.id}' FOR NO KEY UPDATE`
-const holdOf = (requestId: RequestId) => `SELECT FROM inference_hold WHERE request_id = '${requestId}' FOR UPDATE`
+const holdOf = (requestId: RequestId) => `SELECT FROM open_request WHERE request_id = '${requestId}' FOR UPDATE`
 
 describe("while another session locks rows of a customer, the ledger", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
@@ -198,7 +198,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
         ).pipe(Effect.timeout("3 seconds"))
         expect(yield* settled.await).toMatchObject({ _tag: "Failure", cause: { _tag: "Die" } })
         expect(yield* journal(other)).toEqual(new Map([[free.requestId, "complete"]]))
-        expect(yield* sql`SELECT request_id FROM inference_hold WHERE user_id = ${one.user.id}`).toEqual([
+        expect(yield* sql`SELECT request_id FROM open_request WHERE user_id = ${one.user.id}`).toEqual([
           { request_id: blocked.requestId }
         ])
         expect((yield* balancesOf(one)).payg).toEqual([1_000_000n, REQUEST_PICO])

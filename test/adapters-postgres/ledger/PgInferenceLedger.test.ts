@@ -315,7 +315,7 @@ describe("the inference ledger in Postgres", () => {
         yield* ledger.checkpoint([mine, settled, foreign].map(({ requestId }) => ({ requestId, checkpoint: charged })))
         expect(
           yield* sql`SELECT request_id, checkpoint_input AS input, checkpoint_output AS output
-          FROM inference_hold WHERE user_id = ${customer.user.id} ORDER BY checkpoint_output DESC`
+          FROM open_request WHERE user_id = ${customer.user.id} ORDER BY checkpoint_output DESC`
         ).toEqual([
           { request_id: mine.requestId, input: 5n, output: 3n },
           { request_id: foreign.requestId, input: 0n, output: 0n }
@@ -333,12 +333,12 @@ describe("the inference ledger in Postgres", () => {
         const { charged } = measured("complete", 5n, 3n).charge
         yield* sql.withTransaction(
           Effect.gen(function* () {
-            yield* sql`SELECT FROM inference_hold WHERE request_id = ${locked.requestId} FOR UPDATE`
+            yield* sql`SELECT FROM open_request WHERE request_id = ${locked.requestId} FOR UPDATE`
             yield* ledger.checkpoint([locked, idle].map(({ requestId }) => ({ requestId, checkpoint: charged })))
           })
         )
         expect(
-          yield* sql`SELECT request_id FROM inference_hold WHERE checkpoint_output = 3 AND user_id = ${customer.user.id}`
+          yield* sql`SELECT request_id FROM open_request WHERE checkpoint_output = 3 AND user_id = ${customer.user.id}`
         ).toEqual([{ request_id: idle.requestId }])
       })
     )

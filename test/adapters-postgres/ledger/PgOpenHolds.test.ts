@@ -160,7 +160,7 @@ describe("open holds in Postgres", () => {
         yield* Effect.all([ledger.admit(locked), ledger.admit(free)])
         yield* nodes.leave
         const swept = yield* sql.withTransaction(
-          Effect.zipRight(sql`SELECT FROM inference_hold WHERE request_id = ${locked.requestId} FOR UPDATE`, sweep)
+          Effect.zipRight(sql`SELECT FROM open_request WHERE request_id = ${locked.requestId} FOR UPDATE`, sweep)
         )
         expect(swept).toBe(1)
         expect(yield* sweep).toBe(1)
@@ -198,10 +198,10 @@ describe("open holds in Postgres", () => {
         yield* nodes.leave
         const [first, second] = requests
         const broken = [first?.requestId, second?.requestId]
-        yield* sql`UPDATE inference_hold SET price_id = gen_random_uuid() WHERE request_id IN ${sql.in(broken)}`
+        yield* sql`UPDATE open_request SET price_id = gen_random_uuid() WHERE request_id IN ${sql.in(broken)}`
         expect(yield* sweep).toBe(38)
         expect(yield* openHolds).toBe(2n)
-        yield* sql`UPDATE inference_hold SET price_id = ${customer.model.priceId} WHERE request_id IN ${sql.in(broken)}`
+        yield* sql`UPDATE open_request SET price_id = ${customer.model.priceId} WHERE request_id IN ${sql.in(broken)}`
         expect(yield* sweep).toBe(2)
       })
     )

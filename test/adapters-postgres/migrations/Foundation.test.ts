@@ -274,12 +274,12 @@ const wrongStates: ReadonlyArray<WrongState> = [
   },
   {
     what: "a second hold for the same request",
-    statement: ({ held }) => `INSERT INTO inference_hold SELECT * FROM inference_hold WHERE request_id = '${held}'`,
+    statement: ({ held }) => `INSERT INTO open_request SELECT * FROM open_request WHERE request_id = '${held}'`,
     refusedWith: UNIQUE
   },
   {
     what: "a hold with a pay-as-you-go amount and no account",
-    statement: ({ held }) => `UPDATE inference_hold SET payg_account = NULL WHERE request_id = '${held}'`,
+    statement: ({ held }) => `UPDATE open_request SET payg_account = NULL WHERE request_id = '${held}'`,
     refusedWith: CHECK
   },
   {

@@ -112,8 +112,8 @@ describe("migrations", () => {
           WHERE contype = 'c' AND pg_get_constraintdef(oid) ~ '''(images|image)''' AND conname !~ '^model_check'
           ORDER BY conname`
         expect(checks.map(({ name }) => name)).toEqual([
-          "inference_hold_protocol_check",
           "model_kind_check",
+          "open_request_protocol_check",
           "provider_protocols_check",
           "settlement_protocol_check"
         ])
@@ -122,6 +122,20 @@ describe("migrations", () => {
           const names = [...definition.matchAll(/'(\w+)'/g)].map(([, word]) => word)
           expect(names.toSorted(), name).toEqual(known.toSorted())
         }
+      }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+  )
+
+  it.scopedLive("leave no name of the table inference_hold in the schema", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make()
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const names = yield* sql`
+          SELECT relname AS name FROM pg_class WHERE relname ~ 'inference_hold'
+          UNION ALL SELECT conname FROM pg_constraint WHERE conname ~ 'inference_hold'
+          UNION ALL SELECT proname FROM pg_proc WHERE prosrc ~ 'inference_hold'`
+        expect(names).toEqual([])
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )

@@ -83,7 +83,7 @@ const corruptions: ReadonlyArray<Corruption> = [
   },
   {
     what: "a hold without a pending amount",
-    statements: ({ held }) => `UPDATE inference_hold SET payg_pico = payg_pico + 1 WHERE request_id = '${held}'`,
+    statements: ({ held }) => `UPDATE open_request SET payg_pico = payg_pico + 1 WHERE request_id = '${held}'`,
     breaks: ["pending-is-holds"]
   },
   {
@@ -279,19 +279,19 @@ const corruptions: ReadonlyArray<Corruption> = [
   {
     what: "two customers with holds on each other's balances",
     statements: (ledger, other) => `
-      UPDATE inference_hold SET payg_account = '${other.payg}' WHERE request_id = '${ledger.held}';
-      UPDATE inference_hold SET payg_account = '${ledger.payg}' WHERE request_id = '${other.held}'`,
+      UPDATE open_request SET payg_account = '${other.payg}' WHERE request_id = '${ledger.held}';
+      UPDATE open_request SET payg_account = '${ledger.payg}' WHERE request_id = '${other.held}'`,
     breaks: ["holders-are-owners"]
   },
   {
     what: "a hold at the price of another model",
     statements: ({ held }, other) =>
-      `UPDATE inference_hold SET price_id = '${other.priceId}' WHERE request_id = '${held}'`,
+      `UPDATE open_request SET price_id = '${other.priceId}' WHERE request_id = '${held}'`,
     breaks: ["holds-can-be-settled"]
   },
   {
     what: "a hold at an unknown price",
-    statements: ({ held }) => `UPDATE inference_hold SET price_id = gen_random_uuid() WHERE request_id = '${held}'`,
+    statements: ({ held }) => `UPDATE open_request SET price_id = gen_random_uuid() WHERE request_id = '${held}'`,
     breaks: ["holds-can-be-settled"]
   },
   {
@@ -299,7 +299,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     statements: ({
       held,
       plan
-    }) => `UPDATE inference_hold SET plan_account = NULL, plan_tokens = 0, model_id = gen_random_uuid()
+    }) => `UPDATE open_request SET plan_account = NULL, plan_tokens = 0, model_id = gen_random_uuid()
         WHERE request_id = '${held}';
       UPDATE account SET debits_pending = 0 WHERE id = '${plan}'`,
     breaks: ["holds-can-be-settled"]
@@ -307,28 +307,28 @@ const corruptions: ReadonlyArray<Corruption> = [
   {
     what: "a hold with another user's key",
     statements: ({ held }, other) =>
-      `UPDATE inference_hold SET api_key_id = '${other.keyId}' WHERE request_id = '${held}'`,
+      `UPDATE open_request SET api_key_id = '${other.keyId}' WHERE request_id = '${held}'`,
     breaks: ["holds-can-be-settled"]
   },
   {
     what: "a request with both a hold and a settlement",
-    statements: ({ held, settled }) => `INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id,
+    statements: ({ held, settled }) => `INSERT INTO open_request (request_id, user_id, api_key_id, model_id, price_id,
         protocol, streamed, plan_tokens, payg_pico, node_id)
       SELECT '${settled}', user_id, api_key_id, model_id, price_id, protocol, streamed, 0, 0, node_id
-        FROM inference_hold WHERE request_id = '${held}'`,
+        FROM open_request WHERE request_id = '${held}'`,
     breaks: ["held-or-settled"]
   },
   {
     what: "an old hold of a dead node",
     statements: ({ held, node }) => `
-      UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
+      UPDATE open_request SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
       UPDATE gateway_node SET beat_at = beat_at - interval '11 minutes' WHERE id = '${node}'`,
     breaks: ["no-forgotten-holds"]
   },
   {
     what: "a hold of an unknown node",
     statements: ({ held, node }) => `
-      UPDATE inference_hold SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
+      UPDATE open_request SET held_at = held_at - interval '11 minutes' WHERE request_id = '${held}';
       DELETE FROM gateway_node WHERE id = '${node}'`,
     breaks: ["no-forgotten-holds"]
   },
@@ -458,7 +458,7 @@ describe("the audit of a ledger", () => {
   it.live("finds nothing in a consistent ledger, even with a request that runs for hours", () =>
     Effect.gen(function* () {
       const { held } = yield* aLedger
-      yield* plant(`UPDATE inference_hold SET held_at = held_at - interval '2 hours' WHERE request_id = '${held}'`)
+      yield* plant(`UPDATE open_request SET held_at = held_at - interval '2 hours' WHERE request_id = '${held}'`)
       expect(yield* Stores.brokenInvariants).toEqual([])
     }).pipe(Effect.provide(Stores.layer))
   )

@@ -14,7 +14,7 @@ describe("tollgate holds", () => {
         expect((yield* tollgate("holds", "list")).stdout).toBe("No open holds.\n")
 
         const ledger = yield* aLedger
-        yield* sql`UPDATE inference_hold SET checkpoint_input = 2, checkpoint_output = 1`
+        yield* sql`UPDATE open_request SET checkpoint_input = 2, checkpoint_output = 1`
         const listed = yield* tollgate("holds", "list", "--json")
         expect(listed).toMatchObject({ code: 0, stderr: "" })
         const hold = {

@@ -1,7 +1,7 @@
 /**
- * Builds and runs the statements for hold rows. A hold is the money and the tokens that are set aside for one request.
- * Its row is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the request is
- * settled.
+ * Builds and runs the statements for the rows of open requests. A row contains the facts, the hold and the checkpoint of
+ * one request. It is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the request
+ * is settled.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -48,7 +48,7 @@ const INSERT: Part = {
   name: "hold",
   writes: (first) => `
     valid AS (${validKeys(`$${first}`)}), held AS (
-      INSERT INTO inference_hold (node_id, ${HOLD.names})
+      INSERT INTO open_request (node_id, ${HOLD.names})
       SELECT $${first + 1}::uuid, * FROM ${HOLD.unnested(first + 2)}
       RETURNING 1)`,
   precondition: (first) => `(SELECT count(*) FROM valid) = cardinality($${first}::uuid[])
@@ -86,7 +86,7 @@ const GROW: Part = {
   name: "grow",
   writes: (first) => `
     grown AS (
-      UPDATE inference_hold AS hold SET plan_account = step.plan_account, plan_tokens = step.plan_tokens,
+      UPDATE open_request AS hold SET plan_account = step.plan_account, plan_tokens = step.plan_tokens,
         payg_account = step.payg_account, payg_pico = step.payg_pico
       FROM ${GROWN.unnested(first)} AS step (${GROWN.names})
       WHERE hold.request_id = step.request_id
@@ -120,7 +120,7 @@ export const lockingHolds = (name: string, selection: string): Statement => ({
   text: `
     SELECT hold.request_id, hold.user_id, hold.model_id, hold.price_id, hold.plan_tokens, hold.payg_pico,
       hold.checkpoint_input, hold.checkpoint_output
-    FROM inference_hold AS hold ${selection}`
+    FROM open_request AS hold ${selection}`
 })
 
 /** Locks and returns the holds of these requests. A settled request has no hold. */
@@ -148,7 +148,7 @@ const LOCK_FREE_HOLDS = lockingHolds("lock_free_holds", `${OF_REQUESTS} SKIP LOC
 
 const READ_HOLD_USERS: Statement = {
   name: "read_hold_users",
-  text: "SELECT request_id, user_id FROM inference_hold WHERE request_id = ANY ($1::uuid[])"
+  text: "SELECT request_id, user_id FROM open_request WHERE request_id = ANY ($1::uuid[])"
 }
 
 export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
@@ -202,10 +202,10 @@ export const saveCheckpoints = async (
 const SAVE_CHECKPOINTS: Statement = {
   name: "save_checkpoints",
   text: `
-    UPDATE inference_hold AS hold SET checkpoint_input = seen.input, checkpoint_output = seen.output
+    UPDATE open_request AS hold SET checkpoint_input = seen.input, checkpoint_output = seen.output
     FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS seen (request_id, input, output)
     JOIN (
-      SELECT request_id FROM inference_hold
+      SELECT request_id FROM open_request
       WHERE request_id = ANY ($1::uuid[]) AND node_id = $4 FOR UPDATE SKIP LOCKED
     ) AS free USING (request_id)
     WHERE hold.request_id = seen.request_id`

@@ -194,7 +194,7 @@ type TraceRow = readonly [RequestId, Ending | null, planTokens: Tokens, paygPico
 const TRACES: Statement = {
   name: "traces",
   text: `
-    SELECT request_id, NULL::text, plan_tokens, payg_pico FROM inference_hold WHERE request_id = ANY ($1::uuid[])
+    SELECT request_id, NULL::text, plan_tokens, payg_pico FROM open_request WHERE request_id = ANY ($1::uuid[])
     UNION ALL
     SELECT request_id, ending, plan_tokens, payg_pico FROM settlement WHERE request_id = ANY ($1::uuid[])`
 }

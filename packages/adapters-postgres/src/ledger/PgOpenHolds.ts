@@ -140,7 +140,7 @@ const LOCK_ORPHANS = lockingHolds(
 const LIST = `
   SELECT hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
     hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${ORPHANED} AS orphaned
-  FROM inference_hold AS hold
+  FROM open_request AS hold
   JOIN app_user ON app_user.id = hold.user_id
   JOIN model ON model.id = hold.model_id
   LEFT JOIN gateway_node AS node ON node.id = hold.node_id

@@ -82,7 +82,7 @@ const SETTLE: Part = {
   name: "settle",
   writes: (first) => `
     taken AS (
-      DELETE FROM inference_hold WHERE request_id = ANY ($${first}::uuid[])
+      DELETE FROM open_request WHERE request_id = ANY ($${first}::uuid[])
       RETURNING request_id, plan_tokens AS held_tokens, payg_pico AS held_pico, ${FROM_HOLD}
     ), written AS (
       INSERT INTO settlement (${SETTLEMENT.names}, ${FROM_HOLD})

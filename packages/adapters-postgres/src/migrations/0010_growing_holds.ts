@@ -1,5 +1,6 @@
 /**
- * Adds the largest output of a model, and allows the ending of a stream whose balance was used up.
+ * Adds the largest output of a model, allows the ending of a stream whose balance was used up, and renames the table of
+ * open requests. A row of this table contains the facts and the checkpoint of a request besides its hold.
  *
  * Every stored row satisfies the narrower check that the new check of `settlement` replaces. The check of this large table
  * is therefore not validated for the stored rows.
@@ -13,4 +14,20 @@ ALTER TABLE settlement
   DROP CONSTRAINT settlement_ending_check,
   ADD CONSTRAINT settlement_ending_check
     CHECK (ending IN ('complete', 'client_gone', 'upstream_cut', 'balance_exhausted', 'failed', 'orphaned')) NOT VALID;
+
+ALTER TABLE inference_hold RENAME TO open_request;
+
+-- Later versions of Postgres also store NOT NULL as a constraint, so the names depend on the version.
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOR name IN
+    SELECT conname FROM pg_constraint
+    WHERE conrelid = 'open_request'::regclass AND starts_with(conname::text, 'inference_hold')
+  LOOP
+    EXECUTE format('ALTER TABLE open_request RENAME CONSTRAINT %I TO %I', name,
+      replace(name, 'inference_hold', 'open_request'));
+  END LOOP;
+END $$;
 `

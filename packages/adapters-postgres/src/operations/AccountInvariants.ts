@@ -46,8 +46,8 @@ export const accountInvariants: ReadonlyArray<Invariant> = [
     id: "pending-is-holds",
     invariant: "The pending amount of an account equals the sum of its open holds.",
     violations: `WITH held AS (
-        SELECT plan_account AS id, sum(plan_tokens) AS amount FROM inference_hold GROUP BY 1
-        UNION ALL SELECT payg_account, sum(payg_pico) FROM inference_hold GROUP BY 1)
+        SELECT plan_account AS id, sum(plan_tokens) AS amount FROM open_request GROUP BY 1
+        UNION ALL SELECT payg_account, sum(payg_pico) FROM open_request GROUP BY 1)
       SELECT count(*) FROM account a
       LEFT JOIN (SELECT id, sum(amount) AS amount FROM held GROUP BY 1) h USING (id)
       WHERE a.kind <> 'system' AND a.debits_pending <> coalesce(h.amount, 0)`

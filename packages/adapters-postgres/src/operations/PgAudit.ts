@@ -56,7 +56,7 @@ const figures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<FiguresRow>`SELECT
     (SELECT count(*) FROM account WHERE kind <> 'system') AS accounts,
-    (SELECT count(*) FROM inference_hold) AS holds_open,
+    (SELECT count(*) FROM open_request) AS holds_open,
     (SELECT count(*) FROM topup_order WHERE status = 'crediting') AS topups_crediting,
     (SELECT coalesce(sum(credits_posted - debits_posted), 0) FROM account WHERE kind = 'reseller_quota') AS quota_micro,
     count(*) AS settlements,

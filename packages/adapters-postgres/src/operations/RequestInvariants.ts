@@ -59,7 +59,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
     id: "holders-are-owners",
     invariant:
       "A hold sets aside only amounts of its user's plan for its model and of its user's pay-as-you-go balance.",
-    violations: `SELECT count(*) FROM inference_hold h
+    violations: `SELECT count(*) FROM open_request h
       LEFT JOIN account plan ON plan.id = h.plan_account AND plan.kind = 'plan'
         AND plan.user_id = h.user_id AND plan.model_id = h.model_id
       LEFT JOIN account payg ON payg.id = h.payg_account AND payg.kind = 'payg' AND payg.user_id = h.user_id
@@ -69,7 +69,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   {
     id: "holds-can-be-settled",
     invariant: "The API key of a hold belongs to its user, and the price of a hold belongs to its model.",
-    violations: `SELECT count(*) FROM inference_hold h
+    violations: `SELECT count(*) FROM open_request h
       LEFT JOIN api_key k ON k.id = h.api_key_id AND k.user_id = h.user_id
       LEFT JOIN price p ON p.id = h.price_id AND p.model_id = h.model_id
       WHERE k.id IS NULL OR p.id IS NULL`
@@ -77,12 +77,12 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   {
     id: "held-or-settled",
     invariant: "No request has both a hold and a settlement.",
-    violations: "SELECT count(*) FROM inference_hold JOIN settlement USING (request_id)"
+    violations: "SELECT count(*) FROM open_request JOIN settlement USING (request_id)"
   },
   {
     id: "no-forgotten-holds",
     invariant: "No hold belongs to a node that has sent no heartbeat for more than ten minutes.",
-    violations: `SELECT count(*) FROM inference_hold h LEFT JOIN gateway_node n ON n.id = h.node_id
+    violations: `SELECT count(*) FROM open_request h LEFT JOIN gateway_node n ON n.id = h.node_id
       WHERE h.held_at < clock_timestamp() - interval '10 minutes'
         AND coalesce(least(n.beat_at, n.left_at), '-infinity') < clock_timestamp() - interval '10 minutes'`
   },
@@ -98,7 +98,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
       "An ended image request has a settlement; a running image request has a hold, or a settlement if its node died.",
     violations: `SELECT count(*) FROM image_request i
       LEFT JOIN settlement s ON s.request_id = i.request_id AND s.protocol = 'images' AND s.user_id = i.user_id
-      LEFT JOIN inference_hold h ON h.request_id = i.request_id AND h.protocol = 'images' AND h.user_id = i.user_id
+      LEFT JOIN open_request h ON h.request_id = i.request_id AND h.protocol = 'images' AND h.user_id = i.user_id
       WHERE (CASE WHEN i.state = 'running' THEN coalesce(s.request_id, h.request_id) ELSE s.request_id END) IS NULL`
   },
   {
@@ -106,7 +106,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
     invariant: "Every hold and settlement of an image belongs to an image request.",
     violations: `SELECT count(*) FROM (
         SELECT request_id FROM settlement WHERE protocol = 'images'
-        UNION ALL SELECT request_id FROM inference_hold WHERE protocol = 'images') AS images
+        UNION ALL SELECT request_id FROM open_request WHERE protocol = 'images') AS images
       WHERE NOT EXISTS (SELECT FROM image_request i WHERE i.request_id = images.request_id)`
   },
   {
