@@ -7,14 +7,14 @@
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
-import { promptLimit } from "@tollgate/domain/inference/Estimate"
+import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
 import {
   type InvalidApiKey,
   type ModelNotFound,
   Overloaded,
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
-import { coveredOutput, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { covers, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Cause from "effect/Cause"
@@ -114,11 +114,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   #admitted(hold: Hold): void {
     this.#isHoldDurable = true
-    const { estimate } = this.#admission
-    if (this.#covers(hold, estimate.inputCeiling, estimate.output) || this.#covers(hold, promptLimit(estimate), ONE)) {
-      this.#begin(hold)
-    } else {
-      // The balance may not cover the prompt. An exact count shows this before a provider is paid for the request.
+    const { estimate, price, streamed } = this.#admission
+    if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
+    else {
+      // A stream that is cut before its first delta is free, so its provider must not be paid for an unaffordable prompt.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
       })
@@ -126,18 +125,11 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
-    if (this.#covers(hold, prompt, ONE)) this.#begin(hold, prompt)
+    if (covers(hold, TokenUsage.plain(prompt, ONE), this.#admission.price)) this.#begin(hold, prompt)
     else {
       this.#phase = "trying"
       this.#end(Exit.fail(new InsufficientBalance()))
     }
-  }
-
-  /** Returns whether the hold covers a prompt and an output. A request without output needs only the prompt. */
-  #covers(hold: Hold, prompt: Tokens.Tokens, output: Tokens.Tokens): boolean {
-    const { estimate, price } = this.#admission
-    const covered = coveredOutput(hold, TokenUsage.plain(prompt, Tokens.zero), price)
-    return covered !== undefined && covered >= Tokens.min(output, estimate.output)
   }
 
   #begin(hold: Hold, countedPrompt?: Tokens.Tokens): void {

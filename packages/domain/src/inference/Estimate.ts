@@ -6,8 +6,10 @@
  * sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole response sets
  * aside its largest possible output (docs/reference/billing.md#i2).
  */
-import type { Estimate } from "../ledger/Hold.ts"
+import { covers, type Estimate, type Hold } from "../ledger/Hold.ts"
+import type { Price } from "../ledger/Price.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
+import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { extraTokensOf, TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 
@@ -38,6 +40,11 @@ const DEFAULT_MAX_OUTPUT = 16_384
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
   Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))
+
+/** Returns whether a hold covers the prompt and one output token, whatever the exact count of the prompt is. */
+export const isPromptCovered = (hold: Hold, estimate: Estimate, price: Price): boolean =>
+  covers(hold, TokenUsage.plain(estimate.inputCeiling, estimate.output), price) ||
+  covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)
 
 /** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
 export const estimatePrompt = (

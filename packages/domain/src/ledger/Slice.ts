@@ -9,7 +9,7 @@ import * as Tokens from "../money/Tokens.ts"
 
 /** The output tokens that a stream sets aside before it begins. */
 export const FIRST_SLICE = Tokens.Tokens(1_024n)
-const MAX_SLICE = Tokens.Tokens(16_384n)
+const MAX_SLICE = Tokens.Tokens(65_536n)
 
 export const nextSlice = (slice: Tokens.Tokens): Tokens.Tokens => Tokens.min(Tokens.Tokens(slice * 2n), MAX_SLICE)
 
