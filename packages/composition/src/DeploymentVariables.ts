@@ -1,6 +1,7 @@
 /**
- * Defines the environment variables of a deployment, with their defaults and descriptions. Only the variables of the
- * payment providers are defined elsewhere, in adapters-upstream.
+ * Defines the environment variables of a deployment, with their defaults and descriptions. Two groups of variables are
+ * defined elsewhere: those of the payment providers in adapters-upstream, and those with the API keys of model
+ * providers in the catalog file.
  *
  * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */

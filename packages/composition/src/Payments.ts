@@ -32,7 +32,10 @@ export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: S
     Layer.succeed(SimulatorUrl, simulated.simulatorUrl)
   )
 
-/** Logs each provider that takes payments, and whether its probe succeeds. */
+/**
+ * Logs that payments are simulated, or that no provider is configured, or else for each provider whether its probe
+ * succeeds.
+ */
 export const logPaymentProviders = Effect.gen(function* () {
   const simulator = yield* SimulatorUrl
   const { all } = yield* PaymentProviders

@@ -1,6 +1,6 @@
 /**
  * Reads the secrets of a deployment from the environment. In development, generates missing secrets into the data
- * directory. In production, a server does not start without the environment variables.
+ * directory. In production, a server does not start if JWT_SECRET or KEY_PEPPER is missing.
  *
  * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */

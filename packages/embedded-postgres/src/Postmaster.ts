@@ -21,8 +21,8 @@ export class NotYet extends Data.TaggedError("NotYet") {}
 export const LAUNCH_SETTING = "tollgate.launch"
 
 /**
- * Returns the launch id of the Postgres that accepts connections at this socket. Returns none while Postgres starts,
- * recovers or stops.
+ * Returns the launch id of the Postgres that accepts connections at this socket. Returns none if no Postgres listens
+ * there, and while Postgres starts, recovers or stops.
  */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
@@ -47,8 +47,8 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds if no Postgres process uses the cluster. If a Postgres without a watchdog runs, stops it, and fails with
- * NotYet until it has exited.
+ * Succeeds if no Postgres process uses the cluster. Fails with NotYet while a Postgres with a watchdog starts or runs.
+ * If a Postgres without a watchdog runs, stops it, and fails with NotYet until it has exited.
  */
 export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {

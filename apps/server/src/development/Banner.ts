@@ -21,7 +21,7 @@ export const banner = (baseUrl: string, { customer, reseller, paymentSimulatorUr
       `    -d '${body}'`
     ].join("\n")
   return `
-Tollgate is serving on ${baseUrl}   (demo: the provider is simulated, the money is not real)
+Tollgate is serving on ${baseUrl}   (demo: the model provider is simulated${paymentSimulatorUrl === undefined ? "" : "; no top-up uses real money"})
 
   docs       ${baseUrl}/docs
   customer   ${customer.email}

@@ -1,5 +1,5 @@
 /**
- * Receives Postgres notifications from other nodes through LISTEN, over one dedicated connection.
+ * Receives the Postgres notifications that nodes and the CLI send, through LISTEN on one dedicated connection.
  *
  * A notification only causes a subscriber to read the current state again. Postgres does not repeat notifications for a
  * listener that was disconnected. Subscribers are therefore also called when the connection is lost, and when a new

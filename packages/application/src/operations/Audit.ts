@@ -14,7 +14,7 @@ export interface AuditCheck {
 
 export interface AuditReport {
   readonly checks: ReadonlyArray<AuditCheck>
-  /** Totals that are not checked: accounts, settlements, write-offs, and provider usage that no customer paid for. */
+  /** Totals that are not checked, such as the number of settlements, the write-offs and the operator loss. */
   readonly figures: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 

@@ -1,5 +1,6 @@
 /**
- * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and credits
+ * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and
+ * credits
  * a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
@@ -8,7 +9,8 @@
  * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
  * The request to the provider is made outside a transaction. If the request fails or times out, the order is unchanged
- * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order is
+ * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order
+ * is
  * `crediting`, and the next refresh credits the order.
  */
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -58,9 +60,9 @@ const refreshPayment = (
     Effect.disconnect,
     Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider) }),
     Effect.asSome,
-    // An exception in the adapter is handled like a provider that does not respond.
+    // An exception in the adapter is handled like a failed request to the provider.
     Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logWarning("a payment provider did not respond", logged(stored.order), cause), Option.none())
+      Effect.as(Effect.logWarning("the state of a payment could not be read from its provider", logged(stored.order), cause), Option.none())
     )
   )
 

@@ -10,7 +10,8 @@
  *   client disconnected or node died    abandoned   nothing         none                      abandoned
  *   all providers failed                failed      nothing         the provider's failure
  *
- * `unmetered` means delivered without reported usage; `withheld` means too large to be delivered. If nothing was sent to a
+ * `unmetered` means delivered without reported usage; `withheld` means too large to be delivered. If nothing was sent
+ * to a
  * provider, the state is `failed` and there is no review.
  */
 import type { Ending } from "../inference/Charge.ts"
@@ -69,7 +70,10 @@ export interface ImageOutcome {
   readonly ending: Ending
   readonly charge: Charge
   readonly response: ImageResponse
-  /** True if the request was sent to a provider. If it is false, the idempotency key may be used again. */
+  /**
+   * True if the request was sent to a provider, at least in part. If it is false, the idempotency key can be used
+   * again.
+   */
   readonly dispatched: boolean
 }
 

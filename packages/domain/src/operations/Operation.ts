@@ -19,7 +19,7 @@ export type OperationId = typeof OperationId.Type
 
 /** The operator of a manual command and the reason for it. Each manual command is recorded in the audit log. */
 export interface Operator {
-  /** The operating system user that runs the command. */
+  /** The operating system user that runs the command. For other changes: `reseller:<id>` or `demo`. */
   readonly actor: string
   readonly reason: string
 }
