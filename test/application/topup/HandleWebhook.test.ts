@@ -9,7 +9,10 @@ import { aWebhook, seen, TopUpFixture } from "./TopUpFixture.ts"
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
 
-/** Provides a paid order, and a provider whose webhook names this order. */
+/**
+ * Provides a stored order, and its provider, which reports the payment as paid and whose webhook contains this order
+ * number.
+ */
 const notified = (number: string = named, order = anOrder()) => {
   const fixture = new TopUpFixture()
   fixture.store(order)

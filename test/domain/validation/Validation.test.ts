@@ -25,7 +25,7 @@ describe("the issues of a request body", () => {
     ])
   })
 
-  it.each([[[]], [null], ["text"], [7], [undefined]])("contain the body itself if the body is %j", (body) => {
+  it.each([[[]], [null], ["text"], [7], [undefined]])("name the body itself by an empty path if the body is %j", (body) => {
     expect(told(Signup, body)).toEqual([": an object"])
   })
 

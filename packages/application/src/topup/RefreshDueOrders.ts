@@ -28,7 +28,10 @@ const PAGE_SIZE = 200
 
 export interface RefreshCounts {
   readonly attempted: number
-  /** The number of attempted orders whose provider responded or was not needed. The other orders are unchanged. */
+  /**
+   * The number of attempted orders that were read from their provider, or that needed no provider. The other orders are
+   * unchanged.
+   */
   readonly refreshed: number
   /** The number of attempted orders that became `credited` during this run. */
   readonly credited: number

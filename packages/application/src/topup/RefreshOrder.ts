@@ -26,7 +26,10 @@ const PROVIDER_TIMEOUT = Duration.seconds(8)
 
 export interface RefreshResult {
   readonly order: TopUpOrder
-  /** False if the order is unchanged, because its provider did not respond or is not configured. */
+  /**
+   * False if the order is unchanged: its provider is not configured, the request to the provider failed, or too many
+   * refreshes run.
+   */
   readonly refreshed: boolean
 }
 
