@@ -283,18 +283,20 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("are abandoned when they finish after a sweep has settled their hold, because it considered their node dead", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const node = yield* anImageNode()
-        const image = anImage(customer)
-        yield* node.begin(image)
-        yield* node.nodes.leave
-        yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
-        expect(yield* node.finish(finished(image))).toBeUndefined()
-        expect(yield* storedImages(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "are abandoned when they finish after a sweep has settled their hold, because it considered their node dead",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* anImageNode()
+          const image = anImage(customer)
+          yield* node.begin(image)
+          yield* node.nodes.leave
+          yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
+          expect(yield* node.finish(finished(image))).toBeUndefined()
+          expect(yield* storedImages(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("have settlements in the journal, but are not counted in the rankings", () =>

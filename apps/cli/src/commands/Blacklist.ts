@@ -58,7 +58,7 @@ const remove = reportCommand(
       const entry = yield* Effect.flatMap(Blacklist, ({ remove }) => remove(pattern, operator))
       return {
         document: { ...entryDocument(entry), listed: false },
-                text: `Removed from the blacklist: ${entry.pattern}`
+        text: `Removed from the blacklist: ${entry.pattern}`
       } satisfies Report
     })
 )

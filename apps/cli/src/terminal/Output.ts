@@ -2,8 +2,8 @@
  * Prints the output of a command: one JSON document for programs, or text for people. Nothing else is printed
  * to stdout.
  *
- * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of
- * digits and token counts as numbers.
+ * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as decimal
+ * strings, and token counts as numbers. Only the prices in the catalog are numbers, as in a catalog file.
  */
 import * as Console from "effect/Console"
 import type * as Effect from "effect/Effect"

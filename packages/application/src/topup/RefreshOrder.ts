@@ -65,7 +65,10 @@ const refreshPayment = (
     Effect.asSome,
     // An exception in the adapter is handled like a failed request to the provider.
     Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logWarning("the state of a payment could not be read from its provider", logged(stored.order), cause), Option.none())
+      Effect.as(
+        Effect.logWarning("the state of a payment could not be read from its provider", logged(stored.order), cause),
+        Option.none()
+      )
     )
   )
 

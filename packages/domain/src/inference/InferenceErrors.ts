@@ -54,7 +54,10 @@ export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("Upstre
   cause: Schema.String
 }) {}
 
-/** The server is full, draining, or cannot reach the database. Nothing was sent to a provider. */
+/**
+ * The server cannot serve the request now, for example because it is full, is shutting down or cannot reach the
+ * database. Nothing is charged, so the client can repeat the request.
+ */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
