@@ -1,7 +1,8 @@
 /**
- * The processes of a benchmark. Each runs on its CPU and takes requests as messages.
+ * Starts the processes of a benchmark. Each process runs on one CPU and receives requests as messages.
  *
- * The measured process has CPU 0 for itself. All other processes share CPU 1.
+ * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
+ * program `taskset`, every process can run on any CPU.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -13,7 +14,7 @@ export const SERVING_CPU = 1
 
 export const canPin = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0
 
-/** The command line that runs a command on one CPU. */
+/** Returns the command line that runs a command on one CPU, or on any CPU if processes cannot be assigned to CPUs. */
 export const pinned = (cpu: number, command: string, args: ReadonlyArray<string>): [string, Array<string>] =>
   canPin ? ["taskset", ["-c", String(cpu), command, ...args]] : [command, [...args]]
 
@@ -38,7 +39,7 @@ export const startWorker = async <Ready>(
   const child = spawn(command, commandArgs, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
   const nextMessage = <A>() =>
     new Promise<A>((resolve, reject) => {
-      const onExit = () => reject(new Error(`${file} ended`))
+      const onExit = () => reject(new Error(`${file} ended before it sent a message`))
       child.once("exit", onExit)
       child.once("message", (message) => {
         child.off("exit", onExit)
@@ -58,7 +59,7 @@ export const startWorker = async <Ready>(
   }
 }
 
-/** Stops a process: SIGTERM first, SIGKILL after 8 s. */
+/** Sends SIGTERM to a process, and SIGKILL if it is still running after 8 s. Waits until the process has ended. */
 export const stop = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, "exit")

@@ -62,7 +62,7 @@ const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
   unanswered("resets the connection after the head", [bytes(": hi\n\n"), reset]),
   unanswered("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
   unanswered("sends invalid JSON", text("{", "application/json")),
-  unanswered("sends text that is not JSON", text("", "application/json")),
+  unanswered("sends an empty body with the content type of JSON", text("", "application/json")),
   unanswered("sends status 200 with a JSON error", json(indiscretion)),
   unanswered("sends an empty JSON object", json({})),
   ...Object.entries(wire.failures).map(([name, event]) => unanswered(`begins with ${name}`, [sent(event), stall])),

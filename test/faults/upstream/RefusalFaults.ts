@@ -86,7 +86,7 @@ const refusals: ReadonlyArray<Unanswered> = [
     told: failure
   },
   {
-    upstream: "announces an error body and never sends it",
+    upstream: "announces an error body, sends one byte of it and closes the connection",
     says: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
     told: failure
   },

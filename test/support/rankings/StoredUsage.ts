@@ -56,7 +56,7 @@ const rowsOf = (settlements: ReadonlyArray<RankedSettlement>) =>
     }))
   )
 
-/** Writes settlements of a new user. They charge nothing. */
+/** Writes settlements of a new user. The charge of each settlement is zero. */
 export const storeSettlements = (
   settlements: ReadonlyArray<RankedSettlement>,
   counting: "counted" | "uncounted" = "counted"

@@ -34,7 +34,7 @@ const environment = Schema.Struct({
   BSC_RPC_QUORUM: withDefault(
     wholeNumber("a whole number of nodes", 1, 8),
     1,
-    "Number of nodes that must agree on a payment before it counts"
+    "Number of BNB Smart Chain nodes that must agree on a payment before it is accepted"
   )
 })
 

@@ -13,8 +13,8 @@ export interface BscSettings {
    */
   readonly xpub: Redacted.Redacted<string>
   /**
-   * The number of nodes that must agree on a payment before it counts. If two nodes must agree, a single node cannot
-   * forge a payment.
+   * The number of BSC nodes that must agree on a payment before the payment is accepted. If two nodes must agree, a
+   * single node cannot forge a payment.
    */
   readonly rpcQuorum: number
   /** The maximum number of blocks in one search for transfers. */

@@ -1,6 +1,6 @@
 /**
- * Sends a query to several nodes in the order of the settings, with recently failed nodes last. Each result of a query
- * comes from a different node, so that one node alone cannot satisfy a quorum.
+ * Sends a query to several BSC nodes in the order of the settings, with recently failed nodes last. Each result of a
+ * query comes from a different node, so that one node alone cannot satisfy a quorum.
  */
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"

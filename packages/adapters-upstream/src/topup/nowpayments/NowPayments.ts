@@ -70,7 +70,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // A repeated request may create a second payment. That payment is harmless, because its address is never shown
+        // A repeated request can create a second payment. That payment is harmless, because its address is never shown
         // to a payer.
         repeatable: true,
         read: ({ body }) =>
@@ -122,7 +122,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       })
 
     /**
-     * Fetches a repeated payment. Returns none if NOWPayments rejects the payment id, which may come from a webhook.
+     * Fetches a repeated payment. Returns none if NOWPayments rejects the payment id. The id can come from a webhook
+     * and be wrong.
      */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
