@@ -49,7 +49,8 @@ export const logPaymentProviders = Effect.gen(function* () {
 })
 
 /**
- * Probes a provider and logs the result. A failed probe does not stop the server, because the provider may recover.
+ * Probes a provider and logs the result. A failed probe does not stop the server, because the provider can recover
+ * later.
  */
 const logProbe = ({ label, method, probe }: PaymentProvider): Effect.Effect<void> =>
   Effect.matchEffect(probe, {

@@ -88,7 +88,7 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** Provides the pepper that creates and verifies the digests of API keys. */
+/** Provides the `KeyMac`, which creates and verifies the digests of API keys with the pepper. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
   readonly KEY_PREFIX: string

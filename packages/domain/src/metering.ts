@@ -4,10 +4,9 @@
  *     startMeter ─▶ meterEvent, once per event that the client received ─▶ chargeOf ─▶ decideSettlement
  *
  * If a stream is cut after k deltas, the charge is the prompt and the output in these k deltas. If a stream is cut
- * before
- * the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider reported,
- * even if
- * this usage is zero. If the provider reported no usage, the charge of a complete stream is a local token count.
+ * before the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider
+ * reported, even if this usage is zero. If the provider reported no usage, the charge of a complete stream is a local
+ * token count.
  *
  *     let meter = startMeter("chat")
  *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }
@@ -67,8 +66,7 @@ export const startMeter = (protocol: MeteredProtocol): Meter => ({
 
 /**
  * Adds an event that the client received to the meter. `data` is the parsed `data` of one stream event, or the parsed
- * body
- * of a response that was not streamed. Ignores `[DONE]` and other values that are not objects.
+ * body of a response that was not streamed. Ignores `[DONE]` and other values that are not objects.
  */
 export const meterEvent = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)

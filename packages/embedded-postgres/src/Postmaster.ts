@@ -14,7 +14,7 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Another process is starting or stopping Postgres in this directory, so the caller must retry shortly. */
+/** Postgres is starting or stopping in this directory, so the caller must retry shortly. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
 /** The Postgres setting that contains the launch id, a random id for each start of Postgres. */

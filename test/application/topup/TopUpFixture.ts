@@ -1,7 +1,6 @@
 /**
  * Provides a payment provider whose responses a test sets, a store of orders, and a log of the calls. The store uses
- * the
- * real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
+ * the real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
  */
 
 import {

@@ -27,8 +27,8 @@ export interface KeyCacheOptions {
   /** Lifetime of the entry of a valid key while the notification connection is open. */
   readonly ttlMillis: number
   /**
-   * Lifetime of the entry of a valid key while the notification connection is lost, because revocations are then not
-   * notified.
+   * Lifetime of the entry of a valid key while the notification connection is lost. The lifetime is short, because no
+   * notification of a revocation arrives then.
    */
   readonly ttlWithoutNotificationsMillis: number
   readonly unknownKeysCapacity: number

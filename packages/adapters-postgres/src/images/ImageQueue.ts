@@ -32,7 +32,7 @@ import { abandonExpired, type BeginRefusal, begin, finish } from "./ImageTransac
 
 export interface ImageQueueLimits {
   /**
-   * Duration of the lease of a request. It is longer than a request may take, so a lease expires only if the node of
+   * Duration of the lease of a request. It is longer than a request can take, so a lease expires only if the node of
    * the request is dead or cannot write to the database.
    */
   readonly leaseSeconds: number

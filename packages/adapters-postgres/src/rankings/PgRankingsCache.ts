@@ -54,7 +54,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     )
 
     /**
-     * Caches the documents in memory until the minute of `now` ends. The documents may expire early but never late,
+     * Caches the documents in memory until the minute of `now` ends. The documents can expire early but never late,
      * because `askedAtNanos` is not later than the moment when the database read `now`.
      */
     const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {

@@ -20,8 +20,7 @@ export interface FinishedImage {
   readonly admission: Admission
   /**
    * Returns how the request ended. It is called when the transaction is built, and again before each retry. A client
-   * that
-   * disconnects while the database is unreachable is therefore not charged.
+   * that disconnects while the database is unreachable is therefore not charged.
    */
   readonly outcome: () => ImageOutcome
   /** The time from the request's acceptance to its end, in whole milliseconds. */

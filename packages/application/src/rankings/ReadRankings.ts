@@ -6,8 +6,7 @@
  *                                        └── no ──▶ read the history, rank all windows, cache
  *
  * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`. Older rankings are
- * never
- * returned instead.
+ * never returned instead.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import {
@@ -34,8 +33,7 @@ export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsP
  *
  * The sums contain the tokens of each settlement except cache reads (`TokenUsage.ranked`), at the time of settlement.
  * They include hidden and retired models, and failed requests that consumed tokens. Requests without a settlement are
- * not
- * included.
+ * not included.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,

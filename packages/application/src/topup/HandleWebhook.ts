@@ -3,8 +3,7 @@
  * payment state in the webhook is not used, because the refresh reads the state from the provider.
  *
  * Every webhook with a valid signature is acknowledged, even if the named order does not exist. The provider then does
- * not
- * repeat the webhook, and the response does not reveal which orders exist.
+ * not repeat the webhook, and the response does not reveal which orders exist.
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
@@ -55,7 +54,8 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   })
 
 /**
- * Verifies the webhook with each provider account of this name. While an account is being replaced, there are several.
+ * Verifies the webhook with each provider of this name. Several providers have one name while the credentials of a
+ * provider are being replaced.
  */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {

@@ -69,7 +69,7 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
   detail: Schema.String
 }) {}
 
-/** A webhook that was not signed by the provider. */
+/** The signature of a webhook is missing or wrong. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
 /** The provider's reference of a payment, and the reference of the earlier payment that it repeats. */

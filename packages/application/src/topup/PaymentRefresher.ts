@@ -3,10 +3,8 @@
  * requests, and a pause between two refreshes of an order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for.
- * Concurrent
- * refreshes of one order share one provider request. For an order paid with real money, clients and webhooks cause at
- * most
- * one refresh per second.
+ * Concurrent refreshes of one order share one provider request. For an order paid with real money, clients and webhooks
+ * cause at most one refresh per second.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

@@ -1,6 +1,6 @@
 /**
- * Refreshes orders in batches. In the background it refreshes the due orders, so that a payment is credited even if the
- * payer has closed the page (docs/reference/reseller.md#d10). For an operator it refreshes all open orders.
+ * Refreshes orders in batches. In the background, the due orders are refreshed, so that a payment is credited even if
+ * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all open orders are refreshed.
  *
  * Several nodes can refresh orders concurrently: a claim gives each order to one node at a time.
  */

@@ -1,7 +1,6 @@
 /**
  * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and
- * credits
- * a paid order.
+ * credits a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
  *     else      ─▶ read the state ─▶ record the observation ─▶ crediting? ─▶ credit
@@ -10,8 +9,7 @@
  *
  * The request to the provider is made outside a transaction. If the request fails or times out, the order is unchanged
  * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order
- * is
- * `crediting`, and the next refresh credits the order.
+ * is `crediting`, and the next refresh credits the order.
  */
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

@@ -81,10 +81,8 @@ const alphabetically = (a: string, b: string): number => {
 
 /**
  * Sorts candidates into the order in which they are tried: by priority, lowest number first. Candidates of equal
- * priority
- * share the load: their order is random, and a higher weight makes an early place more likely. `draws` contains one
- * random
- * number per candidate, at least 0 and below 1.
+ * priority share the load: their order is random, and a higher weight makes an early place more likely. `draws`
+ * contains one random number per candidate, at least 0 and below 1.
  */
 export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,

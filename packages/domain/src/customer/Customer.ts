@@ -3,8 +3,7 @@
  * most one plan per model.
  *
  * With a link, the reseller can create API keys that spend the user's balances. The link policy `closed` therefore
- * allows
- * no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
+ * allows no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"
@@ -49,8 +48,7 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
 
 /**
  * The users that a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing
- * users
- * whose email the reseller sends.
+ * users whose email the reseller sends.
  */
 export type LinkPolicy = "closed" | "open"
 

@@ -1,7 +1,6 @@
 /**
  * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation,
- * and
- * decides whether the field is sent to the provider (docs/reference/images.md).
+ * and decides whether the field is sent to the provider (docs/reference/images.md).
  *
  * A generation is sent as JSON, and an edit as a form, in which all values are text. Each row reads both. A JSON `null`
  * counts as an absent field, because official clients send it in this sense. A field that has no row is refused.

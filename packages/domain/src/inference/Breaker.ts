@@ -6,8 +6,7 @@
  *                                                  └─────────────────────────────────────────────┘
  *
  * In the state half open, only one request is admitted: the probe. All functions are pure: the caller stores the state
- * and
- * passes the time.
+ * and passes the current time.
  */
 export interface BreakerSettings {
   readonly failures: number

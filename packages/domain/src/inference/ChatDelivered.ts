@@ -2,8 +2,7 @@
  * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
  * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10).
- * Roles,
- * ids, finish reasons and error frames are not content.
+ * Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"

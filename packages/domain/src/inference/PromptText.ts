@@ -15,12 +15,10 @@ const TOKENS_BEFORE_OUTPUT = 3
 
 /**
  * The number of tokens per image, sound or file. The numbers are estimates, because each provider counts attachments in
- * a
- * different way.
+ * a different way.
  *
  * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image
- * in
- * high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel
+ * in high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel
  * image.
  * A hold that is too high does no harm, because the settlement releases the unused part. A charge must not be too high,
  * because a charge is final.

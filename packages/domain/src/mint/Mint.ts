@@ -4,10 +4,8 @@
  * docs/reference/reseller.md#e6).
  *
  * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns
- * the
- * first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same
- * operation id
- * and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
+ * the first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same
+ * operation id and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -78,8 +76,7 @@ export interface MintResult {
 
 /**
  * The rate limit of mints per reseller, across all nodes (docs/reference/reseller.md#e2). A repeated request that
- * returns
- * the first result does not count, nor does a refused mint.
+ * returns the first result does not count, nor does a refused mint.
  */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 

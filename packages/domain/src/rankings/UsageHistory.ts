@@ -5,8 +5,7 @@
  *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
  *
  * A cut is an instant between two intervals. Every bucket and every comparison period of every window begins and ends
- * at a
- * cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all
+ * at a cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all
  * windows.
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -23,8 +22,7 @@ export interface HistoryQuery {
 
 /**
  * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. If the
- * number of
- * samples is even, the median is the lower of the two middle values.
+ * number of samples is even, the median is the lower of the two middle values.
  */
 export interface ModelSpeed {
   readonly samples: number
@@ -53,8 +51,7 @@ export interface ModelHistory {
 export interface UsageHistory {
   /**
    * The minute in which tokens of a ranked model were first settled. If this minute is months ago, it is rounded down
-   * to the
-   * start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
+   * to the start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
@@ -72,8 +69,8 @@ export const RECENT_DAYS = 7
 export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
 /**
- * Returns the speed of one stream in tenths of an output token per second. A shorter duration counts as one
- * millisecond.
+ * Returns the speed of one stream in tenths of an output token per second. A duration below one millisecond counts as
+ * one millisecond.
  */
 export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number): bigint =>
   divideHalfUp(outputTokens * 10_000n, BigInt(Math.max(durationMillis, 1)))

@@ -46,7 +46,8 @@ export interface CountedWindow {
 }
 
 /**
- * Returns the windows after an allowed attempt. `retryAfterSeconds` is the time until every window allows an attempt.
+ * Returns the windows after an allowed attempt. Fails if a window refuses the attempt; `retryAfterSeconds` is then the
+ * time until every window allows one.
  */
 export const decideAttempt = (
   windows: ReadonlyArray<CountedWindow>,

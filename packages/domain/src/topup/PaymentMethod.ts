@@ -30,8 +30,8 @@ export interface DepositAddress {
 }
 
 /**
- * Where and how much to pay, as the provider returned it when it opened the payment. The instructions never change
- * (docs/reference/reseller.md#top-ups).
+ * The destination and the amount of a payment, as the provider returned them when it opened the payment. They never
+ * change (docs/reference/reseller.md#top-ups).
  */
 export type PaymentInstructions =
   | {
@@ -57,7 +57,6 @@ export type PaymentInstructions =
 
 /**
  * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers; a QRIS
- * code
- * can be paid only once.
+ * code can be paid only once.
  */
 export const canReceiveMore = (method: PaymentMethod): boolean => method === "crypto" || method === "crypto_bep20"

@@ -6,8 +6,7 @@
  *
  * A credited order that can receive more money is refreshed for one more week. The excess money is not credited, but an
  * operator must see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause grows from one minute
- * to
- * six hours, which makes about fifty refreshes in total.
+ * to six hours, which makes about fifty refreshes in total.
  */
 import { canReceiveMore } from "./PaymentMethod.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
