@@ -108,7 +108,7 @@ const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR
 const feedAt = (window: Window) =>
   Effect.map(readRankings({ window }), (rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
 
-/** Returns an empty cache that computes the rankings at this instant. */
+/** Returns an empty cache that computes the rankings for this instant. */
 const cacheAt = (now: Date): RankingsCache["Type"] => {
   let kept: RankingsByWindow | undefined
   const keep = (made: RankingsByWindow) => {
@@ -122,7 +122,7 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
 
 const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
 
-/** Checks that all members are equal. Medians may differ by at most 1 %. */
+/** Checks that all members are equal. Medians can differ by at most 1 %. */
 const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
   const where = `${exact.window} at ${exact.generated_at}`
   expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })

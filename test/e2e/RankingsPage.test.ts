@@ -89,7 +89,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("may run only its own scripts and call only the gateway", async () => {
+  it("can run only its own scripts and call only the gateway", async () => {
     const page = await visit()
     const response = await fetch(`${gateway.url}/rankings`)
     expect(response.headers.get("content-security-policy")).toMatch(/default-src 'none'.*script-src 'self'/)
@@ -153,7 +153,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(head).toBeDefined()
   })
 
-  it("shows the whole leaderboard on request", async () => {
+  it("shows the whole leaderboard when the reader asks for it", async () => {
     const page = await visit("/rankings?window=all")
     const more = page.locator("#more-leaders")
     expect(await more.getAttribute("aria-expanded")).toBe("false")
@@ -184,7 +184,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(troubles).toEqual([])
   })
 
-  it("announces that the rankings cannot be loaded, and retries on request", async () => {
+  it("announces that the rankings cannot be loaded, and retries when the reader asks for it", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")

@@ -31,7 +31,7 @@ export interface Ask {
   readonly question: string
   /** A PNG in base64. */
   readonly picture?: string
-  /** A tool that the model may call. */
+  /** A tool that the model can call. */
   readonly tool?: Tool
   /** The conversation so far: a tool call and its result. */
   readonly after?: { readonly answer: Answer; readonly found: string }
@@ -48,7 +48,7 @@ export interface Answer {
   readonly model: string
   readonly text: string
   readonly call: Call | undefined
-  /** Whether the response contains reasoning, as far as the protocol shows it. */
+  /** True if the response contains reasoning or, for chat completions, reports reasoning tokens. */
   readonly thought: boolean
   /** The result of the client's own parser. */
   readonly parsed: unknown
