@@ -55,8 +55,8 @@ export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("Upstre
 }) {}
 
 /**
- * The server cannot serve the request now, for example because it is full, is shutting down or cannot reach the
- * database. Nothing is charged, so the client can repeat the request.
+ * The server cannot serve the request now, for example because it or the provider is full, or because the server
+ * is shutting down or cannot reach the database. The client can repeat the request.
  */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
