@@ -117,7 +117,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     const week = await text(page, "#total")
     await page.getByLabel("30 days").check()
     await page.waitForFunction((before) => document.querySelector("#total")?.textContent !== before, week)
-    expect(await text(page, "#total-said")).toMatch(/^tokens in the last 30 days · up .*% on the 30 days before$/)
+    expect(await text(page, "#total-said")).toMatch(/^tokens in the last 30 days · up .*% from the 30 days before$/)
     expect(await text(page, "#announcement")).toMatch(/^186B tokens in the last 30 days\. Kestrel Swift 2 leads\.$/)
     expect(page.url()).toBe(`${gateway.url}/rankings?window=month`)
     expect(await page.getAttribute("#feed", "href")).toBe("/api/rankings?window=month")
@@ -178,7 +178,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
   it("states that there is no usage yet", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
-    expect(await text(page, "#notice-title")).toBe("Nothing counted yet")
+    expect(await text(page, "#notice-title")).toBe("No tokens in this window")
     expect(await text(page, "#total")).toBe("0")
     expect(await page.locator("#leaderboard").isVisible()).toBe(false)
     expect(troubles).toEqual([])

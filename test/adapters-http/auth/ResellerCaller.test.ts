@@ -30,7 +30,7 @@ describe("the bearer token", () => {
     expect(tokenIn(...rawHeaders)).toBeUndefined()
   })
 
-  it("may be sent twice if both values are equal", () => {
+  it("can be sent twice if both values are equal", () => {
     expect(tokenIn("authorization", "Bearer abc", "authorization", "Bearer abc")).toBe("abc")
   })
 

@@ -96,7 +96,7 @@ describe("a form", () => {
     }
   })
 
-  it("may name its file `image` or `image[]`, and must contain only one file", () => {
+  it("can name its file `image` or `image[]`, and must contain only one file", () => {
     expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
     expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
     expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused as soon as an unsupported part begins, which can be a file or a text", () => {
+  it("is refused at its first unsupported part, which can be a file or a text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
@@ -212,7 +212,7 @@ describe("the content type of a form", () => {
     expect(formHeaderError(type)?._tag).toBe("InvalidRequest")
   })
 
-  it("may declare a boundary of at most 70 characters", () => {
+  it("can declare a boundary of at most 70 characters", () => {
     expect(formHeaderError(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
     expect(formHeaderError(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
   })

@@ -174,7 +174,7 @@ describe("an image generation", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("is refused without a valid API key before any other check", async () => {
+  it("is refused before any other check if the API key is not valid", async () => {
     expect(await refusal(generate("{", { authorization: "Bearer wrong" }))).toBe("401 invalid_api_key")
     expect(await refusal(generate("{", { "x-api-key": "other" }))).toBe("401 invalid_api_key")
     expect((await generate({ ...aRequest, n: 2 }, { authorization: "", "x-api-key": KEY })).status).toBe(400)
@@ -329,7 +329,7 @@ describe("a refused admission", () => {
   })
 })
 
-describe("a provider that returns no image", () => {
+describe("a provider's response without an image", () => {
   const policy = {
     error: { code: "moderation_blocked", type: "image_generation_user_error", message: "No cats, please." }
   }
@@ -343,7 +343,7 @@ describe("a provider that returns no image", () => {
     ],
     [200, policy]
   ])(
-    "is reported as 400 content_policy_violation with its message, and nothing is charged, if it declines by policy with status %i",
+    "is reported as 400 content_policy_violation with the provider's message, and nothing is charged, for a policy violation with status %i",
     async (status, body) => {
       const pending = generate()
       const { verdict } = await respond(status, body)
@@ -355,7 +355,7 @@ describe("a provider that returns no image", () => {
     }
   )
 
-  it("is not named in the message of its refusal", async () => {
+  it("is reported without the names of the provider", async () => {
     for (const message of ["provider-0 declined", "See https://x.example", "m-0 may not draw cats"]) {
       const pending = generate()
       await respond(400, { error: { code: "content_policy_violation", message } })
@@ -417,7 +417,7 @@ describe("a provider that returns no image", () => {
     expect([exchange.verdict, images.finished]).toMatchObject(["served", [{ state: "withheld" }]])
   })
 
-  it("is reported as 502 if its timeouts expire", async () => {
+  it("is reported as 502 if the response does not arrive before a timeout", async () => {
     const timeouts = { firstByteMillis: 10, idleMillis: 60, totalMillis: 150 }
     await start({ catalog: imageCatalog({ timeouts }, {}) })
     const silent = generate()
@@ -447,7 +447,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried if the first provider is disabled or at capacity, and nothing is sent if all providers are", async () => {
+  it("is tried if the first provider is disabled or at capacity, and nothing is sent if no provider is available", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()

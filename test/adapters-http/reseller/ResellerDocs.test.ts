@@ -207,7 +207,7 @@ describe("the OpenAPI document of the reseller routes", () => {
     expect(specification.components.securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")
   })
 
-  it("contains no schemas of the Effect library and of the domain", () => {
+  it("contains no schemas of the Effect library or of the domain", () => {
     expect(
       Object.keys(schemas).filter((name) => /Trim|Lowercase|NonNeg|FromString|BigInt|Redacted/.test(name))
     ).toEqual([])

@@ -108,7 +108,9 @@ export const showAuthors = ({ authors }) => {
 /** @param {Rankings} rankings */
 export const showTrending = ({ trending }) =>
   byId("trending").replaceChildren(
-    ...(trending.length === 0 ? [element("li", { class: "none" }, "No model grew much this week.")] : []),
+    ...(trending.length === 0
+      ? [element("li", { class: "none" }, "No model is new or growing in the last 7 days.")]
+      : []),
     ...trending.map((model) =>
       element(
         "li",

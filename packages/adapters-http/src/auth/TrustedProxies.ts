@@ -40,7 +40,10 @@ export const none: Service = { trusts: () => false }
 
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
-/** Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. */
+/**
+ * Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. Returns `nowhere` if
+ * the connection is already closed.
+ */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")

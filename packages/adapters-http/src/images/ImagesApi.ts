@@ -37,7 +37,7 @@ const ImageEdit = Schema.Struct({
   ...fields,
   image: Schema.String.annotations({
     description:
-      "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is an alias. URLs are not accepted.",
+      "One PNG, JPEG or WebP file of at most 10 MiB, not animated. The field name `image[]` is also accepted. URLs are not accepted.",
     jsonSchema: { type: "string", format: "binary" }
   })
 }).annotations({ identifier: "ImageEditRequest" })
@@ -66,9 +66,9 @@ const Image = Schema.Struct({
 })
 
 const behavior =
-  "The response header `x-<service>-billing` is `settled`, or `unmetered` if the provider reported no usage and nothing " +
-  "is charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most " +
-  "once. A second request with the same key returns 409, because images are not stored. An account can run one image " +
+  "The response header `x-<service>-billing` is `settled`. It is `unmetered` if the provider reported no usage, so that " +
+  "nothing is charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most " +
+  "once. A second request with the same key returns 409, because images are not stored. A customer can run one image " +
   "request at a time. Fields that are not listed here are refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")

@@ -1,7 +1,7 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
  * relay, and other requests to the HttpApi. The server itself responds to CORS preflight requests, to invalid requests,
- * and to requests during the drain (the shutdown). Every response has the common headers. Before the server closes, it
+ * and to requests that arrive during the drain (the shutdown) and are not probes. Every response has the common headers. Before the server closes, it
  * waits for open requests until the drain timeout, and then interrupts them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -144,7 +144,7 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // Node emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has checked
+      // Node.js emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has checked
       // the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))

@@ -37,6 +37,7 @@ export interface ScannedMember {
   readonly end: number
   /** Number of UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
   readonly textBytes: number
+  /** Number of attachments in the value, as {@link BodySize} counts them. */
   readonly attachments: number
   /** True if the value is an empty object or an empty array. */
   readonly empty: boolean
