@@ -262,7 +262,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
     await page.keyboard.press("End")
     expect(await page.getAttribute("#chart", "aria-valuenow")).toBe("7")
     expect(await page.getAttribute("#chart", "aria-valuetext")).toMatch(
-      /^Fri,? 20 Nov \(partial\): .* tokens; most of it /
+      /^Fri,? 20 Nov \(partial\): .* tokens; leading model: /
     )
     await page.keyboard.press("ArrowLeft")
     expect(await text(page, "#readout-when")).toMatch(/^Thu,? 19 Nov$/)

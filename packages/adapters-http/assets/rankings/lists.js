@@ -186,7 +186,7 @@ export const showReadout = ({ series, leaderboard, totals }, colourClassOf, inde
   slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)))
   slider.setAttribute("aria-valuenow", String(index ?? 0))
   const most =
-    keys.length === 0 ? "" : `; most of it ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
+    keys.length === 0 ? "" : `; leading model: ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
   slider.setAttribute("aria-valuetext", `${when}: ${about(total)} tokens${most}`)
 }
 

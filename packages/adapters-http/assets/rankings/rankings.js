@@ -87,7 +87,8 @@ const show = (rankings) => {
     )
     return
   }
-  // The state is set before the chart is drawn, because it changes the layout, from which the chart takes its size.
+  // The state is set before the chart is drawn, because the state changes the layout, and the layout sets the chart's
+  // size.
   setState("ready")
   showLeaders(rankings, colourClassOf)
   showAuthors(rankings)

@@ -1,5 +1,5 @@
 /**
- * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` may be in upper
+ * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` can be in upper
  * or lower case.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"

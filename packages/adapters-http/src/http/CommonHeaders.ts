@@ -1,7 +1,7 @@
 /**
  * Adds the headers that every response has: the request id under both names that clients read
  * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
- * headers. Also responds to CORS preflight requests.
+ * headers if an origin is allowed. Also responds to CORS preflight requests.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 

@@ -7,7 +7,10 @@ import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
-/** Milliseconds until the connection is closed. In this time, a client that is still uploading can read the refusal. */
+/**
+ * Maximum milliseconds until the connection is closed. In this time, a client that is still uploading can read the
+ * refusal.
+ */
 const LINGER_MILLIS = 5_000
 
 export interface RefusalOptions {
@@ -18,8 +21,8 @@ export interface RefusalOptions {
 }
 
 /**
- * Writes a refusal to a Node.js response. If the unread body is possibly larger than `discardedBytes`, the connection is
- * closed when the body has arrived, or after {@link LINGER_MILLIS} at the latest. An immediate close would reset the
+ * Writes a refusal to a Node.js response. If the unread body is possibly larger than `discardedBytes`, the connection
+ * is closed when the body has arrived, or after {@link LINGER_MILLIS} at the latest. An immediate close would reset the
  * connection, and the client would see the reset instead of the response.
  */
 export const writeRefusal = (

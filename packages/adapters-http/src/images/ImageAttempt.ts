@@ -131,7 +131,10 @@ const judgeResponse = (
     })
   })
 
-/** Logs the cause of an `UpstreamFailed` error for operators, because the error that the client gets does not contain it. */
+/**
+ * Logs the cause of an `UpstreamFailed` error for operators, because the error that the client gets does not contain
+ * it.
+ */
 const report = (
   context: ImageAttemptContext,
   { provider, route }: Candidate,

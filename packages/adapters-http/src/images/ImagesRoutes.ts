@@ -1,6 +1,6 @@
 /**
  * Serves `POST /v1/images/generations` and `POST /v1/images/edits`. One effect handles a request from the
- * authentication until the client has received the last byte of the response.
+ * authentication until the response is sent or the client has disconnected.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -102,8 +102,8 @@ const serve = (operation: ImageOperation) =>
 
 /**
  * Returns the error for the client. If a provider refuses the multipart form of an edit request as too large, the error
- * names the image, because the other fields of the form are small. If the shutdown of the server interrupts a request, the
- * error asks the client to repeat the request, which another node can then handle.
+ * names the image, because the other fields of the form are small. If the shutdown of the server interrupts a request,
+ * the error asks the client to repeat the request, which another node can then handle.
  */
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(

@@ -1,7 +1,7 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
- * defect (an unexpected exception). The body states what to do, in the error format of the called API (inference, reseller or
- * other routes).
+ * defect (an unexpected exception). The body states what to do, in the error format of the called API (inference,
+ * reseller or other routes).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"

@@ -3,8 +3,8 @@
  *
  * An embedded image or sound can have megabytes of base64 but costs only a few hundred tokens, so its base64 does not
  * count as text. This exception applies only to values of the protocol's media members that are longer than 1024 bytes,
- * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as media, and the hold (the money set aside for
- * the request) would be too small.
+ * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as
+ * media, and the hold (the money set aside for the request) would be too small.
  */
 
 /** Names with which the bodies of one protocol mark images, sounds and files. */

@@ -1,7 +1,7 @@
 /**
  * Defines the error table of the inference routes: one row with status, code, type and message for each error. The
- * error bodies of all these routes have the same form (docs/reference/errors.md#a6), with the members that the clients of
- * OpenAI and of Anthropic read.
+ * error bodies of all these routes have the same form (docs/reference/errors.md#a6), with the members that the clients
+ * of OpenAI and of Anthropic read.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */

@@ -246,8 +246,8 @@ export class JsonReader {
 }
 
 /**
- * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8, a
- * character has one to three bytes, and each half of a surrogate pair counts as two bytes.
+ * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8,
+ * such a character has one to three bytes, and each half of a surrogate pair counts as two bytes.
  */
 const surplusOf = (codeUnit: number): number => {
   if (codeUnit < 0x80) return 5

@@ -44,8 +44,8 @@ const PLACEHOLDER = "\u0001"
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
 /**
- * Matches the names of companies and of software that serve models. The list does not depend on the configured providers, because a
- * provider can forward a request to another provider.
+ * Matches the names of companies and of software that serve models. The list does not depend on the configured
+ * providers, because a provider can forward a request to another provider.
  */
 const PROVIDERS = new RegExp(
   [

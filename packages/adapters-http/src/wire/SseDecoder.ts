@@ -19,7 +19,10 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** Maximum size of a line (in bytes) or of the data of an event (in characters). A larger line or event is a failure of the provider. */
+/**
+ * Maximum size of a line (in bytes) or of the data of an event (in characters). A larger line or event is a failure of
+ * the provider.
+ */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
@@ -64,7 +67,9 @@ export class SseDecoder {
     return events.filter(({ data }) => isComplete(data))
   }
 
-  /** Decodes a text that is one event of one line, because nearly every chunk is such a text. Else returns undefined. */
+  /**
+   * Decodes a text that is one event of one line, because nearly every chunk is such a text. Else returns undefined.
+   */
   #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =
       this.#started &&
@@ -145,8 +150,8 @@ const endOfLastLine = (chunk: Buffer): number => {
 }
 
 /**
- * Returns the value of a line that begins with `field`, or undefined if the line's field name is longer than `field`. One
- * space after the colon is not part of the value.
+ * Returns the value of a line that begins with `field`, or undefined if the line's field name is longer than `field`.
+ * One space after the colon is not part of the value.
  */
 const valueOf = (line: string, field: string): string | undefined => {
   if (line.length === field.length) return ""
@@ -154,7 +159,9 @@ const valueOf = (line: string, field: string): string | undefined => {
   return line.slice(field.length + (line[field.length + 1] === " " ? 2 : 1))
 }
 
-/** Returns true if the data is complete: valid JSON, as in every protocol, or `[DONE]`, the end mark of a chat stream. */
+/**
+ * Returns true if the data is complete: valid JSON, as in every protocol, or `[DONE]`, the end mark of a chat stream.
+ */
 const isComplete = (data: string): boolean => {
   if (data === "[DONE]") return true
   try {

@@ -128,7 +128,7 @@ describe("an embeddings response", () => {
   )
 
   property(
-    "contains any vectors unchanged, and no unknown members of the provider",
+    "contains every vector unchanged, and no unknown members of the provider",
     [vectors, unknownMembers],
     (all, more) => {
       const data = all.map((embedding, index) => ({ ...more, object: "embedding", index, embedding }))

@@ -48,8 +48,8 @@ export const responseAsStream = (
   })
 
 /**
- * Rewrites a completion. Returns a failure unless the completion has at least one choice, every choice has a message, and
- * no choice has failed.
+ * Rewrites a completion. Returns a failure unless the completion has at least one choice, every choice has a message,
+ * and no choice has failed.
  */
 const fromCompletion = <A>(
   body: Buffer,

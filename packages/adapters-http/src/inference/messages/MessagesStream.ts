@@ -123,7 +123,9 @@ const startOf = (message: JsonObject): JsonObject => ({
   usage: asObject(message.usage) ?? { input_tokens: 0, output_tokens: 0 }
 })
 
-/** Joins the lines of a JSON text. A JSON text has line breaks only between JSON tokens, where a space means the same. */
+/**
+ * Joins the lines of a JSON text. A JSON text has line breaks only between JSON tokens, where a space means the same.
+ */
 const inOneLine = (data: string): string => (data.includes("\n") ? data.replaceAll("\n", " ") : data).trim()
 
 const failure = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

@@ -74,8 +74,8 @@ export interface SentStream {
 }
 
 /**
- * Returns the frames that end a stream with an error: `response.failed`, then `error`. If no event was sent before, they
- * follow a `response.created`.
+ * Returns the frames that end a stream with an error: `response.failed`, then `error`. If no event was sent yet,
+ * `response.created` is the first of these frames.
  *
  * Some clients read only `response.failed`, and others read only `error`. Some clients read the error code in the
  * `error` event itself, and others in the `error` object inside this event. Without these frames, most clients would

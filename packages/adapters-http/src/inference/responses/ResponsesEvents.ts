@@ -42,8 +42,8 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
 }
 
 /**
- * For each type of item: the member whose value a stream sends in deltas, and the event type without its suffix `.delta`
- * or `.done`.
+ * For each type of item: the member whose value a stream sends in deltas, and the event type without its suffix
+ * `.delta` or `.done`.
  */
 const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   function_call: ["arguments", "response.function_call_arguments"],
