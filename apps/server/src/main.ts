@@ -54,7 +54,8 @@ const serve = (config: ServerConfig) =>
     yield* Effect.logInfo(`serving on ${baseUrl}`)
     if (printBanner !== undefined) yield* printBanner(baseUrl)
     yield* Effect.forkScoped(logPaymentProviders)
-    // A server cannot work without its database: the process ends, so that a supervisor can restart it.
+    // If the embedded Postgres ends, this process ends too, so that a supervisor can restart both. A Postgres at
+    // DATABASE_URL never ends the process.
     return yield* Effect.flatMap(PostgresProcess, ({ lost }) => lost)
   })
 

@@ -108,7 +108,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is acknowledged after two seconds, while the refresh continues", () => {
+  it.effect("is acknowledged after two seconds if the refresh takes longer, and the refresh continues", () => {
     const fixture = notified()
     fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "5 seconds")
     return Effect.gen(function* () {

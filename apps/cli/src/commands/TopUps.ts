@@ -89,7 +89,7 @@ const reconcileOne = (id: OrderId) =>
     return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
   })
 
-/** Returns the problem to report when the order could not be refreshed, because the stored order may be out of date. */
+/** Returns the problem to report if the order could not be refreshed. The stored order may then be out of date. */
 const notRefreshed = (provider: string) => ({
   code: "provider_unavailable",
   message: `The order could not be refreshed from ${provider}; it is shown as it is stored. See: tollgate doctor`

@@ -43,8 +43,8 @@ export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol)
   })
 
 /**
- * Returns the model with this public name and its routes for the protocol. A model is not found if it has no such
- * route, or if its kind has other protocols.
+ * Returns the model with this public name and its routes for the protocol. Fails if the model is unknown, hidden or
+ * retired, if it has no such route, or if its kind does not have this protocol.
  */
 export const callable = (
   catalog: Catalog,
