@@ -63,7 +63,7 @@ describe("a form", () => {
     expect(verdict(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
   })
 
-  it("does not parse headers inside a file name", () => {
+  it("does not read a part name inside a file name", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(verdict(model, prompt, { ...image(), filename })).toBe("read")
     expect(verdict(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
@@ -109,7 +109,7 @@ describe("a form", () => {
     }
   })
 
-  it("must not contain a field twice, a field sent as a file, or a field that is not UTF-8 text", () => {
+  it("must not contain a field twice, a text field sent as a file, or a text field that is not UTF-8 or is encoded", () => {
     expect(verdict(model, model, image())).toBe("InvalidRequest model")
     expect(verdict({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
     expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
@@ -175,7 +175,7 @@ describe("a form", () => {
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("is refused as an invalid request if it is malformed: %s", (_, form) => {
+  ])("is refused with InvalidRequest or UnsupportedParameter if it is malformed: %s", (_, form) => {
     expect(read(Buffer.from(form)).error?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
   })
 

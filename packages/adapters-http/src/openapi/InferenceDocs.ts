@@ -45,7 +45,7 @@ const meanings = {
     "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
   model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
-  idempotency_key_reused: "The `Idempotency-Key` was already used.",
+  idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
   image_too_large: "The source image or the form is larger than a limit in bytes or pixels.",
   request_too_large: "The body is larger than the route or the model accepts.",
   image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",

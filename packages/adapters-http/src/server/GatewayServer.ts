@@ -1,9 +1,9 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
- * relay, and other requests to the HttpApi. The server itself responds to CORS preflight requests, to invalid requests,
- * and to requests that arrive during the drain (the shutdown) and are not probes. Every response has the common
- * headers. Before the server closes, it waits for open requests until the drain timeout, and then interrupts the
- * requests that are still open.
+ * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
+ * if an origin is allowed, and to requests that arrive during the drain (the shutdown) and are not probes. Every
+ * response has the common headers. Before the server closes, it waits for open requests until the drain timeout, and
+ * then interrupts the requests that are still open.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
