@@ -50,7 +50,7 @@ const add = reportCommand(
 
 const remove = reportCommand(
   "remove",
-  "Unblock an email address or a domain.",
+  "Remove an email address or a domain from the blacklist.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {

@@ -25,7 +25,7 @@ export const printNote = (text: string): Effect.Effect<void> => Console.error(pr
 
 export const encode = (document: Json): string => JSON.stringify(document, null, 2)
 
-/** Converts a number of tokens or rows. The database keeps every count below 2^53, so the conversion is exact. */
+/** Converts a count or a catalog price. The database keeps both below 2^53, so the conversion is exact. */
 export const count = (quantity: bigint): number => Number(quantity)
 
 export const timestamp = (date: Date): string => date.toISOString()

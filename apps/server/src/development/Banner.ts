@@ -28,7 +28,7 @@ export const banner = (baseUrl: string, { customer, reseller, catalogFile, payme
     ].join("\n")
   return `
 Tollgate is serving on ${baseUrl}   (demo: ${facts.join(", ")})
-${catalogFile === undefined ? "" : "The commands below name models of the demo catalog. Replace these names by models of your catalog.\n"}
+${catalogFile === undefined ? "" : "The commands below name models of the demo catalog. Replace these names with models of your catalog.\n"}
   docs       ${baseUrl}/docs
   customer   ${customer.email}
   key        ${key}

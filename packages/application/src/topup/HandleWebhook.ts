@@ -15,7 +15,8 @@ import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
 /**
- * The time after which the webhook is acknowledged, although the refresh still runs: providers wait only a few seconds.
+ * The time after which the webhook is acknowledged even if the refresh still runs, because providers wait only a few
+ * seconds.
  */
 const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
 

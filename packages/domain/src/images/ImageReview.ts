@@ -12,8 +12,7 @@ import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 
 /**
  * `unmetered`: delivered without reported usage. `withheld`: too large to deliver. `timeout`: not ready in time.
- * `abandoned`:
- * the client disconnected or the node died.
+ * `abandoned`: the client disconnected or the node died.
  */
 export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
 

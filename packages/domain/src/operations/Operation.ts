@@ -19,7 +19,7 @@ export type OperationId = typeof OperationId.Type
 
 /** The operator who makes a change, and the reason for it. Both are recorded in the audit log. */
 export interface Operator {
-  /** The operating system user that runs the command. For other changes: `reseller:<id>` or `demo`. */
+  /** The operating system user that runs the command. For other changes: `reseller:<id>`, `server` or `demo`. */
   readonly actor: string
   readonly reason: string
 }
