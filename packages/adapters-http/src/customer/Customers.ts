@@ -90,8 +90,9 @@ const findOrCreateCustomer = HttpApiEndpoint.post("resolveCustomer", "/api/resel
     documented({
       summary: "Find a user by email, or create the user",
       description:
-        "A created user becomes a customer of the reseller. An existing user is returned, but becomes a customer only if " +
-        "the operator allows it: a reseller can create keys that spend the balances of its customers.",
+        "A created user becomes a customer of the reseller. An existing user is returned too. A user who is not a customer " +
+        "of the reseller yet becomes one only if the operator allows it, because a reseller can create keys that spend the " +
+        "balances of its customers.",
       errors: bodyErrors
     })
   )
