@@ -17,7 +17,7 @@ describe("the bearer token", () => {
   })
 
   it.each([
-    ["no header", []],
+    ["a request without the header", []],
     ["an empty header", ["authorization", ""]],
     ["a scheme without a token", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
