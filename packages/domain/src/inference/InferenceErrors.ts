@@ -62,7 +62,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The circuit breaker of every provider that serves the model is open. */
+/** The circuit breakers of all providers that serve the model refuse the request. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   retryAfterSeconds: Schema.Number
 }) {}

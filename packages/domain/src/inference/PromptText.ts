@@ -19,9 +19,8 @@ const TOKENS_BEFORE_OUTPUT = 3
  *
  * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image
  * in high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel
- * image.
- * A hold that is too high does no harm, because the settlement releases the unused part. A charge must not be too high,
- * because a charge is final.
+ * image. A hold that is too high does no harm, because the settlement releases the unused part. A charge must not be
+ * too high, because a charge is final.
  */
 export const TOKENS_PER_ATTACHMENT = { counted: 765, reserved: 1_600 } as const
 
