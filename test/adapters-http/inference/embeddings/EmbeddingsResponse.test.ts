@@ -139,7 +139,9 @@ describe("an embeddings response", () => {
     }
   )
 
-  property("is refused or translated for any bytes, without an exception", [FastCheck.string()], (body) =>
-    Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
+  property(
+    "is refused or translated without an exception for any text in place of an embedding",
+    [FastCheck.string()],
+    (body) => Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )
 })
