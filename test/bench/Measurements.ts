@@ -1,6 +1,7 @@
 /**
- * Measures the targets in many short rounds. Each round measures every target once. The report shows the best round of
- * each target, because other work on the machine can only make a round slower.
+ * Measures the targets in many short rounds. Each round measures every target once, or twice if other processes
+ * disturbed the first measurement. The report shows the best round of each target, because other work on the machine
+ * can only make a round slower.
  *
  * The order of the targets changes with each round, so that no target gains from its position. The ratios depend less
  * on the machine than the absolute figures.
@@ -52,8 +53,8 @@ export class Bench {
   }
 
   /**
-   * Sends requests to each target so that the JIT compiler optimises it: `warmUpRequests`, or fewer if they take too
-   * long.
+   * Sends requests to each target so that the JIT compiler optimises its code: at least `warmUpRequests`, or fewer if
+   * they are not complete after 8 turns of `warmUpMillis`.
    */
   async warmUp(targets: ReadonlyArray<Target>): Promise<void> {
     const { warmUpMillis: millis, warmUpRequests, jsonConnections: connections } = this.#plan
@@ -92,9 +93,9 @@ export class Bench {
   }
 
   /**
-   * Measures the memory of each open silent stream, in KiB. Counts only the second half of the streams, to exclude
-   * memory that a process allocates only once (its young generation). This measurement must run first, because the heap
-   * of a process that was under load has free space.
+   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the second half of the
+   * streams, to exclude memory that a process allocates only once (its young generation). This measurement must run
+   * first, because the heap of a process that was under load has free space.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
     const half = this.#plan.idleStreams / 2

@@ -4,7 +4,7 @@
  *
  *   cold     the time to compute each window with a Postgres that has just started
  *   cached   how many times a second a node sends a computed document
- *   beside   how the computation changes the p99 latency of relayed requests, and how often two nodes compute
+ *   beside   how the computation changes the p99 latency of relayed requests, and how many documents two nodes compute
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** Defines a target of the benchmark: a server of chat requests that is measured. */
+/** Defines a target of the benchmark: a server that responds to chat requests and is measured. */
 import { createServer } from "node:net"
 
 export interface Target {

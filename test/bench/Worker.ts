@@ -1,5 +1,5 @@
 /**
- * Starts the processes of a benchmark. Each process runs on one CPU and receives requests as messages.
+ * Starts the processes of a benchmark. A worker is a process that receives requests as messages from the benchmark.
  *
  * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
  * program `taskset`, every process can run on any CPU.
@@ -20,12 +20,12 @@ export const pinned = (cpu: number, command: string, args: ReadonlyArray<string>
 
 export interface Worker {
   readonly pid: number
-  /** Sends a message and waits for the result. */
+  /** Sends a message and waits for the result. Must not be called again before the result has arrived. */
   readonly request: <Result>(message: unknown) => Promise<Result>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a file of this folder. The worker sends `{ ready }` when it is ready. */
+/** Runs a file of this folder as a worker, and waits until the worker reports with the message `{ ready }`. */
 export const startWorker = async <Ready>(
   file: string,
   cpu: number,

@@ -27,9 +27,10 @@ const HOUR = 60 * MINUTE
 const DAYS = 40
 const INSTANTS = 500
 /**
- * The age up to which settlements are folded before the first comparison. Folded speeds are stored for 8 days, and a feed
- * reads the speeds of 7 days. So after folding, only the feeds of the last day have all speeds. One hour is a safety
- * margin.
+ * The maximum age of the settlements that are folded before the first comparison. A fold deletes the folded speeds of a
+ * day nine days after the start of that day, so the folded speeds of the last eight days remain. One hour is a safety
+ * margin. A feed reads the speeds of seven days. So when all usage is folded, only the feeds of the last day have all
+ * speeds.
  */
 const FOLDED_MILLIS = 8 * DAY - HOUR
 

@@ -229,7 +229,7 @@ describe("a responses stream", () => {
     ["and then resets the connection", script({ steps: [bytes(whole), reset] })],
     ["as a whole response", json(response(parts))]
   ]
-  it.each(odd)("is accepted by strict clients when an upstream sends it %s", async (_, says) => {
+  it.each(odd)("is valid for the official client when an upstream sends it %s", async (_, says) => {
     gateway.upstream.next(says)
     const debit = await debitOf(async () => {
       const final = await client.responses.stream(hello).finalResponse()

@@ -1,6 +1,6 @@
 /**
- * Lists upstream faults in chat streams. A broken stream causes an error; an unusual stream is accepted. A word is the text
- * of one content chunk.
+ * Lists upstream faults in chat streams. A stream that breaks before it is complete causes an error; an unusual stream
+ * is accepted. A word is the text of one content chunk.
  */
 import {
   chatFrames,

@@ -24,7 +24,10 @@ export const storeModels = (models: ReadonlyArray<RankedModel>) =>
     }
   })
 
-/** Returns a statement that writes settlements and their `usage_delta` rows, as the ledger does. `settlements` is an INSERT. */
+/**
+ * Returns a statement that writes settlements and their `usage_delta` rows, as the ledger does. `settlements` is the
+ * INSERT statement for the settlements.
+ */
 export const counted = (settlements: string): string =>
   `WITH written AS (${settlements} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`
 

@@ -67,7 +67,7 @@ describe("the simulated API of NOWPayments", () => {
   )
 
   it.scopedLive(
-    "refuses a wrong API key, an amount that is too small, an unsupported coin and an unknown payment",
+    "refuses a wrong API key, an amount that is too small, an unsupported coin, invalid JSON and an unknown payment",
     () =>
       Effect.gen(function* () {
         const { simulator } = yield* opened([])

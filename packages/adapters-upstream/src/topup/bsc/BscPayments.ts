@@ -82,7 +82,8 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         { concurrency: "unbounded" }
       )
       const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-      // A node that serves another chain is an error in the settings, even if the other nodes are correct.
+      // A node that serves another chain or other tokens is an error in the settings, even if the other nodes are
+      // correct.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures

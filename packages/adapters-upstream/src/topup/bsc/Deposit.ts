@@ -31,7 +31,9 @@ export interface Deposit {
   readonly fromBlock: number
 }
 
-/** Reads the deposit from the stored payment; returns none if another provider opened the payment. */
+/**
+ * Reads the deposit from the stored payment. Returns none if the payment is from another provider or cannot be read.
+ */
 export const ofOpened = ({ instructions, state }: OpenedPayment): Option.Option<Deposit> => {
   if (instructions._tag !== "Bep20") return Option.none()
   return Option.map(Schema.decodeUnknownOption(DepositState)(state), ({ baselineRaw, fromBlock }) => ({

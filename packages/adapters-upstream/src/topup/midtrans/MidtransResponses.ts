@@ -1,4 +1,7 @@
-/** Decodes Midtrans' responses. A response contains a new payment, the status of a payment, or a failure. */
+/**
+ * Decodes Midtrans' responses. A response contains a new payment, the status of a payment, or only a status code that
+ * reports success or failure.
+ */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
 import * as Either from "effect/Either"

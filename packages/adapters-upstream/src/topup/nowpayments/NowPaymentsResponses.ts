@@ -1,4 +1,7 @@
-/** Decodes NOWPayments' responses. A response contains a payment in one coin, the requested data, or a failure. */
+/**
+ * Decodes NOWPayments' responses. A response contains a new payment in one coin, the state of a payment, the list of
+ * available coins, or a failure.
+ */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"

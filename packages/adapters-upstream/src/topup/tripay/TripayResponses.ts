@@ -1,4 +1,7 @@
-/** Decodes Tripay's responses. A response contains a new payment, the requested data, or a failure. */
+/**
+ * Decodes Tripay's responses. A response contains a new payment, the state of a payment, a list of payment channels, or
+ * a failure.
+ */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -28,7 +28,7 @@ export const failuresOf = (label: string): PaymentFailure => {
 
 /**
  * Returns true if the failure means that the provider is down, overloaded or unreachable. The circuit breaker counts
- * such a failure, and a repeatable call is retried after such a failure until the timeout of the call.
+ * such a failure, and a repeatable call is retried once after such a failure.
  */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 

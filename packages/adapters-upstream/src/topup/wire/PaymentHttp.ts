@@ -63,7 +63,7 @@ export interface PaymentCall<A, E> {
   /** True if sending the request twice has no harmful effect. */
   readonly repeatable: boolean
   /**
-   * Decodes the response. The function may return a failure even for a successful HTTP status, because many providers
+   * Decodes the response. The function can return a failure even for a successful HTTP status, because many providers
    * report failures that way.
    */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
