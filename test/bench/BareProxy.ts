@@ -1,7 +1,8 @@
 /**
- * The baseline: the smallest gateway that Node allows. It has node:http in front and undici's `dispatch` behind, and it
- * passes bytes through with backpressure. It has no keys, no accounts and no counters. The report states the cost of
- * Tollgate as a multiple of this proxy. It runs as a process of its own.
+ * Implements the baseline of the benchmarks: a minimal proxy. It receives requests with node:http, sends them with
+ * undici's `dispatch`, and forwards the response bytes with backpressure. It has no API keys, balances or metrics. The
+ * report states the figures of Tollgate as multiples of the figures of this proxy. The proxy runs in a separate
+ * process.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"

@@ -1,6 +1,6 @@
 /**
- * The requests of the benchmarks, about 1.9 KB each. The member `user`, which every gateway passes on, tells the mock
- * upstream which response to send.
+ * Builds the requests of the benchmarks. The body of an inference request has 1,900 bytes. Its member `user`, which
+ * every gateway forwards, states which response the mock upstream must send.
  */
 
 export type InferenceRequestKind =
@@ -19,7 +19,10 @@ export const UPSTREAM_MODEL = "bench-upstream-model"
 
 /** The prompt tokens that the mock upstream reports for every request. */
 export const PROMPT_TOKENS = 400
-/** The completion tokens it reports for a whole response. For a stream it reports one token a chunk. */
+/**
+ * The completion tokens that the mock upstream reports for a whole response. For a stream it reports one token per
+ * chunk.
+ */
 export const COMPLETION_TOKENS = 150
 
 const BODY_BYTES = 1_900
@@ -43,7 +46,7 @@ export const requestKindOf = (request: Buffer): InferenceRequestKind => {
   return kind === "idle" ? { kind } : { kind: "json" }
 }
 
-/** The bytes of a whole HTTP request. */
+/** Returns a whole HTTP request. */
 export const requestOf = (port: number, key: string, request: RequestKind): string => {
   if (request.kind === "rankings")
     return `GET /api/rankings?window=${request.window} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`

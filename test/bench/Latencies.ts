@@ -1,12 +1,13 @@
 /**
- * The latencies of the requests of a run, and the share of some seconds in its 99th percentile.
+ * Records the latencies of the requests of a run, and computes how much the requests of a part of the run raise the
+ * 99th percentile.
  *
  * The percentiles of two minutes differ by more than the effect to be measured, so a disturbed minute is not compared
- * with a quiet one. Within one run everything else is the same: the effect of a disturbance is the difference to the
- * same run without the requests that it can have met.
+ * with a quiet minute. Instead, the 99th percentile of all requests of a run is compared with that of the requests
+ * outside the disturbed part of the same run.
  */
 
-/** In milliseconds since the epoch. */
+/** A period, in Unix milliseconds. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -15,7 +16,7 @@ export interface Span {
 export interface Part {
   readonly requests: number
   readonly p99Micros: number
-  /** The 99th percentile of the whole run, over that of the run without this part. */
+  /** The 99th percentile of all requests of the run, divided by that of the requests outside this part. */
   readonly ratio: number
 }
 
@@ -23,7 +24,7 @@ export class Latencies {
   readonly #micros: Array<number> = []
   readonly #endedAt: Array<number> = []
 
-  /** Records a latency that ends now. */
+  /** Records the latency of a request that ends now. */
   record(micros: number): void {
     this.#micros.push(micros)
     this.#endedAt.push(performance.timeOrigin + performance.now())
@@ -33,7 +34,7 @@ export class Latencies {
     return quantile(this.#micros, q)
   }
 
-  /** The requests that were under way at any time in the span. */
+  /** Returns the figures of the requests that were running at any time in the span. */
   part({ from, to }: Span): Part {
     const inside: Array<number> = []
     const outside: Array<number> = []

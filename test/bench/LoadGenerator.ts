@@ -1,19 +1,20 @@
 /**
- * Clients over bare sockets in a closed loop: each connection sends its next request when the response is complete. The
- * generator runs as a process of its own and takes its orders as messages.
+ * Simulates clients that use plain TCP sockets. Each connection sends its next request when the response to its
+ * previous request is complete. The load generator runs in a separate process and receives each {@link Order} as a
+ * message.
  */
 import { connect, type Socket } from "node:net"
 import { type RequestKind, requestOf } from "./BenchRequest.ts"
 import { Latencies, type Span } from "./Latencies.ts"
 import { ResponseReader } from "./ResponseReader.ts"
 
-/** Load for one target. The connections take the keys in turn. */
+/** The load for one target. The API keys are assigned to the connections in turn. */
 export interface Load {
   readonly port: number
   readonly keys: ReadonlyArray<string>
   readonly kind: RequestKind
   readonly connections: number
-  /** The time during which new requests are sent. 0 sends one request on each connection. */
+  /** The time in milliseconds during which new requests are sent. With 0, each connection sends one request. */
   readonly millis: number
 }
 
@@ -23,16 +24,16 @@ export type Order =
   | { readonly order: "close" }
   | { readonly order: "parts"; readonly spans: ReadonlyArray<Span> }
 
-export interface Outcome {
+export interface LoadResult {
   readonly requests: number
-  /** Responses that are not a complete 200. */
+  /** The number of broken connections, and of responses without status 200 or without reported completion tokens. */
   readonly errors: number
   readonly firstError: string | undefined
   readonly elapsedMillis: number
   readonly promptTokens: number
-  /** In streams this is the number of chunks: the mock upstream reports one token a chunk. */
+  /** For streams, the number of chunks: the mock upstream reports one token per chunk. */
   readonly completionTokens: number
-  /** From sending to the first body byte of a stream, or to the end of a whole response. */
+  /** The median time from sending a request to the first body byte of a stream, or to the end of a whole response. */
   readonly p50Micros: number
   readonly p99Micros: number
 }
@@ -48,7 +49,7 @@ class Run {
   #firstError: string | undefined
   #promptTokens = 0
   #completionTokens = 0
-  #finish: (outcome: Outcome) => void = () => {}
+  #finish: (result: LoadResult) => void = () => {}
 
   constructor(load: Load, latencies: Latencies) {
     this.#load = load
@@ -56,7 +57,7 @@ class Run {
     this.#requests = load.keys.map((key) => Buffer.from(requestOf(load.port, key, load.kind)))
   }
 
-  run(): Promise<Outcome> {
+  run(): Promise<LoadResult> {
     return new Promise((resolve) => {
       this.#finish = resolve
       for (let i = 0; i < this.#load.connections; i++)
@@ -100,7 +101,7 @@ class Run {
       closed = true
       if (waiting) this.#fail("closed without a response")
       this.#open -= 1
-      if (this.#open === 0) this.#finish(this.#outcome())
+      if (this.#open === 0) this.#finish(this.#result())
     })
   }
 
@@ -109,7 +110,7 @@ class Run {
     this.#firstError ??= text
   }
 
-  #outcome(): Outcome {
+  #result(): LoadResult {
     return {
       requests: this.#requestCount,
       errors: this.#errors,
@@ -125,7 +126,7 @@ class Run {
 
 let idle: Array<Socket> = []
 
-/** Opens streams that stay silent after their beginning. Returns how many are open. */
+/** Opens streams that stay silent after their beginning. Returns the number of open connections. */
 const open = async (load: Load): Promise<number> => {
   const BATCH = 50
   for (let i = 0; i < load.connections; i += BATCH) {

@@ -1,6 +1,6 @@
 /**
- * A usage history as SQL: settlements of twenty models over ninety days, written with the triggers of the ledger switched
- * off. The roll-ups are computed from it afterwards.
+ * Returns SQL that writes a usage history: settlements of twenty models over ninety days. The SQL switches off the
+ * triggers of the ledger, so the benchmark computes the usage sums from the settlements afterwards.
  */
 export const MODELS = 20
 

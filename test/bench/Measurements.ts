@@ -1,12 +1,13 @@
 /**
- * The measurements: many short rounds, each of which measures every target once. The report shows the best round of each
- * target, because other work on the machine can only make a round slower.
+ * Measures the targets in many short rounds. Each round measures every target once, or twice if other processes
+ * disturbed the first measurement. The report shows the best round of each target, because other work on the machine
+ * can only make a round slower.
  *
- * The order of the targets changes with each round, so that no target gains from its position. The ratios hold on other
- * machines; the absolute figures do not.
+ * The order of the targets changes with each round, so that no target gains from its position. The ratios depend less
+ * on the machine than the absolute figures.
  */
 import type { RequestKind } from "./BenchRequest.ts"
-import type { Load, Order, Outcome } from "./LoadGenerator.ts"
+import type { Load, LoadResult, Order } from "./LoadGenerator.ts"
 import { busyMicros, cpuMicros, residentKib } from "./ProcessFigures.ts"
 import type { Target } from "./Target.ts"
 import { MEASURED_CPU, type Worker } from "./Worker.ts"
@@ -28,15 +29,15 @@ export interface Plan {
 }
 
 export interface Round {
-  readonly outcome: Outcome
+  readonly result: LoadResult
   readonly cpuMicros: number
-  /** The share of the measured CPU that other processes took. */
+  /** The share of the measured CPU that other processes used. */
   readonly foreignShare: number
 }
 
 const WARM_UP_TURNS = 8
 const ATTEMPTS = 2
-/** Above this share of other processes on the measured CPU, a figure is not reliable. */
+/** If other processes use more than this share of the measured CPU, a figure is not reliable. */
 export const DISTURBED_SHARE = 0.1
 
 /** The rounds of one measurement, by target. */
@@ -45,21 +46,24 @@ export type Rounds = ReadonlyMap<Target, ReadonlyArray<Round>>
 export class Bench {
   readonly #load: Worker
   readonly #plan: Plan
-  readonly #onOutcome: (target: Target, outcome: Outcome) => void
+  readonly #onResult: (target: Target, result: LoadResult) => void
 
-  constructor(load: Worker, plan: Plan, onOutcome: (target: Target, outcome: Outcome) => void) {
+  constructor(load: Worker, plan: Plan, onResult: (target: Target, result: LoadResult) => void) {
     this.#load = load
     this.#plan = plan
-    this.#onOutcome = onOutcome
+    this.#onResult = onResult
   }
 
-  /** Sends requests until the JIT compiler has optimised each target, for a bounded number of turns. */
+  /**
+   * Sends requests to each target so that the JIT compiler optimises its code: at least `warmUpRequests`, or fewer if
+   * they are not complete after 8 turns of `warmUpMillis`.
+   */
   async warmUp(targets: ReadonlyArray<Target>): Promise<void> {
     const { warmUpMillis: millis, warmUpRequests, jsonConnections: connections } = this.#plan
     for (const target of targets) {
       let requests = 0
       for (let turn = 0; turn < WARM_UP_TURNS && requests < warmUpRequests; turn++) {
-        requests += (await this.#run(target, { kind: { kind: "json" }, connections, millis })).outcome.requests
+        requests += (await this.#run(target, { kind: { kind: "json" }, connections, millis })).result.requests
       }
       await this.#run(target, {
         kind: { kind: "stream", chunks: 50, everyMillis: 5, afterMillis: 0 },
@@ -83,7 +87,7 @@ export class Bench {
     })
   }
 
-  /** Streams of a model that sends its first byte after `afterMillis`. */
+  /** Measures streams of a model that sends its first byte after `afterMillis`. */
   ttfb(targets: ReadonlyArray<Target>, connections: number, afterMillis: number): Promise<Rounds> {
     const { ttfbMillis: millis } = this.#plan
     const kind: RequestKind = { kind: "stream", chunks: 5, everyMillis: 20, afterMillis }
@@ -91,9 +95,9 @@ export class Bench {
   }
 
   /**
-   * KiB of memory for each open silent stream. Only the second half of the streams is counted, so that memory which a
-   * process takes once (its young generation) is left out. This measurement runs first, because a process that was under
-   * load has free room in its heap.
+   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the second half of the
+   * streams, to exclude memory that a process allocates only once (its young generation). This measurement must run
+   * first, because the heap of a process that was under load has free space.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
     const half = this.#plan.idleStreams / 2
@@ -134,7 +138,7 @@ export class Bench {
     return rounds
   }
 
-  /** The least disturbed of a few attempts. The first one is taken when nothing disturbs it. */
+  /** Returns the least disturbed of at most two attempts. Makes the second attempt only if the first was disturbed. */
   async #undisturbed(target: Target, load: Omit<Load, "port" | "keys">): Promise<Round> {
     let best = await this.#run(target, load)
     for (let attempt = 2; attempt <= ATTEMPTS && best.foreignShare > DISTURBED_SHARE; attempt++) {
@@ -148,13 +152,12 @@ export class Bench {
     const { port, keys } = target
     const before = cpuMicros(target.pids)
     const busyBefore = busyMicros(MEASURED_CPU)
-    const outcome = await this.#order<Outcome>({ order: "run", port, keys, ...load })
+    const result = await this.#order<LoadResult>({ order: "run", port, keys, ...load })
     const used = cpuMicros(target.pids) - before
-    if (outcome.errors > 0)
-      throw new Error(`${target.name}: ${outcome.errors} errors, the first: ${outcome.firstError}`)
-    this.#onOutcome(target, outcome)
+    if (result.errors > 0) throw new Error(`${target.name}: ${result.errors} errors, the first: ${result.firstError}`)
+    this.#onResult(target, result)
     const foreign = this.#plan.ownCpu ? busyMicros(MEASURED_CPU) - busyBefore - used : 0
-    return { outcome, cpuMicros: used, foreignShare: Math.max(0, foreign / (outcome.elapsedMillis * 1_000)) }
+    return { result, cpuMicros: used, foreignShare: Math.max(0, foreign / (result.elapsedMillis * 1_000)) }
   }
 
   #order<Result>(order: Order): Promise<Result> {
@@ -164,7 +167,7 @@ export class Bench {
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** Each target takes each position equally often, in both directions. */
+/** Returns the targets in the order of a round. The order changes with each round. */
 const inOrderOfRound = (targets: ReadonlyArray<Target>, round: number): ReadonlyArray<Target> => {
   const first = Math.floor(round / 2) % targets.length
   const rotated = [...targets.slice(first), ...targets.slice(0, first)]
@@ -173,14 +176,14 @@ const inOrderOfRound = (targets: ReadonlyArray<Target>, round: number): Readonly
 
 export type Figure = (round: Round) => number
 
-/** The best figure over the rounds of a target: the highest rate, or the lowest cost. */
+/** Returns the best figure over the rounds of a target: the highest rate, or the lowest cost. */
 export const best = (rounds: ReadonlyArray<Round> | undefined, figure: Figure, better: "higher" | "lower"): number => {
   const figures = (rounds ?? []).map(figure)
   if (figures.length === 0) return Number.NaN
   return better === "higher" ? Math.max(...figures) : Math.min(...figures)
 }
 
-/** The median of a figure over rounds. */
+/** Returns the median of a figure over rounds. */
 export const median = (rounds: ReadonlyArray<Round>, figure: Figure): number => {
   const sorted = rounds.map(figure).sort((a, b) => a - b)
   const middle = sorted.length / 2

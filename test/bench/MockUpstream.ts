@@ -1,5 +1,6 @@
 /**
- * An upstream that costs as little as possible: it sends prebuilt bytes over bare sockets. It runs as a process of its own.
+ * Simulates an upstream with as little processor time as possible: it writes prebuilt bytes to plain TCP sockets. It
+ * runs in a separate process.
  */
 import { createServer, type Socket } from "node:net"
 import {

@@ -1,5 +1,6 @@
 /**
- * nginx as a plain proxy, where it is installed. It shows the cost of passing bytes without JavaScript.
+ * Starts nginx as a plain proxy, if nginx is installed. Its figures show the cost of forwarding bytes without
+ * JavaScript.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"

@@ -1,10 +1,10 @@
 /**
- * `npm run bench:rankings`: the cost of the rankings with a long history. The default is a million settlements over ninety
- * days; `-- 100000` sets another number.
+ * Measures the cost of the rankings with a long history (`npm run bench:rankings`). The history has a million
+ * settlements over ninety days; `-- 100000` sets another number.
  *
- *   cold     a node and a Postgres that have just started compute each window with empty caches
+ *   cold     the time to compute each window with a Postgres that has just started
  *   cached   how many times a second a node sends a computed document
- *   beside   how the computation changes the 99th percentile of relayed requests, and how often two nodes compute
+ *   beside   how the computation changes the p99 latency of relayed requests, and how many documents two nodes compute
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -66,7 +66,9 @@ const seeded = (settings: Pg.ClientConfig) =>
     const { rebuild } = yield* UsageRollUps
     const { millis, result } = yield* timed(rebuild)
     yield* Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.orDie(sql`ANALYZE`))
-    print(`${SETTLEMENTS} settlements counted in ${(millis / 1_000).toFixed(1)} s: ${result.corrected} cells`)
+    print(
+      `${SETTLEMENTS} settlements were summed in ${(millis / 1_000).toFixed(1)} s; cells written: ${result.corrected}`
+    )
   }).pipe(Effect.provide(PgUsageRollUps.layer.pipe(Layer.provideMerge(pooled(settings)))))
 
 const rankings = Layer.mergeAll(
@@ -104,7 +106,7 @@ const measureCold = Effect.gen(function* () {
   }
   return verdict(
     slowest < MAX_COLD_MILLIS,
-    `cold, the slowest window: ${slowest.toFixed(0)} ms (less than ${MAX_COLD_MILLIS})`
+    `cold, the slowest window: ${slowest.toFixed(0)} ms (must be less than ${MAX_COLD_MILLIS})`
   )
 })
 
@@ -123,7 +125,7 @@ const served = async (): Promise<boolean> => {
     const rate = await cachedRate(node)
     const isFast = verdict(
       rate > MIN_CACHED_PER_SECOND,
-      `cached, the slowest window: ${rate.toFixed(0)}/s (more than ${MIN_CACHED_PER_SECOND})`
+      `cached, the slowest window: ${rate.toFixed(0)}/s (must be more than ${MIN_CACHED_PER_SECOND})`
     )
     print(`${MINUTES} minutes under load, both nodes are asked for all windows every five seconds ...`)
     const { documents, minutes, maxDocuments } = await underLoad(node, MINUTES)
@@ -131,11 +133,11 @@ const served = async (): Promise<boolean> => {
     const worst = Math.max(...minutes.map(({ computed }) => computed.ratio))
     const isGentle = verdict(
       worst <= MAX_P99_RATIO,
-      `beside, p99 of a minute's requests over the p99 without those during the computation, worst minute: x${worst.toFixed(3)} (at most ${MAX_P99_RATIO})`
+      `beside, p99 of all requests of a minute, divided by the p99 of the requests outside the computation; worst minute: x${worst.toFixed(3)} (must be at most ${MAX_P99_RATIO})`
     )
     const isOnce = verdict(
       maxDocuments === 1,
-      `two nodes: at most ${maxDocuments} document a window and minute, of ${documents} windows and minutes (at most 1)`
+      `two nodes: at most ${maxDocuments} documents per window and minute, in ${documents} pairs of window and minute (must be 1)`
     )
     return isFast && isGentle && isOnce
   } finally {
@@ -147,7 +149,7 @@ const served = async (): Promise<boolean> => {
 if (canPin) spawnSync("taskset", ["-a", "-p", "-c", String(SERVING_CPU), String(process.pid)])
 try {
   const isQuick = await Effect.runPromise(measureCold)
-  const isServed = isBuilt() ? await served() : verdict(false, "apps/server is not built: npm run build")
+  const isServed = isBuilt() ? await served() : verdict(false, "apps/server is not built; run npm run build")
   process.exitCode = isQuick && isServed ? 0 : 1
 } finally {
   rmSync(directory, { recursive: true, force: true })

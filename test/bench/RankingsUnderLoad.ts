@@ -1,10 +1,10 @@
 /**
- * The rankings of a server that relays requests at the same time: how fast the server sends them from memory, how their
- * computation delays relayed requests, and how often two nodes compute them.
+ * Measures the rankings of a server that relays requests at the same time: how fast the server sends documents from
+ * memory, how much the computation of documents delays relayed requests, and how often two nodes compute one document.
  */
 
 import type { Part, Span } from "./Latencies.ts"
-import type { Load, Outcome } from "./LoadGenerator.ts"
+import type { Load, LoadResult } from "./LoadGenerator.ts"
 import type { Target } from "./Target.ts"
 import type { TollgateTarget } from "./Tollgate.ts"
 import { SERVING_CPU, startWorker, type Worker } from "./Worker.ts"
@@ -12,27 +12,30 @@ import { SERVING_CPU, startWorker, type Worker } from "./Worker.ts"
 export const WINDOWS = ["day", "week", "month", "all"]
 const MINUTE = 60_000
 const RELAYED_CONNECTIONS = 16
-/** The load begins this long after a minute begins and ends this long before it ends. */
+/** The load begins this long after a minute begins, and ends this long before the minute ends. */
 const MARGIN_MILLIS = 1_500
 const FETCH_EVERY_MILLIS = 5_000
-/** Positions among the requests of a minute: the first computes the documents, the other finds them in memory. */
+/**
+ * The positions of two fetches among the fetches of a minute. The documents are computed at the first position, and are
+ * in memory at the second.
+ */
 const COMPUTED = 1
 const CACHED = 6
-/** The time after a computation in which it can still delay requests. */
+/** The time after a computation during which the computation can still delay requests. */
 const AFTERMATH_MILLIS = 500
-/** Load before the measurement, for the connections and the JIT compiler. */
+/** The duration of the load before the measurement, which opens the connections and warms up the JIT compiler. */
 const WARM_UP_MILLIS = 20_000
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 const untilNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
 
-const run = async (load: Worker, order: Load): Promise<Outcome> => {
-  const outcome = await load.request<Outcome>({ order: "run", ...order })
-  if (outcome.errors > 0) throw new Error(`${outcome.errors} errors, the first: ${outcome.firstError}`)
-  return outcome
+const run = async (load: Worker, order: Load): Promise<LoadResult> => {
+  const result = await load.request<LoadResult>({ order: "run", ...order })
+  if (result.errors > 0) throw new Error(`${result.errors} errors, the first: ${result.firstError}`)
+  return result
 }
 
-/** Requests a second for a window that is in memory. The slowest of the windows counts. */
+/** Returns the requests per second for documents in memory, for the slowest window. */
 export const cachedRate = async ({ port }: Target): Promise<number> => {
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
   try {
@@ -49,7 +52,7 @@ export const cachedRate = async ({ port }: Target): Promise<number> => {
   }
 }
 
-/** A minute under load in which both nodes are asked for every window every five seconds. */
+/** The results of a minute under load in which both nodes are asked for every window every five seconds. */
 export interface Minute {
   readonly p99Micros: number
   /** The time until both nodes have sent all windows. */

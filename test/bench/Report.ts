@@ -1,5 +1,6 @@
 /**
- * The figures as tables. Each figure has its ratio to the bare proxy beside it; the ratio holds on other machines too.
+ * Formats the measured figures as tables. Beside each figure is its ratio to the figure of the bare proxy. The ratio
+ * depends less on the machine than the figure.
  */
 import { best, type Figure, type Round, type Rounds } from "./Measurements.ts"
 import type { Target } from "./Target.ts"
@@ -9,17 +10,17 @@ export interface Column {
   readonly digits: number
   readonly figure: Figure
   readonly better: "higher" | "lower"
-  /** The figure needs a process of the target, so it is left out for a target that has none. */
+  /** True if the figure is measured in the process of the target. A target without a process has no such figure. */
   readonly ofProcess?: boolean
 }
 
-const perSecond = (count: number, { outcome }: Round): number => (count / outcome.elapsedMillis) * 1_000
+const perSecond = (count: number, { result }: Round): number => (count / result.elapsedMillis) * 1_000
 
 export const requestsPerSecond: Column = {
   heading: "requests/s",
   digits: 0,
   better: "higher",
-  figure: (round) => perSecond(round.outcome.requests, round)
+  figure: (round) => perSecond(round.result.requests, round)
 }
 
 export const jsonColumns: ReadonlyArray<Column> = [
@@ -28,18 +29,18 @@ export const jsonColumns: ReadonlyArray<Column> = [
     heading: "CPU us/request",
     digits: 1,
     better: "lower",
-    figure: (round) => round.cpuMicros / round.outcome.requests,
+    figure: (round) => round.cpuMicros / round.result.requests,
     ofProcess: true
   },
-  { heading: "p50 us", digits: 0, better: "lower", figure: ({ outcome }) => outcome.p50Micros },
-  { heading: "p99 us", digits: 0, better: "lower", figure: ({ outcome }) => outcome.p99Micros }
+  { heading: "p50 us", digits: 0, better: "lower", figure: ({ result }) => result.p50Micros },
+  { heading: "p99 us", digits: 0, better: "lower", figure: ({ result }) => result.p99Micros }
 ]
 
 export const cpuPerChunk: Column = {
   heading: "CPU us/chunk",
   digits: 2,
   better: "lower",
-  figure: (round) => round.cpuMicros / round.outcome.completionTokens,
+  figure: (round) => round.cpuMicros / round.result.completionTokens,
   ofProcess: true
 }
 
@@ -48,15 +49,15 @@ export const streamColumns: ReadonlyArray<Column> = [
     heading: "chunks/s",
     digits: 0,
     better: "higher",
-    figure: (round) => perSecond(round.outcome.completionTokens, round)
+    figure: (round) => perSecond(round.result.completionTokens, round)
   },
   cpuPerChunk
 ]
 
-const p50Micros: Figure = ({ outcome }) => outcome.p50Micros
-const p99Micros: Figure = ({ outcome }) => outcome.p99Micros
+const p50Micros: Figure = ({ result }) => result.p50Micros
+const p99Micros: Figure = ({ result }) => result.p99Micros
 
-/** Microseconds by which a target's best round is later than the best round of the bare proxy. */
+/** Returns by how many microseconds the target's lowest latencies exceed the lowest latencies of the bare proxy. */
 export const addedMicros = (
   rounds: Rounds,
   target: Target,
@@ -66,7 +67,7 @@ export const addedMicros = (
   return { p50: added(p50Micros), p99: added(p99Micros) }
 }
 
-/** The times to the first byte, and how much later each is than with the bare proxy. */
+/** Returns a table of the times to the first byte, and of their differences from the times of the bare proxy. */
 export const ttfbTable = (rounds: Rounds, bare: Target): string =>
   table(
     ["target", "p50 us", "added", "p99 us", "added"],
@@ -82,7 +83,7 @@ export const ttfbTable = (rounds: Rounds, bare: Target): string =>
     })
   )
 
-/** A target's best figure as a multiple of the bare proxy's best figure. */
+/** Returns a target's best figure as a multiple of the bare proxy's best figure. */
 export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, bare: Target): number =>
   best(rounds.get(target), figure, better) / best(rounds.get(bare), figure, better)
 

@@ -1,6 +1,6 @@
 /**
  * Reads one response at a time from a connection. It finds only what the benchmark needs: the end of the response, the
- * number of its events, and the usage it reports.
+ * number of its events, and the usage that the response reports.
  */
 
 export interface MeasuredResponse {
@@ -31,7 +31,7 @@ export class ResponseReader {
     return this.#head !== undefined && this.#bytes > this.#head.length + 4
   }
 
-  /** Returns the response when these bytes complete it. */
+  /** Returns the response if these bytes complete it; otherwise `undefined`. */
   read(data: Buffer): MeasuredResponse | undefined {
     this.#kept.push(data)
     this.#bytes += data.length

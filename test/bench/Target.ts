@@ -1,18 +1,16 @@
-/**
- * A server of chat requests that the benchmark measures.
- */
+/** Defines a target of the benchmark: a server that responds to chat requests and is measured. */
 import { createServer } from "node:net"
 
 export interface Target {
   readonly name: string
   readonly port: number
   readonly keys: ReadonlyArray<string>
-  /** The processes that do the work. Their CPU and memory are the cost. */
+  /** The ids of the processes whose CPU time and memory are measured. */
   readonly pids: ReadonlyArray<number>
   readonly stop: () => Promise<void>
 }
 
-/** A port of this machine that is free now. */
+/** Returns a TCP port that is free now. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
@@ -23,11 +21,14 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Latencies until this holds, for a bounded time. */
+/**
+ * Waits until the condition holds, and fails after `millis` milliseconds. An exception in the condition counts as
+ * false.
+ */
 export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
   const until = performance.now() + millis
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > until) throw new Error(`${what}: not within ${millis} ms`)
+    if (performance.now() > until) throw new Error(`${what}: not ready within ${millis} ms`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The built server as production runs it: durable holds on a real Postgres, real keys, real accounts.
- */
+/** Starts the built server as in production: with a durable Postgres, API keys and balances. */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
@@ -21,21 +19,27 @@ const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.j
 /** The same flags as in the Dockerfile and in docs/operations.md. */
 const PRODUCTION_FLAGS = ["--max-semi-space-size=64"]
 
-/** The load is spread over this many accounts. */
-const ACCOUNTS = 4
+/** The number of customers that send the requests. */
+const CUSTOMERS = 4
 const CREDIT_USD_MICRO = 1_000_000_000_000n
 
-/** Micro-USD per million tokens, chosen so that every request of the benchmark costs whole micro-USD. */
+/**
+ * The prices in micro-USD per million tokens. With these prices, every request of the benchmark costs a whole number of
+ * micro-USD.
+ */
 export const PRICE = { input: 250_000n, output: 2_000_000n }
 
 export interface TollgateTarget extends Target {
   /** Replaces the server by a new process on the same database. */
   readonly restarted: () => Promise<TollgateTarget>
-  /** The charges to all accounts since the start, in micro-USD, after the last hold is settled. */
+  /**
+   * Waits until every hold is settled, and returns the sum in micro-USD that all customers were charged since the
+   * start.
+   */
   readonly chargedUsdMicro: () => Promise<bigint>
-  /** The differences that the audit finds; empty when there are none. */
+  /** Runs the audit. Returns the error of the command, or an empty text if the ledger is consistent. */
   readonly audit: () => Promise<string>
-  /** Another node on the same database. */
+  /** Starts another node on the same database. */
   readonly beside: () => Promise<Target>
 }
 
@@ -49,7 +53,7 @@ export interface TollgateOptions {
   readonly workers?: number
 }
 
-/** Starts the server of a checkout on a Postgres of its own below `directory`. */
+/** Starts the server of a checkout with a separate Postgres. The files of both are in `directory`. */
 export const startTollgate = async (
   upstreamPort: number,
   directory: string,
@@ -103,8 +107,8 @@ export const startTollgate = async (
     await tollgate("migrate")
     const port = await freePort()
     const first = await launch(port)
-    const emails = Array.from({ length: ACCOUNTS }, (_, i) => `bench-${i}@example.com`)
-    const keys = await Promise.all(emails.map((email) => openAccount(tollgate, email)))
+    const emails = Array.from({ length: CUSTOMERS }, (_, i) => `bench-${i}@example.com`)
+    const keys = await Promise.all(emails.map((email) => createCustomer(tollgate, email)))
     const balance = async (): Promise<bigint> => {
       const shown = await Promise.all(emails.map((email) => tollgate("users", "show", email)))
       return shown.reduce<bigint>((sum, user) => sum + BigInt(member(user, "payg", "balance_usd_micro")), 0n)
@@ -145,7 +149,7 @@ export const startTollgate = async (
   }
 }
 
-const openAccount = async (
+const createCustomer = async (
   tollgate: (...args: ReadonlyArray<string>) => Promise<unknown>,
   email: string
 ): Promise<string> => {

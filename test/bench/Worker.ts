@@ -1,7 +1,8 @@
 /**
- * The processes of a benchmark. Each runs on its CPU and takes requests as messages.
+ * Starts the processes of a benchmark. A worker is a process that receives requests as messages from the benchmark.
  *
- * The measured process has CPU 0 for itself. All other processes share CPU 1.
+ * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
+ * program `taskset`, every process can run on any CPU.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -23,12 +24,12 @@ export const pinned = (
 
 export interface Worker {
   readonly pid: number
-  /** Sends a message and waits for the result. */
+  /** Sends a message and waits for the result. Must not be called again before the result has arrived. */
   readonly request: <Result>(message: unknown) => Promise<Result>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a file of this folder. The worker sends `{ ready }` when it is ready. */
+/** Runs a file of this folder as a worker, and waits until the worker reports with the message `{ ready }`. */
 export const startWorker = async <Ready>(
   file: string,
   cpu: number | undefined,
@@ -42,7 +43,7 @@ export const startWorker = async <Ready>(
   const child = spawn(command, commandArgs, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
   const nextMessage = <A>() =>
     new Promise<A>((resolve, reject) => {
-      const onExit = () => reject(new Error(`${file} ended`))
+      const onExit = () => reject(new Error(`${file} ended before it sent a message`))
       child.once("exit", onExit)
       child.once("message", (message) => {
         child.off("exit", onExit)
@@ -62,7 +63,7 @@ export const startWorker = async <Ready>(
   }
 }
 
-/** Stops a process: SIGTERM first, SIGKILL after 8 s. */
+/** Sends SIGTERM to a process, and SIGKILL if it is still running after 8 s. Waits until the process has ended. */
 export const stop = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, "exit")

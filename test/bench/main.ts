@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: the cost of Tollgate as multiples of a proxy that only passes bytes. `--quick` is shorter and rougher.
- * `--beside DIR` measures the built server of another checkout in the same rounds. `--workers` measures only a server with
- * two workers, beside one with a single process.
+ * Measures the cost of Tollgate as a multiple of the cost of a proxy that only forwards bytes (`npm run bench`).
+ * `--quick` is shorter and less exact. `--beside DIR` measures the built server of another checkout in the same rounds.
+ * `--workers` measures only a server with two workers, beside one with a single process.
  *
- * At the end it checks that the charges are exactly what the clients received.
+ * At the end the benchmark checks that the charges equal the usage that the clients received.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -50,9 +50,9 @@ const quick: Plan = {
 }
 
 const plan = process.argv.includes("--quick") ? quick : full
-/** The idle streams are measured this often, each time in new processes and in the reverse order. */
+/** The number of measurements of the idle streams. Each uses new processes and reverses the order of the targets. */
 const IDLE_PASSES = 2
-/** The times that the model takes to its first byte. */
+/** The times in milliseconds after which the model sends its first byte. */
 const MODEL_MILLIS = [0, 20]
 const onlyWorkers = process.argv.includes("--workers")
 const besideAt = process.argv.indexOf("--beside")
@@ -64,10 +64,10 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 const machine = `${availableParallelism()} x ${cpus()[0]?.model ?? "CPU"}, load ${loadavg()[0]?.toFixed(1)}`
 if (canPin && !onlyWorkers) spawnSync("taskset", ["-a", "-p", "-c", String(SERVING_CPU), String(process.pid)])
 print(
-  `Node ${process.version}, ${machine}. ` +
+  `Node.js ${process.version}, ${machine}. ` +
     (canPin && !onlyWorkers
       ? `Measured on CPU ${MEASURED_CPU}, everything else on CPU ${SERVING_CPU}.`
-      : "Not pinned: figures are rough.")
+      : "The processes are not assigned to CPUs, so the figures are less exact.")
 )
 
 const run = async (): Promise<boolean> => {
@@ -84,9 +84,9 @@ const run = async (): Promise<boolean> => {
   let bare = await startBare()
   stops.push(() => bare.stop())
   const nginx = await startNginx(upstream.ready, directory)
-  if (nginx === undefined) print("nginx is not installed: left out.")
+  if (nginx === undefined) print("nginx is not installed and is not measured.")
   else stops.push(nginx.stop)
-  if (!isBuilt()) print("apps/server is not built: Tollgate is left out.")
+  if (!isBuilt()) print("apps/server is not built, so Tollgate is not measured; run npm run build.")
   let tollgate = isBuilt() ? await startTollgate(upstream.ready, join(directory, "this")) : undefined
   stops.push(async () => tollgate?.stop())
   let beside =
@@ -108,7 +108,7 @@ const run = async (): Promise<boolean> => {
     for (const [{ name }, kib] of await bench.idleStreams(targets)) {
       idleKib.set(name, Math.min(kib, idleKib.get(name) ?? Number.POSITIVE_INFINITY))
     }
-    // Thousands of closed connections leave long lists in each process, which makes later requests dearer.
+    // Thousands of closed connections leave long lists in each process, which makes later requests slower.
     await bare.stop()
     bare = await startBare()
     tollgate = await tollgate?.restarted()
@@ -119,7 +119,7 @@ const run = async (): Promise<boolean> => {
   print(`\nWhole responses, ${plan.jsonConnections} connections, best of ${plan.rounds} rounds`)
   const json = await bench.json([direct, ...proxies()])
   print(roundsTable(json, jsonColumns, bare))
-  print(`\n${plan.streams} streams, one chunk each ${plan.chunkEveryMillis} ms, best of ${plan.rounds} rounds`)
+  print(`\n${plan.streams} streams, one chunk every ${plan.chunkEveryMillis} ms, best of ${plan.rounds} rounds`)
   const streams = await bench.streams(proxies())
   print(roundsTable(streams, streamColumns, bare))
   const ttfb: Array<Rounds> = []
@@ -140,7 +140,7 @@ const run = async (): Promise<boolean> => {
   return (await chargesMatch(tollgate, received, print)) && fast
 }
 
-/** A ratio holds only when no other process used the measured CPU. */
+/** Returns true if other processes used so much of the measured CPU that the ratios are not reliable. */
 const wasBusy = (measurements: ReadonlyArray<Rounds>): boolean => {
   const rounds = measurements.flatMap((each) => [...each.values()].flat())
   const share = median(rounds, ({ foreignShare }) => foreignShare)
@@ -159,12 +159,12 @@ const accept = (
 ): boolean => {
   const lines = [
     {
-      what: "whole responses: requests/s, of the bare proxy's",
+      what: "whole responses: requests/s, divided by those of the bare proxy",
       figure: ratio(json, requestsPerSecond, tollgate, bare),
       least: 0.3
     },
     {
-      what: "streams: CPU per chunk, of the bare proxy's",
+      what: "streams: CPU per chunk, divided by that of the bare proxy",
       figure: ratio(streams, cpuPerChunk, tollgate, bare),
       most: 1.3
     },

@@ -1,6 +1,6 @@
 /**
- * Tests clients that disconnect. They pay for the content that they have received, the upstream request is aborted at once,
- * and no hold stays open.
+ * Tests clients that disconnect. They pay for the content of a stream that was sent to them, and nothing for an
+ * incomplete whole response. The upstream request is aborted at once, and no hold stays open.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"
@@ -46,7 +46,9 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
-/** Checks that the upstream sees the abort within a second. Otherwise the upstream continues to generate and to bill. */
+/**
+ * Checks that the upstream sees the abort within a second. Without an abort it would continue to generate and to bill.
+ */
 const abandoned = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
   expect(inTime, "the upstream was aborted within a second").toBe(true)

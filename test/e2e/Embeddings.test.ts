@@ -119,7 +119,7 @@ describe("an official client for embeddings", () => {
     expect(formats.map(({ encoding_format }) => encoding_format)).toEqual(["base64", "float"])
   })
 
-  it("(OpenAI SDK) may send a text, a token array or several token arrays, with dimensions", async () => {
+  it("(OpenAI SDK) can send a text, a token array or several token arrays, with dimensions", async () => {
     gateway.upstream.always(obedient(3))
     for (const input of ["hello", [1, 2, 3], [[1, 2], [3]]]) {
       const { data } = await client.embeddings.create({ model: "vectors", input, dimensions: 4, user: "u" })
@@ -332,7 +332,7 @@ describe("the charge of embeddings", () => {
     expect(debit).toBe(9n)
   })
 
-  it("causes 402 when the balance does not cover the smallest possible charge, and may equal the balance", async () => {
+  it("causes 402 if the balance does not cover the smallest possible charge, but not if the balance equals this charge", async () => {
     const poor = await gateway.newCustomer(0n)
     const answer = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
     expect([answer.status, await answer.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])

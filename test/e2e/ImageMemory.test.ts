@@ -1,5 +1,6 @@
 /**
- * Tests how much memory a separate server needs for eight of the largest images in parallel, one for each of eight customers.
+ * Tests how much memory a server in its own process needs for eight images of the maximum size in parallel, one for
+ * each of eight customers.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"

@@ -389,7 +389,7 @@ describe("a client that disconnects", () => {
   }
 
   it.each(frames.map(([{ type }], i) => [i + 1, type] as const))(
-    "pays for the delivered output after %i events, the last of type %s, and for the prompt once there is output",
+    "pays for the delivered output after %i events, the last of type %s, and for the prompt if there is output",
     async (count) => {
       const seen = frames.slice(0, count)
       const content = seen.map(([, content]) => content).join("")

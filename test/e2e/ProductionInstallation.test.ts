@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-describe("a server without simulators and embedded Postgres", () => {
+describe("a server without simulators and without embedded Postgres", () => {
   const SECRET = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
   const production = { NODE_ENV: "production", JWT_SECRET: SECRET, KEY_PEPPER: SECRET, PAYMENTS_SIMULATOR: "" }
 

@@ -1,5 +1,6 @@
 /**
- * Tests that settings of the reseller features, given as environment variables, change what resellers may do.
+ * Tests that settings of the reseller features, given as environment variables, change what resellers are allowed to
+ * do.
  */
 
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
@@ -61,7 +62,7 @@ it("the operator sets the range of top-up amounts", async () => {
   ])
 })
 
-it("the operator sets whether a reseller may link an existing user", async () => {
+it("the operator sets whether a reseller can link an existing user", async () => {
   const { email, userId } = gateway.customer
   const keyFor = async (to: TestGateway) => {
     expect(await (await send(to, "/customers", { email })).json()).toMatchObject({ user_id: userId, created: false })
@@ -71,7 +72,7 @@ it("the operator sets whether a reseller may link an existing user", async () =>
   expect(await keyFor(gateway)).toBe(201)
 })
 
-it("the client address is read from X-Forwarded-For only behind a trusted proxy", async () => {
+it("the IP address of the client is read from X-Forwarded-For only behind a trusted proxy", async () => {
   const attempts = async (to: TestGateway, email: string) => {
     const statuses: Array<number> = []
     for (let nth = 1; nth <= 6; nth++) {

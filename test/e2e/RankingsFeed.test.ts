@@ -27,9 +27,10 @@ const HOUR = 60 * MINUTE
 const DAYS = 40
 const INSTANTS = 500
 /**
- * The age up to which settlements are folded before the first comparison. Folded speeds are stored for 8 days, and a feed
- * reads the speeds of 7 days. So after folding, only the feeds of the last day have all speeds. One hour is a safety
- * margin.
+ * The maximum age of the settlements that are folded before the first comparison. A fold deletes the folded speeds of a
+ * day nine days after the start of that day, so the folded speeds of the last eight days remain. One hour is a safety
+ * margin. A feed reads the speeds of seven days. So when all usage is folded, only the feeds of the last day have all
+ * speeds.
  */
 const FOLDED_MILLIS = 8 * DAY - HOUR
 
@@ -108,7 +109,7 @@ const lastDay = Array.from({ length: 20 }, () => new Date(END - below(DAY - HOUR
 const feedAt = (window: Window) =>
   Effect.map(readRankings({ window }), (rankings) => JSON.parse(JSON.stringify(toBody(rankings))) as RankingsDocument)
 
-/** Returns an empty cache that computes the rankings at this instant. */
+/** Returns an empty cache that computes the rankings for this instant. */
 const cacheAt = (now: Date): RankingsCache["Type"] => {
   let kept: RankingsByWindow | undefined
   const keep = (made: RankingsByWindow) => {
@@ -122,7 +123,7 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
 
 const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
 
-/** Checks that all members are equal. Medians may differ by at most 1 %. */
+/** Checks that all members are equal. Medians can differ by at most 1 %. */
 const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
   const where = `${exact.window} at ${exact.generated_at}`
   expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })

@@ -89,7 +89,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("may run only its own scripts and call only the gateway", async () => {
+  it("can run only its own scripts and call only the gateway", async () => {
     const page = await visit()
     const response = await fetch(`${gateway.url}/rankings`)
     expect(response.headers.get("content-security-policy")).toMatch(/default-src 'none'.*script-src 'self'/)
@@ -117,7 +117,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     const week = await text(page, "#total")
     await page.getByLabel("30 days").check()
     await page.waitForFunction((before) => document.querySelector("#total")?.textContent !== before, week)
-    expect(await text(page, "#total-said")).toMatch(/^tokens in the last 30 days · up .*% on the 30 days before$/)
+    expect(await text(page, "#total-said")).toMatch(/^tokens in the last 30 days · up .*% from the 30 days before$/)
     expect(await text(page, "#announcement")).toMatch(/^186B tokens in the last 30 days\. Kestrel Swift 2 leads\.$/)
     expect(page.url()).toBe(`${gateway.url}/rankings?window=month`)
     expect(await page.getAttribute("#feed", "href")).toBe("/api/rankings?window=month")
@@ -153,7 +153,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(head).toBeDefined()
   })
 
-  it("shows the whole leaderboard on request", async () => {
+  it("shows the whole leaderboard when the reader asks for it", async () => {
     const page = await visit("/rankings?window=all")
     const more = page.locator("#more-leaders")
     expect(await more.getAttribute("aria-expanded")).toBe("false")
@@ -178,13 +178,13 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
   it("states that there is no usage yet", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
-    expect(await text(page, "#notice-title")).toBe("Nothing counted yet")
+    expect(await text(page, "#notice-title")).toBe("No tokens in this window")
     expect(await text(page, "#total")).toBe("0")
     expect(await page.locator("#leaderboard").isVisible()).toBe(false)
     expect(troubles).toEqual([])
   })
 
-  it("announces that the rankings cannot be loaded, and retries on request", async () => {
+  it("announces that the rankings cannot be loaded, and retries when the reader asks for it", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")
@@ -262,7 +262,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
     await page.keyboard.press("End")
     expect(await page.getAttribute("#chart", "aria-valuenow")).toBe("7")
     expect(await page.getAttribute("#chart", "aria-valuetext")).toMatch(
-      /^Fri,? 20 Nov \(partial\): .* tokens; most of it /
+      /^Fri,? 20 Nov \(partial\): .* tokens; leading model: /
     )
     await page.keyboard.press("ArrowLeft")
     expect(await text(page, "#readout-when")).toMatch(/^Thu,? 19 Nov$/)

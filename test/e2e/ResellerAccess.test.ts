@@ -224,7 +224,7 @@ describe("an object of another reseller", () => {
   })
 
   it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "causes 404 topup_not_found, as the malformed order id %s does",
+    "causes the same 404 topup_not_found as the malformed order id %s",
     async (id) => {
       const { token } = reseller
       const answers = [

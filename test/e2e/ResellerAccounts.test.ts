@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => programme.close())
 
 let address = 0
-/** Returns a header with a client address that has made no login attempts. */
+/** Returns a header with the IP address of a client that has made no login attempts. */
 const anotherAddress = () => ({ "x-forwarded-for": `198.51.100.${++address}` })
 let from = anotherAddress()
 beforeEach(() => {
@@ -192,7 +192,7 @@ describe("login", () => {
     }
   )
 
-  it("returns 429 rate_limited after 5 attempts a minute, before the password is checked", async () => {
+  it("returns 429 rate_limited after 5 attempts in a minute, without a check of the password", async () => {
     const { email, password } = await programme.reseller()
     const { hashes } = programme.settings
     for (let i = 0; i < 5; i++) expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
@@ -205,7 +205,7 @@ describe("login", () => {
     expect((await logIn(email, password)).status).toBe(200)
   })
 
-  it("is limited per client address, which a client cannot forge", async () => {
+  it("is limited per IP address of the client, which a client cannot forge", async () => {
     const { email } = await programme.reseller()
     const claim = (claimed: string) =>
       programme.post(LOGIN, {

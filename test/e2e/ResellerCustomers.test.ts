@@ -39,7 +39,7 @@ const chat = async (secret: Json | undefined): Promise<string> => {
 }
 
 describe("POST /customers", () => {
-  it("creates and links a user, and returns the same user with created false the next time", async () => {
+  it("creates and links a user, and returns the same user with `created: false` the next time", async () => {
     const { status, body } = await resolve(" New.Customer@Example.com")
     expect({ status, body }).toEqual({
       status: 200,
@@ -50,7 +50,7 @@ describe("POST /customers", () => {
     expect(customers).toContainEqual({ user_id: textOf(body.user_id), email: "new.customer@example.com" })
   })
 
-  it("creates one user from parallel requests of two resellers, and links it to the reseller that created it", async () => {
+  it("creates one user from parallel requests of two resellers, and links the user to the reseller that created it", async () => {
     const others = await Promise.all([programme.reseller(), programme.reseller()])
     const answers = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
     expect(new Set(answers.map(({ body }) => textOf(body.user_id))).size).toBe(1)
@@ -63,7 +63,7 @@ describe("POST /customers", () => {
     }
   })
 
-  it("returns a customer of another reseller without linking it, so the reseller cannot create keys for it", async () => {
+  it("returns a customer of another reseller without a link, so the requesting reseller cannot create keys for this customer", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     expect((await resolve(theirs.email)).body).toEqual({ user_id: theirs.userId, email: theirs.email, created: false })
@@ -106,7 +106,7 @@ describe("GET /customers", () => {
 })
 
 describe("an API key of a customer", () => {
-  it("is returned with its secret when it is created, in a response that caches may not store", async () => {
+  it("is returned with its secret when it is created, in a response that caches must not store", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { status, headers, body } = await createKey(userId, reseller, { name: " my laptop ", scopes: ["all"] })
     expect({ status, body }).toEqual({
@@ -164,7 +164,7 @@ describe("an API key of a customer", () => {
     }
   })
 
-  it("causes 404 not_found when it belongs to another reseller's customer or does not exist", async () => {
+  it("cannot be revoked by another reseller: the response is 404 not_found, as for an unknown key", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     const { key_id, secret } = (await createKey(theirs.userId, other)).body

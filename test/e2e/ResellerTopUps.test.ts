@@ -291,7 +291,7 @@ describe("the order list", () => {
   })
 })
 
-describe("an unavailable provider", () => {
+describe("an unavailable payment provider", () => {
   it("causes 503 provider_unavailable for new orders, which appear in no list", async () => {
     const payer = await programme.reseller()
     await programme.fault("503", "tripay")
@@ -314,7 +314,7 @@ describe("an unavailable provider", () => {
   })
 })
 
-describe("a QRIS order of a provider without images", () => {
+describe("a QRIS order of a payment provider without images", () => {
   let plain: TestProgramme
   let payer: Actor
   beforeAll(async () => {
@@ -345,17 +345,20 @@ describe("a QRIS order of a provider without images", () => {
     ["[::1]:80", "http://[::1]:80/qr/"],
     ['a"><script>', "http://localhost:"],
     ["user@evil.example/", "http://localhost:"]
-  ])("has an image URL that starts with the Host header of the request if that is valid: %s", async (host, start) => {
-    const client = await RawClient.connect(plain.url)
-    const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
-    const bearer = ["authorization", `Bearer ${payer.token}`] as const
-    const headers = [bearer, ["content-length", `${body.length}`], ["x-forwarded-proto", "https"]] as const
-    client.say(`POST ${TOPUP} HTTP/1.1\r\nhost: ${host}\r\n`)
-    client.say(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`)
-    const answer = await client.whole()
-    client.leave()
-    expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
-  })
+  ])(
+    "has an image URL that starts with the Host header of the request if the header is valid: %s",
+    async (host, start) => {
+      const client = await RawClient.connect(plain.url)
+      const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
+      const bearer = ["authorization", `Bearer ${payer.token}`] as const
+      const headers = [bearer, ["content-length", `${body.length}`], ["x-forwarded-proto", "https"]] as const
+      client.say(`POST ${TOPUP} HTTP/1.1\r\nhost: ${host}\r\n`)
+      client.say(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`)
+      const answer = await client.whole()
+      client.leave()
+      expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
+    }
+  )
 
   it("causes 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
     const [one, other] = [await created(), await created()]

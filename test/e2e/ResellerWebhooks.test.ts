@@ -1,6 +1,6 @@
 /**
- * Tests webhooks of payment providers (docs/reference/reseller.md#d9). The simulated payment providers sign the bytes that
- * they send, as the real ones do.
+ * Tests webhooks of payment providers (docs/reference/reseller.md#d9). The simulated payment providers sign the bytes
+ * that they send, as the real payment providers do.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
@@ -126,7 +126,7 @@ describe("a webhook of a repeated deposit", () => {
       )
     )[0]
 
-  it("is recorded and flagged for a partly paid order, and credits nothing before an operator decides", async () => {
+  it("adds the deposit and a remark to a partly paid order, and credits nothing before an operator decides", async () => {
     const before = await quota()
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))

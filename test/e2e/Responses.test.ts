@@ -229,7 +229,7 @@ describe("a responses stream", () => {
     ["and then resets the connection", script({ steps: [bytes(whole), reset] })],
     ["as a whole response", json(response(parts))]
   ]
-  it.each(odd)("is accepted by strict clients when an upstream sends it %s", async (_, says) => {
+  it.each(odd)("is valid for the official client when an upstream sends it %s", async (_, says) => {
     gateway.upstream.next(says)
     const debit = await debitOf(async () => {
       const final = await client.responses.stream(hello).finalResponse()
@@ -478,7 +478,7 @@ describe("a responses stream whose client disconnects", () => {
   const framesIn = (body: string): number => body.split("\n\n").length - 1
 
   it.each(events.map(({ type }, i) => [i + 1, type] as const))(
-    "costs the received part when it disconnects after event %i, %s",
+    "costs the received part when the client disconnects after event %i, %s",
     async (count) => {
       const before = await gateway.balanceUsdMicro()
       gateway.upstream.next(script({ steps: [...events.slice(0, count).map(wireStep), stall] }))
@@ -515,7 +515,7 @@ describe("a responses stream whose client disconnects", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", charged_output: 2n })
   })
 
-  it("costs nothing before its first event", async () => {
+  it("costs nothing when the client disconnects before the first event", async () => {
     const asked = gateway.upstream.requests.length
     gateway.upstream.next(script({ steps: [stall] }))
     const raw = await RawClient.post(gateway.url, "/v1/responses", {

@@ -46,7 +46,7 @@ const call = (url: string, agent: Agent | false = false, method = "GET", body?: 
     asked.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-/** Waits until the server refuses connections. A connection made shortly before that may be reset. */
+/** Waits until the server refuses connections. A connection that was opened shortly before can be reset. */
 const refusing = (url: string): Promise<void> =>
   until(() =>
     call(`${url}/healthz`).then(

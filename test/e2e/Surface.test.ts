@@ -76,7 +76,7 @@ describe("the list of models", () => {
   })
 
   it.each(["hidden", "retired", "beta", "lab", "%", "m/"])(
-    "causes 404 model_not_found for the name %s",
+    "has no model %s, so a request for this model gets 404 model_not_found",
     async (name) => {
       await expect(client.models.retrieve(name)).rejects.toMatchObject({
         status: 404,
@@ -102,7 +102,7 @@ describe("the list of models", () => {
     }
   })
 
-  it("is served with the x-api-key header, a query and a trailing slash", async () => {
+  it("is also served for a request with the x-api-key header, a query and a trailing slash", async () => {
     const response = await get("/v1/models/?limit=1&after_id=x", { headers: { "x-api-key": gateway.key } })
     expect(response.status).toBe(200)
     expect((await response.json()) as object).toMatchObject({ data: { length: 7 } })
@@ -120,7 +120,7 @@ describe("the public pages", () => {
     expect(await (await get("/readyz")).json()).toEqual({ status: "ready" })
   })
 
-  it("allow CORS requests with every header of the official clients", async () => {
+  it("allow CORS requests with the headers of the official clients", async () => {
     const asked = "authorization,content-type,x-stainless-lang,x-stainless-retry-count,anthropic-version"
     for (const path of ["/v1/chat/completions", "/v1/models"]) {
       const response = await get(path, {

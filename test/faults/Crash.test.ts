@@ -24,7 +24,7 @@ const PLAYS: ReadonlyArray<Play> = [
   { deltas: 20, everyMillis: 15, unreported: true },
   { deltas: 60, everyMillis: 25 }
 ]
-/** A stream that lasts longer than any server of this test runs. */
+/** A stream that lasts longer than any server of this test. */
 const LONG: Play = { deltas: 1_000, everyMillis: 30 }
 
 interface Server {
@@ -146,7 +146,7 @@ const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyA
   if (received === 0n && row.cost_pico > 0n) faults.push("charged although the client received nothing")
   if (row.charged_output < (checkpointed.get(client.requestId) ?? 0n)) faults.push("charged less than its checkpoint")
 
-  // A stream that ended just before its server died may not have been settled yet.
+  // A server can die after the end of a stream and before the stream is settled.
   const hadTime = client.endedAtMillis < server.killedAtMillis - CHECKPOINT_AGE_MILLIS
   if (client.ending === "done" && row.ending === "complete") {
     if (row.charged_output !== received) faults.push("the charged output differs from the received output")

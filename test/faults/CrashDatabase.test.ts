@@ -171,7 +171,7 @@ it(`the gateway charges every delivered response exactly once through ${sequence
   expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
   expect(await gateway.audit()).toEqual([])
 
-  // Every refused client received 503 overloaded, which it may retry.
+  // Every refused client received 503 overloaded, after which a client can retry.
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
 }, 60_000)

@@ -167,7 +167,7 @@ describe.each([
     ["refuses the request (400)", json(errorBody("messages: too many of them"), 400), "invalid_request"],
     ["refuses the request (422)", json(errorBody("messages: too many of them"), 422), "invalid_request"],
     ["refuses the request as too large (413)", json(errorBody("no"), 413), "request_too_large"],
-    ["does not respond in time and may still bill for the request", silence, "upstream_error"]
+    ["does not respond in time and can still bill for the request", silence, "upstream_error"]
   ])("is not retried when the first provider %s", async (_fault, fault, code) => {
     await useProviders({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
@@ -285,7 +285,7 @@ describe("a provider that rejects the API key of the gateway", () => {
     expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [0, 1], debit: GOOD_DEBIT })
   })
 
-  it("makes all requests for its model fail until the catalog changes when it is the only provider", async () => {
+  it("makes all requests for its model fail until the catalog changes, if it is the only provider", async () => {
     await useProviders({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     for (const asked of [1, 0]) {
@@ -300,7 +300,7 @@ describe("a provider that rejects the API key of the gateway", () => {
 })
 
 describe("a provider at its concurrency limit", () => {
-  it("causes 503 overloaded with Retry-After until a request ends, when it is the only provider", async () => {
+  it("causes 503 overloaded with Retry-After until a request ends, if it is the only provider", async () => {
     await useProviders({ max_concurrency: 1 }, [])
     const answered = signal()
     gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))

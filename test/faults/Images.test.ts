@@ -1,6 +1,4 @@
-/**
- * Tests image requests of one account on two servers. One server is killed during an image request.
- */
+/** Tests image requests of one customer on two servers. One server is killed during an image request. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
@@ -60,7 +58,7 @@ const statesOf = ({ userId }: Customer) =>
     [userId]
   )
 
-describe("image requests of one account on two servers", () => {
+describe("image requests of one customer on two servers", () => {
   it("run one at a time: of 100 parallel requests, one succeeds and 99 are refused", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const rest = signal()
@@ -87,7 +85,7 @@ describe("image requests of one account on two servers", () => {
     expect(await statesOf(customer)).toEqual([{ state: "settled", reason: null }])
   })
 
-  it("cost nothing when their server is killed, block the account until the lease expires, and are then reviewed", async () => {
+  it("cost nothing when their server is killed, block the customer until the lease expires, and then wait for an image review", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const asked = observer.upstream.requests.length
     observer.upstream.next(silence)
@@ -97,7 +95,8 @@ describe("image requests of one account on two servers", () => {
     expect(await doomed).toBe("cut")
     expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
 
-    // The hold is released once the server counts as dead. The next image request is accepted once the lease has expired.
+    // The hold is released when the server counts as dead. The next image request is accepted after the lease has
+    // expired.
     await until(async () => (await observer.balances(customer)).paygPico === CREDIT * 1_000_000n)
     await observer.settled()
     expect(await statesOf(customer)).toEqual([{ state: "running", reason: null }])

@@ -57,7 +57,10 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
     })
   )
 
-/** Returns a function that settles the holds of dead nodes: as this node, or as the operator's command if no node is given. */
+/**
+ * Returns a function that sweeps the holds of dead nodes, as this node or, if no node is given, as the operator's
+ * command. The function `dispose` closes the connections.
+ */
 const sweeping = (sweeper?: NodeId) => {
   const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600, ...(sweeper === undefined ? {} : { sweeper }) })
   const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
@@ -75,11 +78,11 @@ const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRo
 
 const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amount) => all + amount, 0n)
 
-describe("the rest of a balance", () => {
+describe("a balance that covers only some requests", () => {
   const play: Play = { deltas: 5 }
 
   /** Returns the amount held for one request in micro-USD. It reads the hold while such a request is open. */
-  const reservedMicro = async (): Promise<bigint> => {
+  const heldMicro = async (): Promise<bigint> => {
     const go = signal()
     const rich = await a.newCustomer(1_000_000n)
     a.upstream.always((request) => {
@@ -111,7 +114,7 @@ describe("the rest of a balance", () => {
   }
 
   it("pays for as many of 200 parallel requests at two nodes as it covers, and the other requests are refused", async () => {
-    const each = await reservedMicro()
+    const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
@@ -122,8 +125,8 @@ describe("the rest of a balance", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("pays for a part of the last response, and the other part of its cost is written off", async () => {
-    const each = await reservedMicro()
+  it("pays for a part of the cost of the last response, and the other part is written off", async () => {
+    const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
     expect(statuses.filter((status) => status === 200)).toHaveLength(11)
@@ -177,7 +180,7 @@ describe("a change on one node", () => {
 })
 
 describe("a node that other nodes consider dead", () => {
-  it("charges no request twice and continues to serve when it was only paused", async () => {
+  it("charges no request twice and continues to serve if it was only paused", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
@@ -242,7 +245,7 @@ describe("a node that other nodes consider dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is not declared dead by a node whose own heartbeat is late, because the database may be unreachable for all", async () => {
+  it("is not declared dead by a node whose own heartbeat is late, because the database can be unreachable for all nodes", async () => {
     const go = signal()
     a.upstream.always(asPlayed(go))
     const client = StreamClient.open(a.url, a.key, { deltas: 10_000, everyMillis: 20 })

@@ -84,7 +84,7 @@ describe("the manifest of", () => {
     const { missing, unused } = differences(manifestOf(folder), sourcesIn(`${folder}/src`))
     expect(missing).toEqual([])
     expect(unused.filter((library) => library !== "typescript" && !library.startsWith("@types/"))).toEqual(
-      // An example may list effect without importing it, so that npm installs only one copy for it and the domain.
+      // An example can list effect without importing it, so that npm installs only one copy for it and the domain.
       unused.includes("effect") ? ["effect"] : []
     )
   })

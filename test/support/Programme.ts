@@ -25,7 +25,7 @@ import { clientLayer, TestDatabase } from "./TestDatabase.ts"
 /** The reseller features and their stores. */
 export const layer = Layer.provideMerge(stores, Stores.layer)
 
-/** Builds the reseller features again with their own connections to the same database, as another node has. */
+/** Builds the reseller features a second time, with separate connections to the same database, as on another node. */
 export const anotherNode = Effect.flatMap(TestDatabase, (database) =>
   Layer.build(Layer.provideMerge(stores, Layer.provideMerge(Stores.stores, clientLayer(database))))
 )

@@ -37,7 +37,7 @@ export interface ProgrammeSettings {
   readonly faults: Array<string>
   /** Counts the calls of the password hasher. */
   readonly hashes: { hashed: number; verified: number }
-  /** Whether the payment providers omit the URL of the QR image. */
+  /** True if the payment providers omit the URL of the QR image. */
   readonly withoutPictures: boolean
   readonly linkPolicy: LinkPolicy
   readonly publicBaseUrl: string | undefined

@@ -18,7 +18,7 @@ export interface RawAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** The body without chunk framing. */
   readonly body: string
-  /** Whether the body is complete. */
+  /** True if the body is complete. */
   readonly whole: boolean
 }
 
@@ -33,7 +33,7 @@ export class RawClient {
   readonly #socket: Socket
   #received = Buffer.alloc(0)
   #wake = () => {}
-  /** Whether the server has closed the connection. */
+  /** True after the connection has ended. */
   ended = false
 
   /** Opens a connection to a server such as `http://127.0.0.1:8080`. */
@@ -110,7 +110,7 @@ export class RawClient {
     return this.until(({ whole }) => whole)
   }
 
-  /** Waits until the server has closed the connection. */
+  /** Waits until the connection has ended. */
   async closed(): Promise<void> {
     while (!this.ended) {
       await new Promise<void>((resolve) => {

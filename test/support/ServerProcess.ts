@@ -28,7 +28,10 @@ export class ServerProcess {
   /** Resolves when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>
 
-  /** Starts a server and waits until it serves. It uses free ports and inherits only PATH, unless settings say otherwise. */
+  /**
+   * Starts a server and waits until it serves. It uses free ports and inherits only PATH, unless `settings` override
+   * this.
+   */
   static async start(settings: Settings = {}): Promise<ServerProcess> {
     const server = await ServerProcess.launch(settings)
     await server.serving()

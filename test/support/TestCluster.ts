@@ -17,7 +17,9 @@ declare module "vitest" {
   }
 }
 
-/** The migrated database from which the test databases are copied. Postgres copies it only while it has no connections. */
+/**
+ * The migrated database from which the test databases are copied. Postgres refuses a copy while a client is connected.
+ */
 export const TEMPLATE = "tollgate_template"
 
 export const administer = (socketDir: string, statement: string): Effect.Effect<void> =>

@@ -74,7 +74,7 @@ export interface GatewayParts {
   /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void
   /**
-   * Whether upstream responses identify the provider and a proxy records all bytes to clients; see {@link
+   * True if upstream responses identify the provider and a proxy records all bytes to clients; see {@link
    * TestGateway.leaks}.
    */
   readonly overheard?: boolean
@@ -203,7 +203,10 @@ export class TestGateway {
     )
   }
 
-  /** Returns the pay-as-you-go balance in micro-USD. The default prices are whole micro-USD, so nothing is cut off. */
+  /**
+   * Returns the pay-as-you-go balance in micro-USD. The default prices are whole micro-USD per token, so no fraction is
+   * cut off.
+   */
   async balanceUsdMicro(customer: Customer = this.customer): Promise<bigint> {
     const { paygPico } = await this.balances(customer)
     return paygPico / 1_000_000n
@@ -276,7 +279,7 @@ export class TestGateway {
     return this.#tap.leaksOf([...betrayingWords, PROVIDER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
   }
 
-  /** Stops the gateway as SIGTERM does. The upstream stays open, because other nodes may use it. */
+  /** Stops the gateway as SIGTERM does. The upstream stays open, because other nodes can use it. */
   stop(): Promise<void> {
     return Effect.runPromise(Scope.close(this.#scope, Exit.void)).then(() => this.#pg.end())
   }

@@ -149,7 +149,7 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** Simulates another payment to the deposit address of a paid crypto order. */
+  /** Simulates another payment to the deposit address of a crypto order that has already received a payment. */
   async sendAgain(orderNumber: string, sent: { readonly amount?: string; readonly status?: string }): Promise<void> {
     const response = await fetch(`${this.simulator}/again/${orderNumber}`, {
       method: "POST",

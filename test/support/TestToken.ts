@@ -1,5 +1,5 @@
 /**
- * Contains a token contract for the test chain. Every account may mint its tokens. The code below was compiled with solc
+ * Contains a token contract for the test chain. Every account can mint tokens of this contract. The code below was compiled with solc
  * 0.8.30 and `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this
  * source:
  *

@@ -10,7 +10,7 @@ export class Wiretap {
   /** The bytes sent to clients, one list per connection. */
   readonly #heard: Array<Array<Buffer>> = []
 
-  /** Starts a proxy. Clients that use its `url` reach the gateway at this URL. */
+  /** Starts a proxy in front of the gateway at this URL. Clients connect to the `url` of the proxy. */
   static start(url: string): Promise<Wiretap> {
     const server = createServer({ allowHalfOpen: true, noDelay: true })
     return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new Wiretap(server, url))))
@@ -43,7 +43,10 @@ export class Wiretap {
     return this.#heard.map((chunks) => Buffer.concat(chunks).toString("utf8"))
   }
 
-  /** Returns the places where a client received one of these words, in any letter case, with the surrounding text. */
+  /**
+   * Returns, for each connection, the first occurrence of each of these words in any letter case, with the surrounding
+   * text.
+   */
   leaksOf(words: ReadonlyArray<string>): ReadonlyArray<string> {
     return this.transcripts.flatMap((transcript) => leaksIn(transcript, words))
   }

@@ -15,7 +15,7 @@ import { reportExit } from "./exit/ExitReport.ts"
 import { cliConfig, isHelpRequest, nearestHelp, requestedHelp } from "./help/RequestedHelp.ts"
 import { run, tollgate, version } from "./Tollgate.ts"
 
-/** Matches the options that @effect/cli adds to every command. The Tollgate CLI refuses these options. */
+/** Matches the options that @effect/cli adds to every command and that the Tollgate CLI refuses. */
 const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
 
 /**

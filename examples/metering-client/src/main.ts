@@ -1,5 +1,5 @@
 /**
- * Reads one chat stream and computes what the gateway charges for this stream. A stream that ends early, after k
+ * Reads one chat stream and computes what the gateway charges for this stream. A stream that ends early, after k > 0
  * deltas, costs the prompt and these k deltas.
  *
  *     node dist/main.js 3      # disconnects after 3 deltas; without a number, reads the whole stream

@@ -1,5 +1,5 @@
 /**
- * Runs a provider for the example, which streams ten deltas and then reports the usage.
+ * Runs a small provider for the example. The provider streams ten deltas and then reports the usage.
  */
 import { once } from "node:events"
 import { createServer } from "node:http"

@@ -1,6 +1,7 @@
 /**
- * Defines the environment variables of a deployment, with their defaults and descriptions. Only the variables of the
- * payment providers are defined elsewhere, in adapters-upstream.
+ * Defines the environment variables of a deployment, with their defaults and descriptions. Two groups of variables are
+ * defined elsewhere: those of the payment providers in adapters-upstream, and those with the API keys of model
+ * providers in the catalog file.
  *
  * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */
@@ -53,17 +54,21 @@ export const DeploymentVariables = Schema.Struct({
   ),
   JWT_SECRET: optional(
     Setting.Secret,
-    "Secret that signs reseller tokens; 32 characters or more. Default in development: generated into DATA_DIR"
+    "Secret that signs reseller tokens, cursors and links to QR images; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
   JWT_SECRET_PREVIOUS: optional(
     Setting.Secret,
-    "Previous JWT_SECRET during a rotation: still verifies reseller tokens, but signs none"
+    "Previous JWT_SECRET during a rotation: still verifies tokens, cursors and links, but signs none"
   ),
   KEY_PEPPER: optional(
     Setting.Secret,
     "Secret key for the digests of API keys; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
-  SERVICE_NAME: withDefault(Setting.Word, "tollgate", "Name in the `x-<name>-billing` header"),
+  SERVICE_NAME: withDefault(
+    Setting.Word,
+    "tollgate",
+    "Name in the `x-<name>-billing` header, on the rankings page and in reseller tokens; a change makes earlier tokens invalid"
+  ),
   KEY_PREFIX: withDefault(Setting.Word, "tg", "First part of every API key"),
   CORS_ORIGIN: withDefault(Setting.Text, "*", "Browser origin that may call the gateway; `*` allows any origin"),
   TRUSTED_PROXIES: optional(

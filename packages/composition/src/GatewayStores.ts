@@ -43,7 +43,8 @@ import { StartFailed } from "./StartFailed.ts"
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
 /**
- * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds immediately.
+ * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds without
+ * waiting until it counts as dead.
  */
 const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
   Layer.provideMerge(PgNodes.layer),

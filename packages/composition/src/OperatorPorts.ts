@@ -1,5 +1,5 @@
 /**
- * Builds the ports of the CLI: the stores that operators use, on the database of the servers.
+ * Builds the ports of the CLI: the stores that operators use, in the database that all nodes share.
  */
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"

@@ -32,7 +32,10 @@ export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: S
     Layer.succeed(SimulatorUrl, simulated.simulatorUrl)
   )
 
-/** Logs each provider that takes payments, and whether its probe succeeds. */
+/**
+ * Logs that payments are simulated, or that no provider is configured, or else for each provider whether its probe
+ * succeeds.
+ */
 export const logPaymentProviders = Effect.gen(function* () {
   const simulator = yield* SimulatorUrl
   const { all } = yield* PaymentProviders
@@ -46,7 +49,8 @@ export const logPaymentProviders = Effect.gen(function* () {
 })
 
 /**
- * Probes a provider and logs the result. A failed probe does not stop the server, because the provider may recover.
+ * Probes a provider and logs the result. A failed probe does not stop the server, because the provider can recover
+ * later.
  */
 const logProbe = ({ label, method, probe }: PaymentProvider): Effect.Effect<void> =>
   Effect.matchEffect(probe, {

@@ -1,6 +1,6 @@
 /**
  * Reads the secrets of a deployment from the environment. In development, generates missing secrets into the data
- * directory. In production, a server does not start without the environment variables.
+ * directory. In production, a server does not start if JWT_SECRET or KEY_PEPPER is missing.
  *
  * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */
@@ -88,7 +88,7 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** Provides the pepper that creates and verifies the digests of API keys. */
+/** Provides the `KeyMac`, which creates and verifies the digests of API keys with the pepper. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
   readonly KEY_PREFIX: string

@@ -1,8 +1,9 @@
 /**
  * Reads the configuration of a server from the environment.
  *
- * Each wrong value produces one line that names the variable, and all wrong values are reported together. Production
- * refuses the demo, simulators, and missing or weak secrets.
+ * Each wrong value produces one line that names the variable. All malformed values are reported together. If no value
+ * is malformed, all missing, weak and contradictory values are reported together. Production refuses the demo,
+ * simulators, and missing or weak secrets.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"

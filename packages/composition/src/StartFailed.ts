@@ -1,5 +1,5 @@
 /**
- * Defines the error of a program that cannot start. The message is one line that names the cause and the remedy.
+ * Defines the error of a program that cannot start, or that must stop because its embedded Postgres exited.
  */
 import * as Data from "effect/Data"
 

@@ -3,9 +3,10 @@
  *
  *     startMeter ─▶ meterEvent, once per event that the client received ─▶ chargeOf ─▶ decideSettlement
  *
- * If a stream is cut after k deltas, the charge is the prompt and the output in these k deltas. If a stream is cut before
- * the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider reported, even if
- * this usage is zero. If the provider reported no usage, the charge of a complete stream is a local token count.
+ * If a stream is cut after k deltas, the charge is the prompt and the output in these k deltas. If a stream is cut
+ * before the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider
+ * reported, even if this usage is zero. If the provider reported no usage, the charge of a complete stream is a local
+ * token count.
  *
  *     let meter = startMeter("chat")
  *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }
@@ -64,8 +65,8 @@ export const startMeter = (protocol: MeteredProtocol): Meter => ({
 })
 
 /**
- * Adds an event that the client received to the meter. `data` is the parsed `data` of one stream event, or the parsed body
- * of a response that was not streamed. Ignores `[DONE]` and other values that are not objects.
+ * Adds an event that the client received to the meter. `data` is the parsed `data` of one stream event, or the parsed
+ * body of a response that was not streamed. Ignores `[DONE]` and other values that are not objects.
  */
 export const meterEvent = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
@@ -76,7 +77,7 @@ export const meterEvent = (meter: Meter, data: unknown): Meter => {
   return withReport(delivered, event)
 }
 
-/** Adds an event that did not reach the client to the meter: the usage report counts, the content does not. */
+/** Adds only the usage report of an event that did not reach the client. The content of this event is not metered. */
 export const meterUndelivered = (meter: Meter, data: unknown): Meter => {
   const event = asObject(data)
   return event === undefined ? meter : withReport(meter, event)
@@ -104,7 +105,9 @@ export const chargeOf = (meter: Meter, ending: Ending, { requestBody, countToken
   })
 }
 
-/** Returns the exact cost of a charge. The settlement splits this cost between the plan and the pay-as-you-go balance. */
+/**
+ * Returns the exact cost of a charge. The settlement splits this cost between the plan and the pay-as-you-go balance.
+ */
 export const costOf = (charge: Charge, price: Price): UsdPico => cost(price, charge.charged)
 
 const promptTexts: Record<MeteredProtocol, (body: unknown) => PromptText> = {

@@ -24,8 +24,8 @@ import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * The data directory. It is created if it is missing, and only Postgres can read it. If this process runs as root,
-   * the user that Postgres runs as gets access to the parent directory, if necessary.
+   * The data directory. It is created if it is missing, and only the user that Postgres runs as can read it. If this
+   * process runs as root, that user gets access to the parent directory, if necessary.
    */
   readonly directory: string
   /** Default: true. If false, writes are fast but not durable, as tests need. */

@@ -2,8 +2,8 @@
  * Keeps Postgres running exactly as long as any process uses it.
  *
  * The lifeline is a named pipe. Every process that uses Postgres keeps the pipe open for writing, but writes no data. A
- * watchdog process reads the pipe. The read ends when the last writer has exited, even if that writer was killed, and
- * the watchdog then stops Postgres.
+ * watchdog process reads the pipe. The read ends when the last writer has closed the pipe or has exited, even if that
+ * writer was killed. The watchdog then stops Postgres.
  */
 import { execFile } from "node:child_process"
 import { closeSync, constants, openSync } from "node:fs"

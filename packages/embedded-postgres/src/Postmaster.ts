@@ -14,15 +14,15 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Another process is starting or stopping Postgres in this directory, so the caller must retry shortly. */
+/** Postgres is starting or stopping in this directory, so the caller must retry shortly. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
 /** The Postgres setting that contains the launch id, a random id for each start of Postgres. */
 export const LAUNCH_SETTING = "tollgate.launch"
 
 /**
- * Returns the launch id of the Postgres that accepts connections at this socket. Returns none while Postgres starts,
- * recovers or stops.
+ * Returns the launch id of the Postgres that accepts connections at this socket. Returns none if no Postgres listens
+ * there, and while Postgres starts, recovers or stops.
  */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
@@ -47,8 +47,8 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds if no Postgres process uses the cluster. If a Postgres without a watchdog runs, stops it, and fails with
- * NotYet until it has exited.
+ * Succeeds if no Postgres process uses the cluster. Fails with NotYet while a Postgres with a watchdog starts or runs.
+ * If a Postgres without a watchdog runs, stops it, and fails with NotYet until it has exited.
  */
 export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {

@@ -112,7 +112,8 @@ const exitOf = (child: ChildProcess): Effect.Effect<void> =>
   })
 
 /**
- * Waits until Postgres exits. Returns early if other processes keep the lifeline open, because Postgres then runs on.
+ * Waits at most about 30 seconds until Postgres exits. Returns early if other processes keep the lifeline open, because
+ * Postgres then continues to run.
  */
 const stopped = (child: ChildProcess, lifeline: string): Effect.Effect<void> =>
   Effect.gen(function* () {

@@ -28,7 +28,7 @@ describe("the password hasher", () => {
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
-  it("refuses every password if no hash is known", async () => {
+  it("refuses every password if there is no stored hash", async () => {
     const hasher = await run(ArgonPasswordHasher.make(cheap))
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)

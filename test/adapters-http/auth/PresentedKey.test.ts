@@ -87,7 +87,7 @@ describe("the presented key", () => {
       ]
     ],
     [
-      "two authorization headers, of which Node keeps the first",
+      "two authorization headers, of which Node.js keeps the first",
       [
         ["authorization", "Bearer k"],
         ["authorization", "Bearer l"]

@@ -17,7 +17,7 @@ describe("the bearer token", () => {
   })
 
   it.each([
-    ["no header", []],
+    ["a request without the header", []],
     ["an empty header", ["authorization", ""]],
     ["a scheme without a token", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
@@ -30,7 +30,7 @@ describe("the bearer token", () => {
     expect(tokenIn(...rawHeaders)).toBeUndefined()
   })
 
-  it("may be sent twice if both values are equal", () => {
+  it("can be sent twice if both values are equal", () => {
     expect(tokenIn("authorization", "Bearer abc", "authorization", "Bearer abc")).toBe("abc")
   })
 

@@ -33,7 +33,7 @@ describe("the client address", () => {
     expect(from("10.1.2.3", "10.7.7.7, 198.51.100.1, 10.9.9.9, 10.8.8.8")).toBe("198.51.100.1")
   })
 
-  it("is the last trusted proxy if the entry before that proxy is missing or malformed", () => {
+  it("is the leftmost trusted proxy if the entry to its left is missing or malformed", () => {
     expect(from("10.1.2.3")).toBe("10.1.2.3")
     expect(from("10.1.2.3", "unknown, 10.4.5.6")).toBe("10.4.5.6")
     expect(from("10.1.2.3", "' OR 1=1 --")).toBe("10.1.2.3")

@@ -20,7 +20,7 @@ const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
   }
 }
 
-it("lists callable models by discovery rank and then by name, without prices and providers", async () => {
+it("the list of models contains the callable models by discovery rank and then by name, without prices and providers", async () => {
   const ask = await listing(
     { publicName: "zeta", discoveryRank: 5 },
     { publicName: "beta" },
@@ -42,7 +42,7 @@ it("lists callable models by discovery rank and then by name, without prices and
   })
 })
 
-it("returns one model by its escaped or unescaped name", async () => {
+it("the route for one model returns the model for its escaped or unescaped name", async () => {
   const longest = `lab/${"ü".repeat(196)}`
   const ask = await listing({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
@@ -57,12 +57,12 @@ it.each([
   ["a hidden model", "/v1/models/secret"],
   ["a retired model", "/v1/models/old"],
   ["a name that every JavaScript object has as a property", "/v1/models/constructor"]
-])("returns 404 for %s", async (_, path) => {
+])("the route for one model returns 404 for %s", async (_, path) => {
   const ask = await listing({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
   expect(await ask(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("requires an API key to list models and to read one", async () => {
+it("the list of models and the route for one model require an API key", async () => {
   const ask = await listing()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await ask(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

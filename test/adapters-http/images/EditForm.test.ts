@@ -63,7 +63,7 @@ describe("a form", () => {
     expect(verdict(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
   })
 
-  it("does not parse headers inside a file name", () => {
+  it("does not read a part name inside a file name", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(verdict(model, prompt, { ...image(), filename })).toBe("read")
     expect(verdict(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
@@ -96,7 +96,7 @@ describe("a form", () => {
     }
   })
 
-  it("may name its file `image` or `image[]`, and must contain only one file", () => {
+  it("can name its file `image` or `image[]`, and must contain only one file", () => {
     expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
     expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
     expect(verdict(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
@@ -109,7 +109,7 @@ describe("a form", () => {
     }
   })
 
-  it("must not contain a field twice, a field sent as a file, or a field that is not UTF-8 text", () => {
+  it("must not contain a field twice, a text field sent as a file, or a text field that is not UTF-8 or is encoded", () => {
     expect(verdict(model, model, image())).toBe("InvalidRequest model")
     expect(verdict({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
     expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
@@ -117,7 +117,7 @@ describe("a form", () => {
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
-  it("is refused as soon as an unsupported part begins, which can be a file or a text", () => {
+  it("is refused at its first unsupported part, which can be a file or a text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
@@ -175,7 +175,7 @@ describe("a form", () => {
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("is refused as an invalid request if it is malformed: %s", (_, form) => {
+  ])("is refused with InvalidRequest or UnsupportedParameter if it is malformed: %s", (_, form) => {
     expect(read(Buffer.from(form)).error?._tag).toMatch(/InvalidRequest|UnsupportedParameter/)
   })
 
@@ -212,7 +212,7 @@ describe("the content type of a form", () => {
     expect(formHeaderError(type)?._tag).toBe("InvalidRequest")
   })
 
-  it("may declare a boundary of at most 70 characters", () => {
+  it("can declare a boundary of at most 70 characters", () => {
     expect(formHeaderError(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
     expect(formHeaderError(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
   })

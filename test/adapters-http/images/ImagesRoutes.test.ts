@@ -174,7 +174,7 @@ describe("an image generation", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("is refused without a valid API key before any other check", async () => {
+  it("is refused before any other check if the API key is not valid", async () => {
     expect(await refusal(generate("{", { authorization: "Bearer wrong" }))).toBe("401 invalid_api_key")
     expect(await refusal(generate("{", { "x-api-key": "other" }))).toBe("401 invalid_api_key")
     expect((await generate({ ...aRequest, n: 2 }, { authorization: "", "x-api-key": KEY })).status).toBe(400)
@@ -329,7 +329,7 @@ describe("a refused admission", () => {
   })
 })
 
-describe("a provider that returns no image", () => {
+describe("a provider's response that is not delivered", () => {
   const policy = {
     error: { code: "moderation_blocked", type: "image_generation_user_error", message: "No cats, please." }
   }
@@ -343,7 +343,7 @@ describe("a provider that returns no image", () => {
     ],
     [200, policy]
   ])(
-    "is reported as 400 content_policy_violation with its message, and nothing is charged, if it declines by policy with status %i",
+    "is reported as 400 content_policy_violation with the provider's message, and nothing is charged, for a policy violation with status %i",
     async (status, body) => {
       const pending = generate()
       const { verdict } = await respond(status, body)
@@ -355,7 +355,7 @@ describe("a provider that returns no image", () => {
     }
   )
 
-  it("is not named in the message of its refusal", async () => {
+  it("is reported without names of the provider or of its model", async () => {
     for (const message of ["provider-0 declined", "See https://x.example", "m-0 may not draw cats"]) {
       const pending = generate()
       await respond(400, { error: { code: "content_policy_violation", message } })
@@ -385,7 +385,7 @@ describe("a provider that returns no image", () => {
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
   })
 
-  it("is reported as 502 if the content type of the response is not JSON", async () => {
+  it("is reported as 502 if its content type is not JSON", async () => {
     for (const type of ["text/html", "text/event-stream", "image/png"]) {
       const pending = generate()
       await respond(200, result, type)
@@ -393,7 +393,7 @@ describe("a provider that returns no image", () => {
     }
   })
 
-  it("is reported as 502 without another attempt if the response is cut, because the provider may bill the response", async () => {
+  it("is reported as 502 without another attempt if it is cut, because the provider may bill it", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -404,7 +404,7 @@ describe("a provider that returns no image", () => {
     expect(gateway.logged.join()).toContain("reset")
   })
 
-  it("is reported as 502 image_too_large_output if the image exceeds 20 MiB, and the response is not read to its end", async () => {
+  it("is reported as 502 image_too_large_output if its image exceeds 20 MiB, and is not read to its end", async () => {
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data('{"data":[{"b64_json":"')
@@ -417,7 +417,7 @@ describe("a provider that returns no image", () => {
     expect([exchange.verdict, images.finished]).toMatchObject(["served", [{ state: "withheld" }]])
   })
 
-  it("is reported as 502 if its timeouts expire", async () => {
+  it("is reported as 502 if it is not complete before a timeout", async () => {
     const timeouts = { firstByteMillis: 10, idleMillis: 60, totalMillis: 150 }
     await start({ catalog: imageCatalog({ timeouts }, {}) })
     const silent = generate()
@@ -447,7 +447,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried if the first provider is disabled or at capacity, and nothing is sent if all providers are", async () => {
+  it("is tried if the first provider is disabled or at capacity, and nothing is sent if no provider is available", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()

@@ -37,9 +37,9 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 describe("every response", () => {
   const head = (line: string, ...headers: ReadonlyArray<string>) => [line, ...headers, "", ""].join("\r\n")
   const kinds: ReadonlyArray<readonly [string, number, string]> = [
-    ["a GET request to a page", 200, head("GET / HTTP/1.1", "host: x")],
-    ["a HEAD request to a page", 200, head("HEAD / HTTP/1.1", "host: x", "connection: close")],
-    ["a GET request to a list", 200, head("GET /v1/models HTTP/1.1", "host: x", `x-api-key: ${KEY}`)],
+    ["a GET request to the root path", 200, head("GET / HTTP/1.1", "host: x")],
+    ["a HEAD request to the root path", 200, head("HEAD / HTTP/1.1", "host: x", "connection: close")],
+    ["a GET request for the list of models", 200, head("GET /v1/models HTTP/1.1", "host: x", `x-api-key: ${KEY}`)],
     [
       "a request that the relay refuses",
       401,

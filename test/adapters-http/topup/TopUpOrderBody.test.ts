@@ -34,7 +34,7 @@ describe("a top-up order as JSON", () => {
     )
   })
 
-  it("has the URL of the provider's QR image, or else of the QR image that the gateway draws", () => {
+  it("has the URL of the payment provider's QR image, or else of the QR image that the gateway draws", () => {
     expect(toBody(qris("https://provider.example/qr"), address).qr_image_url).toBe("https://provider.example/qr")
     expect(toBody(qris(undefined), address).qr_image_url).toBe(
       "https://gateway.example/01930000-0000-7000-8000-0000000000aa"

@@ -168,7 +168,7 @@ describe("a scan of a body", () => {
     expect(refusal(text)?.param).toBe(param)
   })
 
-  it("accepts repeated members that it does not search, and member names that only resemble searched names", () => {
+  it("accepts repeated members that it does not return, and names that only resemble the names of members that it returns", () => {
     const text =
       '{"x":1,"x":2,"models":1,"mode":1,"model ":1,"_model":1,"items":[{"Role":1,"r\\u006fle":"a","role":"b"}]}'
     expect(refusal(text)).toBeUndefined()

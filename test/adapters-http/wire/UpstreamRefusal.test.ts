@@ -87,7 +87,7 @@ describe("an error in a 2xx response", () => {
     ["429", "UpstreamFailed"],
     [null, "UpstreamFailed"],
     [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
-  ])("is mapped by its code or status: %j becomes %s", (error, tag) => {
+  ])("is mapped by its code, status or type: %j becomes %s", (error, tag) => {
     expect(refusalOfError(error)._tag).toBe(tag)
   })
 

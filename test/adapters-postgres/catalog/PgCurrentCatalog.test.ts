@@ -56,7 +56,7 @@ describe("the current catalog", () => {
     )
 
     it.scoped(
-      "is replaced on every node when one node applies a changed file, and not replaced when the file is unchanged",
+      "is replaced on every node when a changed file is applied, and not replaced when the file is unchanged",
       () =>
         Effect.gen(function* () {
           yield* apply("first")

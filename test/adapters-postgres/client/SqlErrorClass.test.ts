@@ -32,7 +32,7 @@ describe("a database error", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
-  it("requires another connection, unless its cause is a concurrent transaction or a row", () => {
+  it("is treated as a lost connection, unless its cause is a concurrent transaction or a row", () => {
     expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isConnectionLost)).toBe(true)
     expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isConnectionLost)).toBe(false)
   })

@@ -38,7 +38,7 @@ describe("a transaction", () => {
         const meet = yield* meetingOfTwo
         let rounds = 0
         // Each transaction reads both numbers and writes one of them. Two such transactions succeed one after the
-        // other, but fail when they run concurrently.
+        // other, but one of them fails when they run concurrently.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {

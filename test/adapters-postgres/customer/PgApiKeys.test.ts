@@ -49,7 +49,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("stores neither the secret nor a part of the secret in any table", () =>
+    it.effect("stores neither the secret nor a part of the secret in the key's row and the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey

@@ -16,8 +16,8 @@ import * as Programme from "../../support/Programme.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
 /**
- * Creates a customer of a reseller. Returns the customer, and a function that returns the statement for a settlement
- * that debits no account.
+ * Creates a customer of a reseller with one settled request. Returns the created rows, and a function that returns the
+ * statement for another settlement, which debits no account.
  */
 const aUsage = Effect.map(aLedger, (ledger) => ({
   ledger,
@@ -87,7 +87,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("contains all customers of the reseller and no customers of another reseller", () =>
+    it.effect("contains the requests of all customers of the reseller and of no other customers", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         expect(idsOf(yield* newest(one.resellerId))).toEqual([one.ledger.settled])
@@ -125,7 +125,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("ends before the start of an open transaction that may still write a settlement", () =>
+    it.scoped("contains only items older than each open transaction that can still write a settlement", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const slow = yield* aSession
@@ -153,7 +153,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("contains no new item that is older than an item that was already read, while other sessions write", () =>
+    it.scoped("never gains an item older than an item that was already read, while other sessions write", () =>
       Effect.gen(function* () {
         const { resellerId, settlement } = yield* aUsage
         const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
@@ -189,7 +189,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("ends one minute before the current time when the transactions of another role are hidden", () =>
+    it.scoped("contains only items older than one minute when the transactions of another role are hidden", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

@@ -18,7 +18,7 @@ describe("the user store in Postgres", () => {
       })
     )
 
-    it.effect("refuses one of two concurrent creations of a user", () =>
+    it.effect("accepts only one of three concurrent creations of a user", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()

@@ -47,7 +47,7 @@ describe("image requests in Postgres", () => {
   layer(Layer.mergeAll(PgOpenHolds.layer(), PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("run one at a time per account: 99 of a hundred concurrent requests on two nodes are refused", () =>
+    it.scoped("run one at a time per customer: 99 of a hundred concurrent requests on two nodes are refused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -68,7 +68,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("run at the same time for different accounts", () =>
+    it.scoped("run at the same time for different customers", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
         const node = yield* anImageNode()
@@ -212,7 +212,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("are abandoned without a charge by the next request of the account after their lease expires", () =>
+    it.scoped("are abandoned without a charge by the next request of the customer after their lease expires", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
@@ -262,7 +262,7 @@ describe("image requests in Postgres", () => {
     )
 
     it.scoped(
-      "block their account until their lease expires when their node is dead, even if their hold is settled",
+      "block further requests of their customer until their lease expires when their node is dead, even if their hold is settled",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
@@ -283,18 +283,20 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("are abandoned when they finish after a sweep has judged their node dead", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const node = yield* anImageNode()
-        const image = anImage(customer)
-        yield* node.begin(image)
-        yield* node.nodes.leave
-        yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
-        expect(yield* node.finish(finished(image))).toBeUndefined()
-        expect(yield* storedImages(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "are abandoned when they finish after a sweep has settled their hold, because it considered their node dead",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* anImageNode()
+          const image = anImage(customer)
+          yield* node.begin(image)
+          yield* node.nodes.leave
+          yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)
+          expect(yield* node.finish(finished(image))).toBeUndefined()
+          expect(yield* storedImages(customer)).toMatchObject([{ state: "abandoned", review: "abandoned", cost: 0n }])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("have settlements in the journal, but are not counted in the rankings", () =>
@@ -381,7 +383,7 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("are released when they were refused at the deadline although their begin was committed", () =>
+    it.scoped("are released if the database began them although their caller was refused at the deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)
@@ -439,7 +441,7 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("wait while another session locks their account, without delaying other customers", () =>
+    it.scoped("wait while another session locks their account row, without delaying other customers", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))

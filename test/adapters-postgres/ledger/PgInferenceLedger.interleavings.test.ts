@@ -121,7 +121,7 @@ const STEPS_PER_ROUND = 6
 const RUNS = 4
 const PER_RUN = 150
 
-describe("concurrent ledgers, sweeps, credits and mints", () => {
+describe("three nodes with concurrent requests, sweeps, credits and mints", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
     it.scoped("settle every admitted request exactly once and keep the ledger balanced", () =>
       Effect.gen(function* () {

@@ -245,7 +245,7 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_instructions"
   ),
   wrong(
-    "an order with a payable amount that is one wei below the credited amount",
+    "an order with a payable amount that is one raw unit below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
     CHECK,
     "topup_bep20"

@@ -147,7 +147,7 @@ describe("mints in Postgres", () => {
         })
     )
 
-    it.effect("are refused for a tier or model that is not for sale", () =>
+    it.effect("are refused for a tier that is not for sale or whose model is hidden", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const reseller = yield* aReseller(20_000_000n)

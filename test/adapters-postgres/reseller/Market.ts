@@ -200,7 +200,7 @@ export class Market {
       })
   }
 
-  /** Credits the paid orders and compares every balance with the expected balance. */
+  /** Credits the paid orders, and compares every quota and every plan's purchased tokens with the expected amounts. */
   readonly close = Effect.gen(this, function* () {
     yield* Effect.forEach(this.#orders, (id) => this.#credit(id), { discard: true })
     for (const id of this.#resellers) expect(yield* Programme.balance(id)).toBe(this.#quota.get(id) ?? 0n)

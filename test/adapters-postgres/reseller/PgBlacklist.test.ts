@@ -14,7 +14,7 @@ const covers = (email: string) => Effect.flatMap(Blacklist, (blacklist) => black
 
 describe("the blacklist in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("covers an email address, or all addresses of a domain without its subdomains", () =>
+    it.effect("covers an email address, or all addresses of a domain but not of its subdomains", () =>
       Effect.gen(function* () {
         yield* add("bad@example.com")
         yield* add("@bad.example")

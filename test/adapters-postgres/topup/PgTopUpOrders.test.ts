@@ -50,7 +50,7 @@ const own = (resellerId: ResellerId, id: OrderId) =>
 
 describe("a top-up in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("is a draft that no read returns until its payment is created", () =>
+    it.effect("is a draft that no read returns until its payment is opened", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()

@@ -284,7 +284,7 @@ describe("an upstream failure", () => {
   })
 
   it("is reported when the upstream resets the connection inside the body", async () => {
-    // A reset may arrive before the data that was sent earlier.
+    // A reset can arrive before the data that was sent earlier.
     const recorded = await exchange(script({ steps: [bytes("data: 1\n\n"), reset] }), "failed")
     expect(recorded.order.at(-1)).toBe("broken")
   })
@@ -307,7 +307,7 @@ describe("an upstream failure", () => {
     await impostor.close()
   })
 
-  it("opens the circuit breaker when it is repeated too often", async () => {
+  it("opens the circuit breaker when it occurs too often", async () => {
     const candidate = candidateAt(upstream.baseUrl, {
       breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
     })

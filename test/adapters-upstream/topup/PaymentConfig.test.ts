@@ -42,7 +42,7 @@ const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) =>
 }
 
 describe("without a configured provider", () => {
-  it("the simulator takes all payments in development and none in production", async () => {
+  it("the simulator takes all payments in development, and production takes no payments", async () => {
     const simulated = config({})
     expect(simulated.simulatorPort).toBe(4010)
     expect(await labelsOf(simulated)).toEqual([
@@ -93,7 +93,7 @@ describe("with configured providers", () => {
 
   it("the simulator is refused", () => {
     expect(refusals({ ...MIDTRANS, PAYMENTS_SIMULATOR: "on" })).toEqual([
-      "PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or MIDTRANS_SERVER_KEY"
+      "PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or unset MIDTRANS_SERVER_KEY"
     ])
   })
 
@@ -130,11 +130,11 @@ describe("the check of the payment settings", () => {
     expect(refusals(invalid)).toEqual([])
   })
 
-  it("accepts a sandbox URL in production if its credentials are not set", () => {
+  it("accepts a sandbox URL in production if the provider's credentials are not set", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 
-  it("refuses a private key, an unreachable quorum and a publicly known wallet before the first call", () => {
+  it("refuses a private key, an impossible quorum and a publicly known wallet before any node is called", () => {
     const publicWallet = HDKey.fromMasterSeed(
       Buffer.from(
         "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4",

@@ -42,7 +42,7 @@ const toyGateway = Effect.gen(function* () {
 
 const request = { method: "qris" as const, amount_idr: 100_000 }
 
-describe("a payment provider that is added only by its descriptor", () => {
+describe("a payment provider that is defined only by its descriptor", () => {
   it.scopedLive("opens, refreshes and credits an order", () =>
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
@@ -91,7 +91,7 @@ describe("a payment provider that is added only by its descriptor", () => {
     )
   })
 
-  it("occurs in no source file, and real providers occur only in their folders and the registries", () => {
+  it("is named in no source file, and outside adapters-http real providers are named only in their folders and the registries", () => {
     const sources = ["packages", "apps"].flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" })
         .map((path) => join(root, path))

@@ -21,7 +21,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** A usage store in which each new item comes before all earlier items. */
+/** Provides a usage store in which new items appear only at the head of the list, and a cursor sealer. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {

@@ -419,7 +419,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("an image request with an expired lease", () => {
-  it.effect("delivers nothing, because it was abandoned and its customer may run another request", () =>
+  it.effect("delivers nothing, because it was abandoned and its customer can run another request", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })

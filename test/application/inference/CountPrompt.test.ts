@@ -15,7 +15,7 @@ const request: InferenceRequest = {
   promptText: () => ({ text: "hello", extraTokens: 2 })
 }
 
-/** A token counter that counts characters. */
+/** Provides a catalog with three routes, and a token counter that counts characters. */
 const ports = Layer.mergeAll(
   Layer.succeed(CurrentCatalog, {
     get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })

@@ -110,7 +110,7 @@ describe("logging in", () => {
   )
 })
 
-describe("a request with a token", () => {
+describe("a request of a reseller", () => {
   const authenticated = (token: string | undefined, reseller = aReseller()) =>
     Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), withReseller(reseller).layer)
 

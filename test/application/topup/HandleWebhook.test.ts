@@ -9,7 +9,10 @@ import { aWebhook, seen, TopUpFixture } from "./TopUpFixture.ts"
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
 
-/** Provides a paid order, and a provider whose webhook names this order. */
+/**
+ * Provides a stored order, and its provider, which reports the payment as paid and whose webhook contains this order
+ * number.
+ */
 const notified = (number: string = named, order = anOrder()) => {
   const fixture = new TopUpFixture()
   fixture.store(order)
@@ -105,7 +108,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is acknowledged after two seconds, while the refresh continues", () => {
+  it.effect("is acknowledged after two seconds if the refresh takes longer, and the refresh continues", () => {
     const fixture = notified()
     fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "5 seconds")
     return Effect.gen(function* () {

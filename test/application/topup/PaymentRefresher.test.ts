@@ -102,7 +102,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits an order that a crash left crediting, without a provider request", () =>
+  it.effect("credits an order that a crash left in the status crediting, without a provider request", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
@@ -334,7 +334,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("leaves no visible order if the provider refuses", () =>
+  it.effect("leaves no visible order if the request to the provider fails", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(down())
@@ -363,7 +363,7 @@ describe("the opening of a payment", () => {
     ["it fails although the provider may have opened the payment", Effect.fail(down(true))],
     ["the provider does not respond in time", Effect.never],
     ["the adapter throws an exception", Effect.die("a bug")]
-  ] as const)("is cancelled in the background if %s", ([, opening]) =>
+  ] as const)("leads to a cancellation of the payment in the background if %s", ([, opening]) =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = opening
@@ -377,7 +377,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("is cancelled if it ends after its draft was abandoned", () =>
+  it.effect("leads to a cancellation of the payment if it ends after its draft was abandoned", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.abandoned.set(anOrder().id, "stale")

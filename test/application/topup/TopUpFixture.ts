@@ -1,6 +1,6 @@
 /**
- * Provides a payment provider whose responses a test sets, a store of orders, and a log of the calls. The store uses the
- * real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
+ * Provides a payment provider whose responses a test sets, a store of orders, and a log of the calls. The store uses
+ * the real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
  */
 
 import {
@@ -28,7 +28,7 @@ export class TopUpFixture {
   /** The batches of due orders, one per call. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
   stale: ReadonlyArray<AbandonedTopUp> = []
-  /** The calls `refresh`, `open`, `cancel`, `record` and `credit`, in the order in which they begin. */
+  /** The calls `refresh`, `open`, `cancel`, `record`, `credit` and `claim`, in the order in which they begin. */
   readonly log: Array<string> = []
   quota = aQuota(0n)
 

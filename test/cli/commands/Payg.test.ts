@@ -11,7 +11,7 @@ const credit = (email: string, usdMicro: string, operationId: string, ...more: R
 
 describe("tollgate payg credit", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("credits once per operation id, also when the command is repeated", () =>
+    it.effect("credits once per operation id, even if the command is repeated", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "ada@example.com")
         const first = yield* credit("ada@example.com", "12345678", "op-1", "--json")

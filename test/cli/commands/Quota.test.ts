@@ -12,7 +12,7 @@ const adjust = (reseller: string, usdMicro: string, operationId: string, ...more
 
 describe("tollgate quota adjust", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("adds and deducts quota once per operation id, also when the command is repeated", () =>
+    it.effect("adds and deducts quota once per operation id, even if the command is repeated", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("ada@example.com")
         const given = yield* adjust("ada@example.com", "12345678", "op-1", "--json")

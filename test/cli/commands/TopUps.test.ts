@@ -180,7 +180,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("reports the number of orders whose provider did not respond, and exits with 1", () =>
+    it.scoped("reports the number of orders that could not be refreshed, and exits with 1", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("silent@example.com")
@@ -190,19 +190,19 @@ describe("tollgate topups", () => {
         const down = yield* Effect.ensuring(all, post("/fault", { mode: "none", provider: "all" }))
         expect(down, down.stderr).toMatchObject({ code: 1 })
         expect(documentOf(down)).toMatchObject({ looked: 2, answered: 0, unanswered: 2, credited: 0 })
-        expect(down.stderr).toContain("no provider responded for 2 of 2 orders")
+        expect(down.stderr).toContain("2 of 2 orders could not be refreshed from their providers")
         expect(documentOf(yield* all)).toMatchObject({ looked: 2, answered: 2, unanswered: 0, credited: 0 })
       })
     )
 
-    it.effect("shows the stored order when its provider does not respond, and exits with 1", () =>
+    it.effect("shows the stored order when its provider is not configured, and exits with 1", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
         const reconcile = yield* tollgate("topups", "reconcile", order.id, "--json")
         expect(reconcile, reconcile.stderr).toMatchObject({ code: 1 })
         expect(documentOf(reconcile)).toMatchObject({ status: "pending", checked_at: null })
-        expect(reconcile.stderr).toContain("midtrans did not respond")
+        expect(reconcile.stderr).toContain("The order could not be refreshed from midtrans")
       })
     )
 

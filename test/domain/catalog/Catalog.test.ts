@@ -145,7 +145,7 @@ describe("a model", () => {
     ["an image model with a text protocol", "picture", "chat"],
     ["an embedding model with a text protocol", "vectors", "chat"],
     ["a text model with the embeddings protocol", "plain", "embeddings"]
-  ] as const)("cannot be called if it is %s", (_, name, protocol) => {
+  ] as const)("cannot be called: %s", (_, name, protocol) => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 

@@ -74,7 +74,7 @@ describe("the charge of a request", () => {
     })
   })
 
-  it("has at most the reported output if the stream is cut, and the difference is recorded", () => {
+  it("has at most the reported output if the stream is cut, and the whole reported output is recorded as consumed", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -178,7 +178,7 @@ describe("the charge of a request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  property("needs a local count exactly if it calls one", [outcome], (o) => {
+  property("calls a local counter exactly if `needsLocalCount` returns true", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true

@@ -75,7 +75,7 @@ describe("token counts", () => {
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })
 
-  it("are unchanged for whole numbers", () => {
+  it("are unchanged for whole numbers, and 0 for NaN", () => {
     expect(Tokens.fromCount(0)).toBe(0n)
     expect(Tokens.fromCount(123_456)).toBe(123_456n)
     expect(Tokens.fromCount(Number.NaN)).toBe(0n)

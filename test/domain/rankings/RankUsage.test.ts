@@ -166,7 +166,7 @@ describe("rankings", () => {
     ])
   })
 
-  it("are omitted for a window with a count that has no exact JSON number", () => {
+  it("do not fit into JSON if a count has no exact JSON number", () => {
     const most = 9_007_199_254_740_991n
     const usage = (tokens: bigint) => ({
       models: [aModel("m")],

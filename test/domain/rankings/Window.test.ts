@@ -113,7 +113,7 @@ describe("a window", () => {
     expect(iso(bucketsOf("day", later).map(({ start }) => start)).at(0)).toBe("2026-05-31T17:00:00.000Z")
   })
 
-  it("has no partial week if it is all, begins on a Monday and ends with a Sunday", () => {
+  it("has no partial week if the window is `all`, begins on a Monday and ends with a Sunday", () => {
     const range = rangeOf("all", new Date("2026-06-07T17:00:00Z"), new Date("2026-05-24T17:00:00Z"))
     expect(range.dataSince).toBe("2026-05-25")
     expect(bucketsOf("week", range).map(({ partial }) => partial)).toEqual([false, false])

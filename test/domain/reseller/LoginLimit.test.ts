@@ -27,7 +27,7 @@ class Attempts {
     if (Either.isRight(decided)) for (const { window, hits } of decided.right) this.#hits.set(window.key, hits)
     return decided
   }
-  /** Returns the number of allowed attempts when attempts are made one second apart. */
+  /** Makes `count` attempts, one every `everyMillis`, and returns the number of allowed attempts. */
   allowed(count: number, attemptAt: (i: number) => LoginAttempt, everyMillis = 100) {
     return Array.from({ length: count }, (_, i) => this.attempt(attemptAt(i), i * everyMillis)).filter(Either.isRight)
       .length
@@ -51,7 +51,7 @@ describe("a login attempt", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("counts only for its client address if its email is not an email address", () => {
+  it("counts only for its client address if its email is invalid", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)

@@ -39,7 +39,7 @@ describe("a signup", () => {
     ["8 and 128 characters", "password", ["12345678", "x".repeat(128)]],
     ["1 and 200 characters", "name", ["x", "x".repeat(200)]],
     ["7 and 15 digits", "wa_number", ["1234567", "123456789012345"]]
-  ])("may have %s in the member %s", (_, member, values) => {
+  ])("is accepted with %s in the member %s", (_, member, values) => {
     for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
   })
 
@@ -66,7 +66,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("is equal if an accent is part of the letter and if it is a separate code point", () => {
+  it("is the same whether an accent is part of the letter or a separate code point", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

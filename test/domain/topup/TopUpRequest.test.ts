@@ -91,7 +91,7 @@ describe("the terms of a top-up", () => {
     }
   })
 
-  it("are refused with the allowed bounds", () => {
+  it("are refused for an amount outside the bounds, and the refusal contains the bounds", () => {
     const refused = Either.flip(order({ method: "qris", amount_idr: 1 }))
     expect(Either.getOrThrow(refused)).toMatchObject({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   })

@@ -25,9 +25,12 @@ describe("the issues of a request body", () => {
     ])
   })
 
-  it.each([[[]], [null], ["text"], [7], [undefined]])("contain the body itself if the body is %j", (body) => {
-    expect(told(Signup, body)).toEqual([": an object"])
-  })
+  it.each([[[]], [null], ["text"], [7], [undefined]])(
+    "name the body itself by an empty path if the body is %j",
+    (body) => {
+      expect(told(Signup, body)).toEqual([": an object"])
+    }
+  )
 
   it("are at most twenty", () => {
     const wide = Schema.Struct(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, Schema.String])))

@@ -31,11 +31,13 @@ export interface Ask {
   readonly question: string
   /** A PNG in base64. */
   readonly picture?: string
-  /** A tool that the model may call. */
+  /** A tool that the model can call. */
   readonly tool?: Tool
   /** The conversation so far: a tool call and its result. */
   readonly after?: { readonly answer: Answer; readonly found: string }
+  /** True to request reasoning. */
   readonly thinks?: boolean
+  /** The schema that the response must match. */
   readonly shape?: z.ZodType
 }
 
@@ -48,7 +50,7 @@ export interface Answer {
   readonly model: string
   readonly text: string
   readonly call: Call | undefined
-  /** Whether the response contains reasoning, as far as the protocol shows it. */
+  /** True if the response contains reasoning or, for chat completions, reports reasoning tokens. */
   readonly thought: boolean
   /** The result of the client's own parser. */
   readonly parsed: unknown
@@ -63,7 +65,7 @@ export interface Call {
   readonly input: unknown
 }
 
-/** Token counts; each token is in one class only. */
+/** Token counts. Each token is counted in one class only. */
 export interface Usage {
   readonly input: number
   readonly cacheWrite: number
@@ -77,6 +79,6 @@ export interface Said {
   readonly text?: string
   readonly call?: { readonly name: string; readonly input: unknown }
   readonly usage: readonly [input: number, output: number]
-  /** The signal at which the upstream cuts the stream, after the text. */
+  /** If defined, the upstream pauses after the text, and cuts the stream when this signal fires. */
   readonly breaksAt?: Signal
 }

@@ -1,6 +1,6 @@
 /**
- * Lists upstream faults in streams of the messages and responses protocols. A broken stream causes an error; an unusual
- * stream is accepted. A word is the text of one content event.
+ * Lists upstream faults in streams of the messages and responses protocols. A stream that breaks before it is complete
+ * causes an error; an unusual stream is accepted. A word is the text of one content event.
  */
 import { frameOf, sent, type WireEvent } from "../../support/upstream/MessagesWire.ts"
 import {
@@ -62,7 +62,7 @@ const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
   unanswered("resets the connection after the head", [bytes(": hi\n\n"), reset]),
   unanswered("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
   unanswered("sends invalid JSON", text("{", "application/json")),
-  unanswered("sends text that is not JSON", text("", "application/json")),
+  unanswered("sends an empty body with the content type of JSON", text("", "application/json")),
   unanswered("sends status 200 with a JSON error", json(indiscretion)),
   unanswered("sends an empty JSON object", json({})),
   ...Object.entries(wire.failures).map(([name, event]) => unanswered(`begins with ${name}`, [sent(event), stall])),

@@ -22,11 +22,14 @@ export interface EventWire {
   readonly isWord: (event: WireEvent) => boolean
   /** Returns a whole response with this value as its usage. */
   readonly answer: (text: string, usage?: unknown) => object
-  /** Events that report a failure and end the response, by label. */
+  /** Events that report a failure and end the response, by the label of the test. */
   readonly failures: Readonly<Record<string, WireEvent>>
   /** An event that reports a rate limit. */
   readonly limit: WireEvent
-  /** The charge for a cut stream. In messages the first event has reported 7 prompt tokens; responses report usage last. */
+  /**
+   * The charge for a cut stream. In the messages protocol the first event reports 7 prompt tokens. In the responses
+   * protocol only the last event reports usage.
+   */
   readonly dueWhenCut: Due
   /** The usage that the client reads when the upstream reports none. */
   readonly usageUntold: { readonly usage?: readonly [number, number] }

@@ -6,7 +6,7 @@ import type { Script, Step } from "../../support/upstream/Script.ts"
 export interface Fault {
   /** The test label: what the upstream does, such as "sends invalid JSON". */
   readonly upstream: string
-  /** Whether the client requests a stream or a whole response. */
+  /** What the client requests: a stream or a whole response. */
   readonly asked: "stream" | "answer"
   /** The unreachable upstream that replaces the scripted one. */
   readonly at?: Whereabouts
@@ -49,7 +49,7 @@ export const refusal = (status: number, code: string, retryAfter?: string): Told
   ...(retryAfter === undefined ? {} : { retryAfter })
 })
 
-/** The result of most faults. */
+/** What the client receives for most faults that occur before any content. */
 export const failure = refusal(502, "upstream_error")
 
 export const brokenAfter = (text: string | undefined, code = "upstream_error"): Told => ({

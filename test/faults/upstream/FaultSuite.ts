@@ -133,7 +133,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       }).toEqual({ ending: endingOf(fault, heard), input, output, paid: (input + 2n * output) * 1_000_000n })
       dueUsdMicro += input + 2n * output
 
-      // The gateway may disconnect before the upstream has read the request, so this check is repeated until it passes.
+      // The gateway can disconnect before the upstream has read the request, so this check is repeated until it passes.
       const asked = () =>
         gateway.upstream.requests
           .filter((request) => request.body.includes(`"${upstreamModel}"`))

@@ -1,5 +1,6 @@
 /**
- * Lists upstream faults without any content: the upstream cannot be reached, does not respond, or refuses the request.
+ * Lists the upstream faults in which no content arrives: the upstream cannot be reached, sends no complete response,
+ * sends a response that cannot be used, or refuses the request.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
@@ -20,7 +21,10 @@ import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
 
 type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
 
-/** Returns two faults: for a stream and for a whole response. Nothing is charged, because no content arrives. */
+/**
+ * Returns two faults: one in which the customer requests a stream, and one in which the customer requests a whole
+ * response. Nothing is charged, because no content arrives.
+ */
 const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
   (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
 
@@ -86,7 +90,7 @@ const refusals: ReadonlyArray<Unanswered> = [
     told: failure
   },
   {
-    upstream: "announces an error body and never sends it",
+    upstream: "announces an error body, sends one byte of it and closes the connection",
     says: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
     told: failure
   },

@@ -1,6 +1,6 @@
 /**
- * Lists upstream faults in chat streams. A broken stream causes an error; an unusual stream is accepted. A word is the text
- * of one content chunk.
+ * Lists upstream faults in chat streams. A stream that breaks before it is complete causes an error; an unusual stream
+ * is accepted. A word is the text of one content chunk.
  */
 import {
   chatFrames,
@@ -53,7 +53,10 @@ const figures = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const said = HELLO.repeat(3)
 
-/** Faults before any chunk is relayed, so the gateway can still send an error status. */
+/**
+ * Faults without any content. The gateway can still send an error status. The last fault is a complete response that is
+ * empty.
+ */
 const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("sends an empty body", [], failure, "nothing"),
   fault("sends only [DONE]", [done], failure, "nothing"),
@@ -61,7 +64,7 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("resets the connection after the head", [bytes(": hi\n\n"), reset], failure, "nothing"),
   fault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
   fault("sends invalid JSON", text("{", "application/json"), failure, "nothing"),
-  fault("sends text that is not JSON", text("", "application/json"), failure, "nothing"),
+  fault("sends an empty body with the content type of JSON", text("", "application/json"), failure, "nothing"),
   fault("begins with an error", [event(indiscretion), stall], failure, "nothing"),
   fault(
     "begins with an event named error",
@@ -195,8 +198,8 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
         i === 0 ? "nothing" : "what arrived"
       )
     }),
-    // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so a client that
-    // has the finish chunk shows that the gateway has the usage.
+    // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so the
+    // gateway has the usage when the client has received the finish chunk.
     fault(
       "resets the connection after the usage",
       (audience) => [role, hello, hello, hello, figures, finish, audience.has(5), reset],

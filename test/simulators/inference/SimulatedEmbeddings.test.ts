@@ -19,7 +19,7 @@ const vectorsOf = async (params: Partial<OpenAI.EmbeddingCreateParams>) => {
 }
 
 describe("simulated embeddings", () => {
-  it("depend only on the input, and have the Euclidean length 1", async () => {
+  it("are equal for equal inputs, and have the Euclidean length 1", async () => {
     const [hello, world, again] = await vectorsOf({ input: ["hello", "world", "hello"] })
     expect(hello).toEqual(again)
     expect(hello).not.toEqual(world)

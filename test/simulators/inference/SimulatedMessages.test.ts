@@ -44,7 +44,7 @@ describe("a simulated message", () => {
     expect(data.usage.input_tokens).toBeGreaterThan(4)
   })
 
-  it("streams the same text token by token, with its usage", async () => {
+  it("streams the same text in small pieces, and reports the same usage", async () => {
     const plain = await client.messages.create(hello)
     const events: Array<Anthropic.RawMessageStreamEvent> = []
     const stream = client.messages.stream(hello).on("streamEvent", (event) => events.push(event))
@@ -61,7 +61,7 @@ describe("a simulated message", () => {
     expect(message.usage.output_tokens).toBe(countTokens(textOf(message)))
   })
 
-  it("contains reasoning before its text on request", async () => {
+  it("contains reasoning before its text if the request asks for reasoning", async () => {
     const ask = { ...hello, thinking: { type: "adaptive" as const } }
     const plain = await client.messages.create(ask)
     const streamed = await client.messages.stream(ask).finalMessage()
@@ -143,7 +143,7 @@ describe("a simulated message", () => {
     expect(unmarked.usage.cache_read_input_tokens).toBe(0)
   })
 
-  it("is refused for an invalid request, with an error that the Anthropic client can read", async () => {
+  it("is refused if the request is invalid, with an error that the Anthropic client can read", async () => {
     const refused = async (members: object) =>
       await client.messages.create({ ...hello, ...members }).then(
         () => undefined,

@@ -53,7 +53,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("streams the same text token by token, with every event that clients require", async () => {
+  it("streams the same text in small pieces, with every event that clients require", async () => {
     const plain = await client.responses.create(hello)
     const stream = client.responses.stream(hello)
     const events: Array<OpenAI.Responses.ResponseStreamEvent> = []
@@ -88,7 +88,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("reads a repeated prompt from the cache, even if the conversation is longer", async () => {
+  it("reports the tokens of an earlier conversation as cached, even if the new conversation is longer", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
     const ask = (...more: OpenAI.Responses.ResponseInput) =>
       client.responses.create({ model: "m", instructions: "Be brief.", input: [opening, ...more] })
@@ -128,7 +128,7 @@ describe("a simulated response", () => {
     expect(after.output_text).toContain("Call get_weather for Solo.")
   })
 
-  it("contains reasoning before its text on request, with the requested summary", async () => {
+  it("contains reasoning before its text, and a summary, only if the request asks for them", async () => {
     const include = ["reasoning.encrypted_content" as const]
     for (const [reasoning, summaries] of [
       [{ effort: "low" as const }, 0],
@@ -159,7 +159,7 @@ describe("a simulated response", () => {
     expect(JSON.parse(output_text)).toEqual({ simulated: true })
   })
 
-  it("is refused for an invalid request", async () => {
+  it("is refused if the request is invalid", async () => {
     await expect(client.responses.create({ model: "m", input: "" })).rejects.toMatchObject({ status: 400 })
     await expect(client.responses.create({ model: "m", input: [] })).rejects.toMatchObject({ status: 400 })
     const unknown = { type: "function" as const, name: "unknown" }

@@ -49,7 +49,7 @@ describe("a simulated chat completion", () => {
     expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0))
   })
 
-  it("streams the same text token by token, with usage only on request", async () => {
+  it("streams the same text in small pieces, and reports usage only if the request asks for usage", async () => {
     const plain = await client.chat.completions.create(hello)
     for (const include_usage of [true, false]) {
       const stream = await client.chat.completions.create({ ...hello, stream: true, stream_options: { include_usage } })
@@ -75,7 +75,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("reads a repeated prompt from the cache, even if the conversation is longer", async () => {
+  it("reports the tokens of an earlier conversation as cached, even if the new conversation is longer", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
     const first = await client.chat.completions.create({ model: "m", messages: [opening] })
     const again = await client.chat.completions.create({ model: "m", messages: [opening] })
@@ -128,7 +128,7 @@ describe("a simulated chat completion", () => {
     expect(after.choices[0]?.message.content).toContain("Please call get_weather.")
   })
 
-  it("reports only the number of reasoning tokens if reasoning is requested", async () => {
+  it("reports the number of reasoning tokens, but not their text, if reasoning is requested", async () => {
     const { choices, usage } = await client.chat.completions.create({ ...hello, reasoning_effort: "low" })
     const thought = usage?.completion_tokens_details?.reasoning_tokens ?? 0
     expect(thought).toBeGreaterThan(5)
@@ -147,7 +147,7 @@ describe("a simulated chat completion", () => {
     expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({ simulated: true })
   })
 
-  it("is refused for an invalid request", async () => {
+  it("is refused if the request is invalid", async () => {
     await expect(client.chat.completions.create({ model: "m", messages: [] })).rejects.toMatchObject({ status: 400 })
     await expect(
       client.chat.completions.create({ ...hello, tools: [], tool_choice: "required" })
@@ -162,7 +162,7 @@ describe("a simulated chat completion", () => {
   })
 })
 
-it("a simulated upstream has a realistic pace and stops when the client disconnects", async () => {
+it("a simulated upstream has a realistic pace", async () => {
   const paced = await Effect.runPromise(
     SimulatedUpstream.start().pipe(Scope.extend(scope), Effect.provide(GptTokenCounter.layer))
   )

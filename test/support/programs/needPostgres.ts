@@ -1,7 +1,8 @@
 /**
- * This program starts or joins the embedded Postgres in a directory. Tests run it and kill it.
+ * This program starts or joins the embedded Postgres in a directory. Tests run it and kill it. It prints "ready
+ * launched" or "ready joined". If it loses Postgres, it prints "lost" and exits with code 1.
  *
- *     needPostgres <directory> wait    prints "ready" and keeps running; exits with code 0 on SIGTERM
+ *     needPostgres <directory> wait    keeps running; exits with code 0 on SIGTERM
  *     needPostgres <directory> write   inserts numbers into a table and prints each number after its commit
  */
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"

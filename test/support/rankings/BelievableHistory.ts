@@ -23,7 +23,7 @@ interface Life {
   readonly daily: number
   /** The age of the model in days. */
   readonly age: number
-  /** The number of days until usage reaches half of its final level. It starts at that level when this is absent. */
+  /** The number of days until usage reaches half of its final level. If absent, usage starts at its final level. */
   readonly pace?: number
   /** The number of days since usage began to fall. */
   readonly leaving?: number

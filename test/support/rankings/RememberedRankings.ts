@@ -9,12 +9,12 @@ import * as BelievableHistory from "./BelievableHistory.ts"
 
 export class RememberedRankings {
   enabled = true
-  /** Whether the history contains any usage. */
+  /** True if the history contains any usage. */
   used = true
   readable = true
   /** The display name of all models. Undefined keeps the name of each model. */
   displayName: string | undefined
-  /** How many times the rankings were computed. */
+  /** The number of times that the rankings were computed. */
   computed = 0
   #kept: RankingsByWindow | undefined
 

@@ -24,7 +24,10 @@ export const storeModels = (models: ReadonlyArray<RankedModel>) =>
     }
   })
 
-/** Returns a statement that writes settlements and their `usage_delta` rows, as the ledger does. `settlements` is an INSERT. */
+/**
+ * Returns a statement that writes settlements and their `usage_delta` rows, as the ledger does. `settlements` is the
+ * INSERT statement for the settlements.
+ */
 export const counted = (settlements: string): string =>
   `WITH written AS (${settlements} RETURNING *), counted AS (${insertDeltas("written")}) SELECT`
 
@@ -56,7 +59,7 @@ const rowsOf = (settlements: ReadonlyArray<RankedSettlement>) =>
     }))
   )
 
-/** Writes settlements of a new user. They charge nothing. */
+/** Writes settlements of a new user. The charge of each settlement is zero. */
 export const storeSettlements = (
   settlements: ReadonlyArray<RankedSettlement>,
   counting: "counted" | "uncounted" = "counted"

@@ -19,7 +19,7 @@ export const usage = (prompt: number, completion: number, cached?: number): Wire
 export interface ChatParts {
   /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** The reported usage. Nothing is reported when it is absent. */
+  /** The reported usage. If absent, no usage is reported. */
   readonly usage?: WireUsage | undefined
   /** The finish reason. Null omits the finish chunk. */
   readonly finishReason?: string | null

@@ -25,7 +25,7 @@ export const usage = (input: number, output: number, caches: { written?: number;
 export interface MessageParts {
   /** The content deltas. */
   readonly content?: ReadonlyArray<string>
-  /** The reported usage. Nothing is reported when it is absent. */
+  /** The reported usage. If absent, no usage is reported. */
   readonly usage?: WireUsage | undefined
   readonly stopReason?: string
   /** The upstream model name. */
@@ -33,7 +33,10 @@ export interface MessageParts {
   readonly id?: string
 }
 
-/** Returns the first event. It reports the prompt usage, and 7 output tokens as a provisional count like real upstreams. */
+/**
+ * Returns the first event. If `usage` is given, the event reports its prompt tokens, and 7 output tokens as a
+ * provisional count, as real upstreams do.
+ */
 export const messageStart = (parts: MessageParts = {}): WireEvent => ({
   type: "message_start",
   message: {

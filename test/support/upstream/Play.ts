@@ -14,7 +14,7 @@ import { json, type Script, type Signal, script, signal, type Wire } from "./Scr
 export interface Play {
   readonly deltas: number
   readonly everyMillis?: number
-  /** Whether the upstream reports no usage, so that the gateway counts the tokens. */
+  /** True if the upstream reports no usage, so that the gateway counts the tokens. */
   readonly unreported?: boolean
   /** The number of prompt tokens that the upstream reports. */
   readonly promptTokens?: number

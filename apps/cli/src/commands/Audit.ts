@@ -1,5 +1,5 @@
 /**
- * Defines `tollgate audit`, which recomputes every balance from the journals.
+ * Defines `tollgate audit`, which recomputes every balance from the journals and checks the other rules of the ledger.
  */
 import { Audit } from "@tollgate/application/operations/Audit"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { reportCommand } from "./ReportCommand.ts"
 
 export const audit = reportCommand(
   "audit",
-  "Recompute every balance from the journals and compare it with the stored balance. Exits with 1 on any difference.",
+  "Recompute every balance from the journals, and check the other rules of the ledger. Exits with 1 if a check fails.",
   {},
   () =>
     Effect.gen(function* () {

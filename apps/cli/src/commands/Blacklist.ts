@@ -50,7 +50,7 @@ const add = reportCommand(
 
 const remove = reportCommand(
   "remove",
-  "Unblock an email address or a domain.",
+  "Remove an email address or a domain from the blacklist.",
   { pattern, reason: Options.optional(reason) },
   ({ pattern, reason }) =>
     Effect.gen(function* () {
@@ -58,7 +58,7 @@ const remove = reportCommand(
       const entry = yield* Effect.flatMap(Blacklist, ({ remove }) => remove(pattern, operator))
       return {
         document: { ...entryDocument(entry), listed: false },
-        text: `${subjectOf(entry)} can sign up again.`
+        text: `Removed from the blacklist: ${entry.pattern}`
       } satisfies Report
     })
 )

@@ -14,7 +14,7 @@ import { reportCommand } from "./ReportCommand.ts"
 import { operatorFor, reason } from "./SharedOptions.ts"
 
 const file = Args.text({ name: "file" }).pipe(
-  Args.withDescription("Catalog file in JSON. A model that the file does not contain is retired.")
+  Args.withDescription("Catalog file in JSON. A model or provider that the file does not contain is retired.")
 )
 
 const apply = reportCommand(
@@ -53,5 +53,7 @@ const changeText = ({ added, changed, retired, version }: CatalogChange): string
   ]
   return lines.length === 0
     ? `No change; the catalog stays at version ${version}.`
-    : [`The catalog is now at version ${version}. Running servers load it within a second.`, ...lines].join("\n")
+    : [`The catalog is now at version ${version}. Running servers normally load it within a second.`, ...lines].join(
+        "\n"
+      )
 }

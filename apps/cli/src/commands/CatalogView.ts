@@ -1,5 +1,6 @@
 /**
- * Formats the stored catalog as JSON, with the same members as a catalog file, and as text tables.
+ * Formats the stored catalog as JSON and as text tables. The JSON has the members of a catalog file, and also the ids,
+ * the retired models and the version of the stored catalog.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Model } from "@tollgate/domain/catalog/Model"
@@ -130,7 +131,9 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
 
 const stateOf = (model: Model): string => (model.retired ? "retired" : model.hidden ? "hidden" : "listed")
 
-/** Returns a price in USD, not rounded, because every price is a whole number of micro-USD per million tokens. */
+/**
+ * Returns a price in USD per million tokens. No digit is cut off, because every price is a whole number of micro-USD.
+ */
 const usdPerMillion = (price: PicoPerToken): string => floorToUsd(UsdPico(price * 1_000_000n))
 
 const usdOfCents = (cents: Parameters<typeof toUsdMicro>[0]): string =>

@@ -1,5 +1,5 @@
 /**
- * Defines `tollgate rankings`, which rebuilds the hourly sums of usage that the public rankings show.
+ * Defines `tollgate rankings`, which rebuilds the usage sums from which the public rankings are computed.
  */
 import * as Command from "@effect/cli/Command"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
@@ -9,7 +9,7 @@ import { reportCommand } from "./ReportCommand.ts"
 
 const rebuild = reportCommand(
   "rebuild",
-  "Rebuild the hourly sums of usage from the settlements. Servers can run at the same time.",
+  "Rebuild the usage sums of every minute, hour and day from the settlements. Servers can run at the same time.",
   {},
   () =>
     Effect.gen(function* () {

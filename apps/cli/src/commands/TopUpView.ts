@@ -100,7 +100,10 @@ const receivedText = (order: TopUpOrder): string => {
   return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} in excess` : ""}`
 }
 
-/** Returns the payment destinations: the URL of a QR image or payment page, or the deposit address on each network. */
+/**
+ * Returns the payment destinations: the URL of a QR image or payment page, or the deposit address on each network.
+ * Empty for a QR code without an image at the provider.
+ */
 const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
   switch (instructions._tag) {
     case "Qris":

@@ -89,16 +89,16 @@ const reconcileOne = (id: OrderId) =>
     return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
   })
 
-/** Returns the problem to report when the provider did not respond, because the stored order may be out of date. */
+/** Returns the problem to report if the order could not be refreshed. The stored order may then be out of date. */
 const notRefreshed = (provider: string) => ({
   code: "provider_unavailable",
-  message: `${provider} did not respond; the order is shown as it is stored. See: tollgate doctor`
+  message: `The order could not be refreshed from ${provider}; it is shown as it is stored. See: tollgate doctor`
 })
 
 const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Report => {
   const failed = attempted - refreshed
   const failures = [
-    ...(failed > 0 ? [`no provider responded for ${failed} of ${attempted} orders`] : []),
+    ...(failed > 0 ? [`${failed} of ${attempted} orders could not be refreshed from their providers`] : []),
     ...(withoutProvider > 0
       ? [`the provider of ${withoutProvider} open orders is not configured in this environment`]
       : [])

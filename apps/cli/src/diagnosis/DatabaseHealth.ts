@@ -85,7 +85,8 @@ const catalog = Effect.gen(function* () {
 const providerKey = ({ apiKeyEnv, baseUrl, name }: Provider): Finding => {
   const check = `provider ${name}`
   if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
-  // A URL with http:// belongs to a self-hosted model or to the simulated provider of the demo. Both may need no key.
+  // A URL with http:// belongs to a self-hosted model or to the simulated provider of the demo. Such a provider may
+  // work without a key.
   if (baseUrl.startsWith("http://"))
     return ok(check, `${apiKeyEnv} is not set in this shell; the provider at ${baseUrl} may need no key`)
   return warn(

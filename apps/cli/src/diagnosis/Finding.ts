@@ -8,7 +8,7 @@ import { rootMessage } from "../exit/CommandFailed.ts"
 
 export interface Finding {
   readonly check: string
-  /** `fail`: the gateway cannot run, or money is at risk. `warn`: any other problem. */
+  /** `fail`: the gateway or a part of it cannot work, or money is at risk. `warn`: any other problem. */
   readonly status: "ok" | "warn" | "fail"
   readonly detail: string
   /** The action that corrects the problem; absent when the status is `ok`. */

@@ -53,11 +53,11 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
         : fail(
             check,
             `${provider.label}: ${detail}`,
-            "Correct the credentials of this provider. Top-ups by this method are refused until the provider accepts them."
+            "Check the settings of this provider. Top-ups by this method are refused until its response is correct."
           )
   })
 }
 
-/** Returns whether the provider may recover without a change of the settings. */
+/** Returns true if the provider can recover without a change of the settings. */
 const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
   kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

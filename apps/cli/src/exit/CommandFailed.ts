@@ -32,7 +32,8 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
 /**
- * Returns whether the cause is a failure of the database or of its connection. Any other defect is a bug of the CLI.
+ * Returns true if the cause contains an SQL error, or an error with a SQLSTATE or a system error code such as
+ * `ECONNREFUSED`. The CLI reports such a cause as a failure of the database, and any other defect as a bug of the CLI.
  */
 export const isDatabaseFailure = (cause: Cause.Cause<unknown>): boolean =>
   causeChainOf(Cause.squash(cause)).some(

@@ -2,8 +2,8 @@
  * Connects commands on a development machine to the embedded Postgres in DATA_DIR and to the payment simulator of a
  * running server.
  *
- * The packages of both are imported only when a command needs them, because a production deployment may lack these
- * packages.
+ * The packages of this Postgres and of the simulator are imported only when a command needs them, because a production
+ * deployment may lack these packages.
  */
 import type { PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
 import { fromEmbedded, type PostgresLayer } from "@tollgate/composition/Postgres"

@@ -32,7 +32,10 @@ export const opened = Layer.provideMerge(stores, settings)
 /** Provides every store, after checking that the database responds. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
-/** Provides every store, after checking that the schema of the database is up to date. */
+/**
+ * Provides every store, after checking that the schema of the database is up to date. Migrates an embedded Postgres in
+ * development.
+ */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 
 const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pipe(

@@ -2,8 +2,8 @@
  * Prints the output of a command: one JSON document for programs, or text for people. Nothing else is printed
  * to stdout.
  *
- * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as strings of
- * digits and token counts as numbers.
+ * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as decimal
+ * strings, and token counts as numbers. Only the prices in the catalog are numbers, as in a catalog file.
  */
 import * as Console from "effect/Console"
 import type * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export const printNote = (text: string): Effect.Effect<void> => Console.error(pr
 
 export const encode = (document: Json): string => JSON.stringify(document, null, 2)
 
-/** Converts a number of tokens or rows. The database keeps every count below 2^53, so the conversion is exact. */
+/** Converts a count or a catalog price. The database keeps both below 2^53, so the conversion is exact. */
 export const count = (quantity: bigint): number => Number(quantity)
 
 export const timestamp = (date: Date): string => date.toISOString()

@@ -8,11 +8,17 @@ import type { DemoReseller } from "./DemoReseller.ts"
 export interface Demo {
   readonly customer: DemoCustomer
   readonly reseller: DemoReseller
-  /** The URL of the payment simulator; undefined if real payment providers are configured. */
+  /** The file whose catalog replaces the demo catalog; undefined if the demo catalog is used. */
+  readonly catalogFile: string | undefined
+  /** The URL of the payment simulator; undefined if payments are not simulated. */
   readonly paymentSimulatorUrl: string | undefined
 }
 
-export const banner = (baseUrl: string, { customer, reseller, paymentSimulatorUrl }: Demo): string => {
+export const banner = (baseUrl: string, { customer, reseller, catalogFile, paymentSimulatorUrl }: Demo): string => {
+  const facts = [
+    catalogFile === undefined ? "the model provider is simulated" : `the catalog is ${catalogFile}`,
+    ...(paymentSimulatorUrl === undefined ? [] : ["no top-up uses real money"])
+  ]
   const key = Redacted.value(customer.key)
   const call = (body: string, flags = "", path = "/v1/chat/completions") =>
     [
@@ -21,8 +27,8 @@ export const banner = (baseUrl: string, { customer, reseller, paymentSimulatorUr
       `    -d '${body}'`
     ].join("\n")
   return `
-Tollgate is serving on ${baseUrl}   (demo: the provider is simulated, the money is not real)
-
+Tollgate is serving on ${baseUrl}   (demo: ${facts.join(", ")})
+${catalogFile === undefined ? "" : "The commands below name models of the demo catalog. Replace these names with models of your catalog.\n"}
   docs       ${baseUrl}/docs
   customer   ${customer.email}
   key        ${key}

@@ -26,5 +26,6 @@ export const startDemo = (config: ServerConfig) =>
     const customer = yield* demoCustomer(config.DATA_DIR)
     const reseller = yield* demoReseller(customer.email)
     const paymentSimulatorUrl = yield* SimulatorUrl
-    return (baseUrl: string) => Console.log(banner(baseUrl, { customer, reseller, paymentSimulatorUrl }))
+    const demo = { customer, reseller, catalogFile: config.CATALOG_FILE, paymentSimulatorUrl }
+    return (baseUrl: string) => Console.log(banner(baseUrl, demo))
   })

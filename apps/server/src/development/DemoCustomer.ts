@@ -1,6 +1,6 @@
 /**
  * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse the
- * customer.
+ * customer, and create a new API key only if the key file is missing.
  *
  * The API key is stored in the data directory, in a file that only its owner can read, because the database holds only
  * the digest of the key.

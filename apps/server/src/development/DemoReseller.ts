@@ -1,6 +1,6 @@
 /**
  * Creates the demo reseller, which is active, has a quota of 100 USD, and is linked to the demo customer. The server
- * may print the password, because the demo does not run in production and its money is not real.
+ * prints the password, because the demo does not run in production.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"

@@ -55,5 +55,5 @@ export const windows = {
   day: { span: "in the last 24 hours", before: "the 24 hours before" },
   week: { span: "in the last 7 days", before: "the 7 days before" },
   month: { span: "in the last 30 days", before: "the 30 days before" },
-  all: { span: "of all time", before: "" }
+  all: { span: "in total", before: "" }
 }

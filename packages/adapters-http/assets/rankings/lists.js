@@ -108,7 +108,9 @@ export const showAuthors = ({ authors }) => {
 /** @param {Rankings} rankings */
 export const showTrending = ({ trending }) =>
   byId("trending").replaceChildren(
-    ...(trending.length === 0 ? [element("li", { class: "none" }, "No model grew much this week.")] : []),
+    ...(trending.length === 0
+      ? [element("li", { class: "none" }, "No model is new or growing in the last 7 days.")]
+      : []),
     ...trending.map((model) =>
       element(
         "li",
@@ -184,7 +186,7 @@ export const showReadout = ({ series, leaderboard, totals }, colourClassOf, inde
   slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)))
   slider.setAttribute("aria-valuenow", String(index ?? 0))
   const most =
-    keys.length === 0 ? "" : `; most of it ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
+    keys.length === 0 ? "" : `; leading model: ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
   slider.setAttribute("aria-valuetext", `${when}: ${about(total)} tokens${most}`)
 }
 

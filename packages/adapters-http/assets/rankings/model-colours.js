@@ -1,6 +1,6 @@
 /**
- * Assigns a colour to each model. A model keeps its colour when another window is selected, unless too many other
- * models need a colour while this model is not shown.
+ * Assigns a colour to each of the first models. A model keeps its colour when another window is selected. A model that
+ * is not shown can lose its colour to a model that is shown.
  */
 const COLOURS = 8
 export const OTHER = "mark-other"
@@ -12,7 +12,8 @@ export class ModelColours {
   #shown = new Map()
 
   /**
-   * Assigns a colour to each name. If no colour is free, a model that is not shown loses its colour.
+   * Assigns a colour to each of the first {@link COLOURS} names. A new name gets the first colour that no shown model
+   * has; a model that is not shown loses this colour.
    * @param {ReadonlyArray<string>} names
    */
   show(names) {

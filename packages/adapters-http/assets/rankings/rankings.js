@@ -66,7 +66,7 @@ const showTotal = ({ totals, window }) => {
   said.replaceChildren(`tokens ${span}`)
   if (previous === null || previous === 0 || before === "") return
   const percent = Math.round(((totals.tokens - previous) / previous) * 100)
-  said.append(" · ", change({ change_pct: percent, is_new: false }), ` on ${before}`)
+  said.append(" · ", change({ change_pct: percent, is_new: false }), ` from ${before}`)
 }
 
 /** @param {Rankings} rankings */
@@ -82,12 +82,13 @@ const show = (rankings) => {
   if (rankings.totals.tokens === 0) {
     setState("empty")
     notice(
-      "Nothing counted yet",
+      "No tokens in this window",
       `No tokens were used ${wordsOf(rankings.window).span}. This page updates automatically.`
     )
     return
   }
-  // The state is set before the chart is drawn, because it changes the layout, from which the chart takes its size.
+  // The state is set before the chart is drawn, because the state changes the layout, and the layout sets the chart's
+  // size.
   setState("ready")
   showLeaders(rankings, colourClassOf)
   showAuthors(rankings)

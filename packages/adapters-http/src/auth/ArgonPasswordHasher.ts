@@ -26,7 +26,7 @@ export interface ArgonOptions {
   readonly waiting: number
 }
 
-/** Default size of Node's thread pool. Each running hash occupies one thread of the pool. */
+/** Default size of the thread pool of Node.js. Each running hash occupies one thread of the pool. */
 const MAX_THREADS = 4
 
 export const defaults: ArgonOptions = {

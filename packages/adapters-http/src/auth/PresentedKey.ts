@@ -3,7 +3,7 @@
  * (docs/reference/inference.md#b1).
  *
  * Clients send one of these headers or both. Equal keys count as one key; different keys are an error. The raw headers
- * are read, because Node joins repeated `x-api-key` headers and keeps only the first `authorization` header.
+ * are read, because Node.js joins repeated `x-api-key` headers and keeps only the first `authorization` header.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"

@@ -1,5 +1,5 @@
 /**
- * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` may be in upper
+ * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` can be in upper
  * or lower case.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -18,8 +18,8 @@ const MAX_LENGTH = 4_096
 
 /**
  * Returns the token in `rawHeaders`, an array in which header names and values alternate. Returns undefined if the
- * token is missing, malformed, or sent twice with different values. The raw headers are read, because Node keeps only
- * the first of several `authorization` headers.
+ * token is missing, malformed, too long, or sent twice with different values. The raw headers are read, because Node.js
+ * keeps only the first of several `authorization` headers.
  */
 export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacted<string> | undefined => {
   let presented: string | undefined
@@ -39,8 +39,8 @@ const caller = Effect.gen(function* () {
 })
 
 /**
- * Authenticates the reseller, then runs `body` and encodes its result as the response. `body` reads the request body,
- * so the token is checked first.
+ * Authenticates the reseller, then runs `body` and encodes its result as the response. The token is therefore checked
+ * before `body` reads the request body.
  */
 export const forReseller = <A, E extends ResellerFailure, R>(
   body: (reseller: Reseller) => Effect.Effect<A, E, R>,

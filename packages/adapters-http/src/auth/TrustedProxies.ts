@@ -40,7 +40,10 @@ export const none: Service = { trusts: () => false }
 
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
-/** Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. */
+/**
+ * Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. Returns `nowhere`
+ * if the connection is already closed.
+ */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",")
@@ -55,7 +58,7 @@ export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: S
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
-/** Matches an address that is followed by a port, because some proxies append the port. */
+/** Matches an address in brackets or with a port after it, because some proxies append the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 
 /**

@@ -21,19 +21,19 @@ const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const userId = uuid("The customer's id.", USER)
-const keyId = uuid("The id of the API key. The key may be revoked.", KEY)
+const keyId = uuid("The id of the API key, which can be a revoked key.", KEY)
 
 const balances = {
   customer_user_id: userId,
   payg: Schema.Struct({
     currency: Schema.Literal("USD"),
     balance: text("The pay-as-you-go balance in USD with six decimals.", "12.345678")
-  }).annotations({ description: "The balance that pays for requests that no token plan covers." }),
+  }).annotations({ description: "The balance that pays what the token plan of a model does not cover." }),
   token_plans: Schema.Array(
     Schema.Struct({
       model: text("The public name of the model that the tokens are for.", "gpt-5-mini"),
       purchased_tokens: integer("The number of tokens added to the plan in total.", 2_000_000),
-      used_tokens: integer("The number of tokens of the plan that are used.", 150_000),
+      used_tokens: integer("The number of the plan's tokens that settled requests have used.", 150_000),
       remaining_tokens: integer("The purchased tokens minus the used tokens.", 1_850_000),
       status: Schema.Literal("active", "exhausted").annotations({
         description: "`active` while tokens remain, else `exhausted`."
@@ -74,7 +74,7 @@ const readKeyBalances = HttpApiEndpoint.get("keyBalances", "/api/reseller/keys/:
   .annotateContext(
     documented({
       summary: "Read the balances of the customer who owns an API key",
-      description: "The key may be revoked.",
+      description: "A revoked key is accepted too.",
       errors: ["NotFound", "ValidationFailed"]
     })
   )

@@ -36,7 +36,12 @@ const CustomerList = Schema.Struct({
   ).annotations({ description: "The customers, ordered by email." })
 }).annotations({ identifier: "CustomerList" })
 
-const CustomerBody = Schema.Struct({ email } satisfies MembersOf<typeof CustomerRequest>, unknownMembers).annotations({
+const CustomerBody = Schema.Struct(
+  {
+    email: text("The customer's email; it is trimmed and converted to lower case.", EMAIL)
+  } satisfies MembersOf<typeof CustomerRequest>,
+  unknownMembers
+).annotations({
   identifier: "CustomerRequest",
   examples: [{ email: EMAIL }]
 })
@@ -65,7 +70,9 @@ const CreatedKeyBody = Schema.Struct({
 
 const RevokedKeyBody = Schema.Struct({
   key_id: keyId,
-  revoked: Schema.Literal(true).annotations({ description: "Always true: requests with this key are refused." }),
+  revoked: Schema.Literal(true).annotations({
+    description: "Always true: inference requests with this key are refused."
+  }),
   revoked_at: timestamp("The time of the first revocation.", AT)
 }).annotations({
   identifier: "RevokedKey",
@@ -81,10 +88,11 @@ const findOrCreateCustomer = HttpApiEndpoint.post("resolveCustomer", "/api/resel
   .addSuccess(ResolvedCustomerBody)
   .annotateContext(
     documented({
-      summary: "Find a user by email, or create one",
+      summary: "Find a user by email, or create the user",
       description:
-        "A created user becomes a customer of the reseller. An existing user is returned, but becomes a customer only if " +
-        "the operator allows it: a reseller can create keys that spend the balances of its customers.",
+        "A created user becomes a customer of the reseller. An existing user is returned too. A user who is not a customer " +
+        "of the reseller yet becomes one only if the operator allows it, because a reseller can create keys that spend the " +
+        "balances of its customers.",
       errors: bodyErrors
     })
   )
@@ -102,7 +110,7 @@ const revokeKey = HttpApiEndpoint.del("revokeCustomerKey", "/api/reseller/keys/:
     documented({
       summary: "Revoke an API key of a customer",
       description:
-        "Every server refuses the next request with the key. A repeated revocation returns the same response.",
+        "Every server refuses the next inference request with the key. A repeated revocation returns the same response.",
       errors: ["NotFound"]
     })
   )

@@ -1,7 +1,7 @@
 /**
  * Adds the headers that every response has: the request id under both names that clients read
  * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
- * headers. Also responds to CORS preflight requests.
+ * headers if an origin is allowed. Also responds to CORS preflight requests.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
@@ -45,7 +45,7 @@ export class CommonHeaders {
 }
 
 /**
- * Responds to a CORS preflight request, on every path and without an API key (docs/reference/inference.md#f14).
+ * Responds to a CORS preflight request for any path. The request needs no API key (docs/reference/inference.md#f14).
  *
  * The response allows exactly the requested headers, because `*` would not include `authorization`. This is safe: the
  * service uses no cookies, so a web page must itself send an API key.

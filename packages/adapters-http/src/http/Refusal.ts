@@ -1,13 +1,16 @@
 /**
- * Writes refusals (error responses), which consist of a status, headers and a JSON body. A refusal is written to a Node
- * response, returned by an HttpApi handler, or written directly to a socket.
+ * Writes refusals (error responses), which consist of a status, headers and a JSON body. A refusal is written to a
+ * Node.js response, returned by an HttpApi handler, or written directly to a socket.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 
-/** Milliseconds until the connection is closed. In this time, a client that is still uploading can read the refusal. */
+/**
+ * Maximum milliseconds until the connection is closed. In this time, a client that is still uploading can read the
+ * refusal.
+ */
 const LINGER_MILLIS = 5_000
 
 export interface RefusalOptions {
@@ -18,9 +21,9 @@ export interface RefusalOptions {
 }
 
 /**
- * Writes a refusal to a Node response. If the unread body is larger than `discardedBytes`, the connection is closed
- * after a delay. An immediate close would reset the connection, and the client would see the reset instead of the
- * response.
+ * Writes a refusal to a Node.js response. If the unread body is possibly larger than `discardedBytes`, the connection
+ * is closed when the body has arrived, or after {@link LINGER_MILLIS} at the latest. An immediate close would reset the
+ * connection, and the client would see the reset instead of the response.
  */
 export const writeRefusal = (
   request: IncomingMessage,
@@ -71,8 +74,8 @@ const headersOf = ({ headers, body }: WireErrorBody): ReadonlyArray<string> => [
 ]
 
 /**
- * Value of `discardedBytes` for a caller that sets `shouldKeepAlive` to false. Node then closes the connection after
- * the response, whatever the length of the unread body is.
+ * Value of `discardedBytes` for a caller that sets `shouldKeepAlive` to false. Node.js then closes the connection
+ * after the response, whatever the length of the unread body is.
  */
 export const ANY_LENGTH = Number.POSITIVE_INFINITY
 

@@ -96,8 +96,8 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
 export type InferenceBodyRefusal = BodyRefusal | InvalidRequest
 
 /**
- * Reads the JSON body of a request to the relay. The relay has already checked the API key, so a client that waits for
- * `100 Continue` gets it here.
+ * Reads the JSON body of a request to the relay or for a token count. The caller has already checked the API key, so a
+ * client that waits for `100 Continue` gets it here.
  */
 export const readInferenceBody = (
   request: IncomingMessage,

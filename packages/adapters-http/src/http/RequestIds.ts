@@ -1,6 +1,6 @@
 /**
- * Generates the request ids. A client cannot choose the id. The ids are UUIDs of version 7, so that database rows with
- * these ids are inserted in time order.
+ * Generates the request ids. A client cannot choose the id. The ids are UUIDs of version 7, which increase with time,
+ * so that new database rows are added at the end of their index.
  */
 import { randomFillSync } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"

@@ -86,10 +86,10 @@ const split = (target: string): { readonly path: string; readonly query: string 
 
 const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path)
 
-/** Returns the path of a request target for the comparison with routes: without the query and one trailing slash. */
+/** Returns the path of a request target in the form that is compared with routes: without query and trailing slash. */
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
-/** Returns the request target without one trailing slash at the end of its path. The query is kept. */
+/** Removes one trailing slash from the path of a request target. The query is kept. */
 export const withoutTrailingSlash = (target: string): string => {
   const { path, query } = split(target)
   return trimmed(path) + query

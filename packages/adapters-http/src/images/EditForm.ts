@@ -115,8 +115,8 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   }
 
   /**
-   * Runs a parser call and converts an exception to an error. The parser throws for some escapes, and for the bytes
-   * after a part whose headers it could not parse.
+   * Runs a parser call and converts an exception to an error. The parser throws for an invalid percent-escape in a
+   * file name, and for the bytes after a part whose headers it could not parse.
    */
   #guarded(parse: () => void): void {
     try {

@@ -2,8 +2,8 @@
  * Reads the name of a form part, and whether the part is a file, from the headers of the part.
  *
  * Clients send file names unescaped in UTF-8, so a name can contain any character. The form parser rejects a
- * `content-disposition` header with a character above U+00FF, so this file parses such a header. The file name itself
- * is not used.
+ * `content-disposition` header with a character above U+00FF, so this module parses such a header. The file name
+ * itself is not used.
  */
 import * as Multipasta from "multipasta"
 

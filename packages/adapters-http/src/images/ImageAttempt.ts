@@ -131,7 +131,10 @@ const judgeResponse = (
     })
   })
 
-/** Logs the cause of a failure for operators. The error that the customer gets does not contain the cause. */
+/**
+ * Logs the cause of an `UpstreamFailed` error for operators, because the error that the client gets does not contain
+ * it.
+ */
 const report = (
   context: ImageAttemptContext,
   { provider, route }: Candidate,

@@ -21,7 +21,7 @@ import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The time without data after which the body of a refusal counts as complete. */
+/** The maximum time without data after which the body of a refusal counts as complete. */
 const REFUSAL_MILLIS = 5_000
 
 /** The provider's response or refusal, as received. */

@@ -48,7 +48,8 @@ export const parseAroundImage = ({ memory, start, end }: BufferedResponse): Pars
 
 /**
  * Returns the position, between the quotes, of the first text that looks like a `b64_json` member with a string value.
- * A wrong match is harmless: base64 contains no quote, so the match is not base64, or the text around it is not JSON.
+ * A match at another place than the image is harmless: {@link responseBody} then refuses the response, because it does
+ * not find the placeholder at the place of the image.
  */
 const locate = (response: Buffer): { readonly start: number; readonly end: number } | undefined => {
   for (let at = response.indexOf(NAME); at >= 0; at = response.indexOf(NAME, at + NAME.length)) {

@@ -24,7 +24,7 @@ const fields = {
   output_format: optional(Schema.Literal("png", "jpeg", "webp"), "Default: `png`."),
   output_compression: optional(Schema.Int.pipe(Schema.between(0, 100)), "Allowed only with `jpeg` and `webp`."),
   background: optional(Schema.Literal("auto", "opaque", "transparent"), "A JPEG cannot be transparent."),
-  response_format: optional(Schema.Literal("b64_json"), "Images are returned inline only."),
+  response_format: optional(Schema.Literal("b64_json"), "Images are returned in base64, never as URLs."),
   stream: optional(Schema.Literal(false), "Images are not streamed.")
 }
 
@@ -37,7 +37,8 @@ const ImageEdit = Schema.Struct({
   ...fields,
   image: Schema.String.annotations({
     description:
-      "One PNG, JPEG or WebP file of at most 10 MiB, not animated. `image[]` is an alias. URLs are not accepted.",
+      "One PNG, JPEG or WebP file of at most 10 MiB, not animated. The field name `image[]` is also accepted. URLs are " +
+      "not accepted.",
     jsonSchema: { type: "string", format: "binary" }
   })
 }).annotations({ identifier: "ImageEditRequest" })
@@ -66,10 +67,10 @@ const Image = Schema.Struct({
 })
 
 const behavior =
-  "The response header `x-<service>-billing` is `settled`, or `unmetered` if the provider reported no usage and nothing " +
-  "is charged. Send an `Idempotency-Key` of 1 to 255 visible ASCII characters so that a request is executed at most " +
-  "once. A second request with the same key returns 409, because images are not stored. An account can run one image " +
-  "request at a time. Fields that are not listed here are refused."
+  "The response header `x-<service>-billing` is `settled`. It is `unmetered` if the provider did not report the output " +
+  "tokens, so that nothing is charged. The header `Idempotency-Key` is optional and has 1 to 255 visible ASCII " +
+  "characters. A second request with the same key returns 409 if the first request was sent to a provider, because " +
+  "images are not stored. A customer can run one image request at a time. Fields that are not listed here are refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))

@@ -1,6 +1,6 @@
 /**
  * Serves `POST /v1/images/generations` and `POST /v1/images/edits`. One effect handles a request from the
- * authentication until the client has received the last byte of the response.
+ * authentication until the response is sent or the client has disconnected.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -76,7 +76,7 @@ const serve = (operation: ImageOperation) =>
     }
     let isTaken = false
     response.once("finish", () => {
-      // Node also emits `finish` if the connection is reset during the last write. Then the socket is destroyed.
+      // Node.js also emits `finish` if the connection is reset during the last write. Then the socket is destroyed.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {
@@ -96,14 +96,14 @@ const serve = (operation: ImageOperation) =>
       counters.openRequests += 1
       return Effect.flatMap(Effect.exit(restore(makeImage(client))), respond).pipe(Effect.ensuring(count))
     })
-    // The response is already written, so the server ignores this empty response.
+    // The response is already written, or the client has disconnected. In both cases this empty response is not sent.
     return HttpServerResponse.empty()
   })
 
 /**
- * Returns the error for the client. If a provider refuses the form of an edit as too large, the error names the image,
- * because the other fields are small. If the shutdown of the server interrupts a request, the error asks the client to
- * repeat the request, which another server can then handle.
+ * Returns the error for the client. If a provider refuses the multipart form of an edit request as too large, the error
+ * names the image, because the other fields of the form are small. If the shutdown of the server interrupts a request,
+ * the error asks the client to repeat the request, which another node can then handle.
  */
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(
@@ -112,7 +112,7 @@ const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): Ima
       Cause.isInterruptedOnly(cause) ? new Overloaded({ retryAfterSeconds: 1 }) : { _tag: "InternalError" }
   )
   return operation === "edit" && error._tag === "RequestTooLarge"
-    ? new ImageTooLarge({ message: "The image is larger than the model accepts. Send a smaller image." })
+    ? new ImageTooLarge({ message: "The image has more bytes than the model accepts. Send an image of fewer bytes." })
     : error
 }
 

@@ -20,7 +20,7 @@ export const readSource = (bytes: Buffer): Either.Either<SourceImage, InvalidReq
   if (!isWithinLimits(widthPx, heightPx)) {
     const message =
       `'image' has ${widthPx}x${heightPx} pixels. An edge can have at most ${MAX_EDGE_PX} pixels, ` +
-      `and the whole image at most ${MAX_AREA_PX}.`
+      `and the whole image at most ${MAX_AREA_PX} pixels.`
     return Either.left(new ImageTooLarge({ message }))
   }
   return Either.right({ format, widthPx, heightPx, bytes })

@@ -1,5 +1,5 @@
 /**
- * Builds the request for an image that is sent to a provider. It contains the provider's model name, and only the
+ * Builds the request that asks a provider for an image. The request contains the provider's model name, and only the
  * members that the gateway supports.
  */
 import { randomBytes } from "node:crypto"

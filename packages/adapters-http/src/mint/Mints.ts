@@ -1,6 +1,6 @@
 /**
- * Lists tiers (token plans for sale) and mints a tier to a customer: the customer gets the tokens, and the reseller's
- * quota pays the price (docs/reference/reseller.md#tiers-and-mints).
+ * Lists tiers (token plans for sale) and mints a tier to a customer: the customer gets the tokens, and the price is
+ * deducted from the reseller's quota (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -62,7 +62,8 @@ const MintBody = Schema.Struct(
         type: "string",
         minLength: 1,
         maxLength: 128,
-        description: "Your idempotency key for this mint. Repeating the same request does not mint again.",
+        description:
+          "An id that you choose for this mint. A repeat of the same request with this id does not mint again.",
         examples: [exampleMint.operation_id]
       }
     }),
@@ -107,7 +108,7 @@ const createMint = HttpApiEndpoint.post("mintTier", "/api/reseller/mint")
       summary: "Mint a tier to a customer",
       description:
         "Deducts the price from the quota and adds the tokens to the customer's plan, atomically and once per " +
-        "`operation_id`. At most 30 mints per minute are accepted; repeated requests do not count.",
+        "`operation_id`. A reseller can make at most 30 mints per minute; a repeat of an earlier mint does not count.",
       errors: [...bodyErrors, "InsufficientQuota", "IdempotencyConflict", "TierNotAvailable", "RateLimited"]
     })
   )

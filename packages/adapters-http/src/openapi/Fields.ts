@@ -26,19 +26,27 @@ export const uuid = (description: string, example: string) =>
 export const timestamp = (description: string, example: string) =>
   Schema.String.annotations({ jsonSchema: { type: "string", format: "date-time", description, examples: [example] } })
 
-/** Encodes an {@link integer}. Throws for an amount that a JSON number would round. */
+/**
+ * Converts an amount for a field that {@link integer} declares. Throws if the amount is above the largest exact integer
+ * of a JSON number. Negative amounts are not checked.
+ */
 export const wholeNumber = (amount: bigint): number => {
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError("an amount is too large for a JSON number")
   return Number(amount)
 }
 
-/** Encodes a {@link timestamp} in UTC with milliseconds (docs/reference/README.md#a3). */
+/**
+ * Formats a time for a field that {@link timestamp} declares: in UTC with milliseconds (docs/reference/README.md#a3).
+ */
 export const instant = (time: Date): string => time.toISOString()
 
-/** Second argument of `Schema.Struct` for a body that may have unknown members, which are ignored. */
+/** Second argument of `Schema.Struct` for a body that can have unknown members, which are ignored. */
 export const unknownMembers = { key: Schema.String, value: Schema.Unknown }
 
-/** The members that a documented body must have, which are exactly those of the domain schema that reads the body. */
+/**
+ * The type of a body's documented fields. The compiler checks with it that the documentation declares every field,
+ * required or optional, of the domain schema that reads the body.
+ */
 export type MembersOf<Body extends Schema.Schema.Any> = {
   readonly [Name in keyof Body["Encoded"]]-?: Schema.Struct.Field
 }
@@ -53,7 +61,7 @@ export const parameter = (jsonSchema: object) =>
 /** The values of one query parameter, in the order in which the query contains them. */
 export type ParameterValues = ReadonlyArray<string> | undefined
 
-/** Returns the value of each given parameter. Fails if a parameter is repeated. */
+/** Returns the value of each parameter that the query contains. Fails if a parameter is repeated. */
 export const singleValues = <Name extends string>(
   query: Readonly<Partial<Record<Name, ParameterValues>>>
 ): Either.Either<Partial<Record<Name, string>>, ValidationFailed> => {

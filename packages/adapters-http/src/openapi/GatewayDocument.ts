@@ -1,6 +1,6 @@
 /**
- * Declares the parts of the OpenAPI document that belong to no single feature: title, security schemes and error
- * responses.
+ * Declares the parts of the OpenAPI document that belong to no single feature: the title, the description and the
+ * security schemes. Removes the error responses that the library adds but the server never sends.
  *
  * {@link gateway} is an API without route groups. `server/GatewayApi.ts` adds the groups of all features to it. To
  * implement a group, a feature adds only this group to {@link gateway}, so that features do not import the server.

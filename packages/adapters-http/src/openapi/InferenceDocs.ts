@@ -41,17 +41,19 @@ const meanings = {
     "The model cannot be called on this route, because it cannot generate images or cannot edit them.",
   content_policy_violation: "The model's content policy declined the prompt or the image. Nothing was charged.",
   invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different API keys.",
-  insufficient_balance: "Neither the Token Plan for this model nor the pay-as-you-go balance covers the request.",
+  insufficient_balance:
+    "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
   model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
-  idempotency_key_reused: "The `Idempotency-Key` was already used.",
+  idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
   image_too_large: "The source image or the form is larger than a limit in bytes or pixels.",
-  request_too_large: "The body exceeds the limit of the route.",
-  image_concurrency_limit: "Another image request of the account is still running. See `retry-after`.",
+  request_too_large: "The body is larger than the route or the model accepts.",
+  image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",
   technical_limit: "The provider's rate limit is reached; this service itself sets no such limit. See `retry-after`.",
   upstream_error: "The provider failed.",
   image_too_large_output: "The generated image is larger than 20 MiB and was withheld. Nothing was charged.",
-  overloaded: "The service is at capacity or shutting down. See `retry-after`.",
+  overloaded:
+    "The service cannot process the request now, for example because it is at capacity or shutting down. See `retry-after`.",
   circuit_open: "The circuit breakers of the model's providers are open after failures. See `retry-after`."
 } as const
 

@@ -109,9 +109,12 @@ export const RankingsBody = Schema.Struct({
     )
   }).annotations({ description: "The start and end of the window and of the comparison period." }),
   totals: Schema.Struct({
-    tokens: integer("The tokens of all text models in the window: the leaderboard plus `other`.", 15_428_337_568),
+    tokens: integer(
+      "The tokens of all text and embedding models in the window: the leaderboard plus `other`.",
+      15_428_337_568
+    ),
     previous_tokens: nullableInteger(
-      "The tokens of all text models in the comparison period; null for the window `all`.",
+      "The tokens of all text and embedding models in the comparison period; null for the window `all`.",
       13_775_301_400
     )
   }).annotations({ description: "The totals of all models, including hidden models." }),

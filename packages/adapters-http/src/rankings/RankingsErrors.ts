@@ -26,7 +26,7 @@ const rows: Rows = {
     code: "invalid_request",
     message: ({ param, allowed }) =>
       `${param} must be given once, as ${allowed.join(", ").replace(/, ([^,]*)$/, " or $1")}.`,
-    meaning: "The window or the modality is unknown.",
+    meaning: "The window or the modality is unknown or is given more than once.",
     example: new InvalidWindow({ param: "window", allowed: ["day", "week", "month", "all"] })
   },
   RankingsDisabled: {

@@ -86,7 +86,7 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
         type: "string",
         enum: ["text"],
         default: "text",
-        description: "Only text models are ranked."
+        description: "`text`: text models and embedding models. Image models are not ranked."
       })
     })
   )
@@ -96,8 +96,8 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
     OpenApi.annotations({
       summary: "Rank models and authors by tokens, growth and speed",
       description:
-        "Needs no API key. Counts the input and output tokens of every text request, including failed requests that " +
-        "consumed tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The " +
+        "Needs no API key. Counts the input and output tokens of every request to a text or embedding model, including " +
+        "failed requests that consumed tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The " +
         "page `/rankings` shows this document.",
       transform: withExamples
     })

@@ -20,7 +20,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const assetOf = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
 
-/** Module specifier that resolves to each file, by the URL path at which the file is served. */
+/** Maps the URL path of each file to the module specifier that resolves to the file. */
 const files: Readonly<Record<string, string>> = {
   "/rankings": assetOf("index.html"),
   ...Object.fromEntries(
@@ -67,7 +67,7 @@ export class ServiceTitle extends Context.Reference<ServiceTitle>()("@tollgate/a
   defaultValue: () => "tollgate"
 }) {}
 
-/** Adds the page's routes. If a file is missing from the deployment, the server does not start. */
+/** Adds the page's routes. If a file is missing, the server does not start. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const title = yield* ServiceTitle

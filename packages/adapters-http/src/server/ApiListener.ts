@@ -41,7 +41,7 @@ export const make = (
   Effect.gen(function* () {
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    // Effect's Node adapter runs each request in a fiber without a parent. This set lets the shutdown wait for these
+    // Effect's Node.js adapter runs each request in a fiber without a parent. This set lets the shutdown wait for these
     // fibers and interrupt them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {

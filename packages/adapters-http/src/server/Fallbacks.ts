@@ -1,7 +1,7 @@
 /**
- * Writes the error responses that no handler writes: for an unknown route, an unreadable request, or a defect (an
- * unexpected exception). The body states what to do, in the error format of the called API (inference, reseller or
- * other routes).
+ * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
+ * defect (an unexpected exception). The body states what to do, in the error format of the called API (inference,
+ * reseller or other routes).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -30,7 +30,7 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // The router finds no route for a known path and method only if it cannot unescape the path.
+  // If the path and the method are known, the router has found no route because it cannot unescape the path.
   if (methods.length === 0 || methods.includes(method)) {
     const intended = intendedPath(routes, path)
     return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)
@@ -56,7 +56,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** Converts the errors of all routes to responses. `more` lists the routes that `api` does not declare. */
+/** Converts the errors that no handler converts to responses. `more` lists the routes that `api` does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>

@@ -11,17 +11,17 @@ export interface GatewayOptions {
   readonly corsAllowOrigin: string | undefined
   /** Seconds without output after which the server sends a comment on a stream to keep the connection open. */
   readonly keepaliveSeconds: number
-  /** Seconds that open requests may continue after the server begins to shut down. */
+  /** Seconds that open requests can continue after the server begins to shut down. */
   readonly drainSeconds: number
   /** Maximum number of open connections; further connections are closed immediately. */
   readonly maxConnections: number
-  /** Maximum seconds until a request has arrived completely; a slower request is refused. */
+  /** Maximum seconds for the arrival of a whole request; a slower request is refused. */
   readonly uploadSeconds: number
   /** Seconds after which a client that reads nothing is disconnected. */
   readonly writeStallSeconds: number
-  /** Maximum bytes of one request body. */
+  /** Maximum bytes of the body of one request to the relay. */
   readonly bodyBytes: number
-  /** Maximum total bytes of the request bodies in memory. */
+  /** Maximum total bytes in memory for the bodies of all requests to the relay. */
   readonly allBodiesBytes: number
   /** Maximum bytes of a provider's response that is not streamed. */
   readonly responseBytes: number

@@ -1,8 +1,9 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
- * relay, and other requests to the HttpApi. The server itself responds to CORS preflight requests, to invalid requests,
- * and to requests during the drain (the shutdown). Every response has the common headers. Before the server closes, it
- * waits for open requests until the drain timeout, and then interrupts them.
+ * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
+ * if an origin is allowed, and to requests that arrive during the drain (the shutdown) and are not probes. Every
+ * response has the common headers. Before the server closes, it waits for open requests until the drain timeout, and
+ * then interrupts the requests that are still open.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -144,8 +145,8 @@ export const layer = (
 
       const server = NodeServer.create(options)
       server.on("request", (request, response) => onRequest(request, response, false))
-      // Node emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has checked
-      // the API key.
+      // Node.js emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has
+      // checked the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))

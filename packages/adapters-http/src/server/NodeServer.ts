@@ -1,5 +1,6 @@
 /**
- * Creates the `node:http` server with its limits on the size and duration of requests, and opens its listening socket.
+ * Creates the `node:http` server with its limits on the size of headers, the duration of requests and the number of
+ * connections, and opens its listening socket.
  */
 import * as Http from "node:http"
 import * as Net from "node:net"
@@ -25,7 +26,7 @@ export const create = (options: GatewayOptions): Http.Server => {
     connectionsCheckingInterval: Math.min(5_000, uploadMillis),
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     noDelay: true,
-    // `GatewayServer` checks the Host header instead, because the error response that Node writes has no request id.
+    // `GatewayServer` checks the Host header instead, because the error response of Node.js has no request id.
     requireHostHeader: false
   })
   // A worker of a cluster would pass a connection above its limit to another worker, and that worker back to this one.

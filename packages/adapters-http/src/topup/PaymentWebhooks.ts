@@ -18,23 +18,30 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 
 const Notification = Schema.Unknown.annotations({
-  jsonSchema: { type: "object", description: "The notification in the provider's own format, with its signature." }
+  jsonSchema: {
+    type: "object",
+    description: "The notification in the format of the payment provider, with its signature."
+  }
 })
 
 const Acknowledgement = Schema.Unknown.annotations({
-  jsonSchema: { type: "object", description: "The response that the provider expects.", examples: [{ success: true }] }
+  jsonSchema: {
+    type: "object",
+    description: "The response that the payment provider expects.",
+    examples: [{ success: true }]
+  }
 })
 
 const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payments/:provider")
-  .setPath(Schema.Struct({ provider: text("The provider's name.", "midtrans") }))
+  .setPath(Schema.Struct({ provider: text("The name of the payment provider.", "midtrans") }))
   .setPayload(Notification)
   .addSuccess(Acknowledgement)
   .annotateContext(
     documented({
       summary: "Receive a payment notification (for payment providers)",
       description:
-        "After a notification, this service requests the payment status from the provider. Notifications about unknown " +
-        "orders are acknowledged like all others.",
+        "After a notification, this service requests the payment status from the payment provider. Notifications about " +
+        "unknown orders are acknowledged like all others.",
       public: true,
       errors: ["BadSignature", "NotFound", "RequestTooLarge", "Overloaded"]
     })

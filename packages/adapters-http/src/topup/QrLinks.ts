@@ -14,7 +14,7 @@ import { TrustedProxies } from "../auth/TrustedProxies.ts"
 export class QrLinks extends Context.Tag("@tollgate/adapters-http/QrLinks")<
   QrLinks,
   {
-    /** Function that returns the URL of an order's QR image. The URL begins as {@link QrLinksOptions} defines. */
+    /** Yields the function that returns the URL of an order's QR image. */
     readonly urlOf: Effect.Effect<(id: OrderId) => string, never, HttpServerRequest.HttpServerRequest>
     readonly isIssued: (id: OrderId, seal: string) => boolean
   }
@@ -27,7 +27,10 @@ export interface QrLinksOptions extends SigningSecrets {
 
 const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** Returns the origin of a request's URL. The scheme is https if a trusted proxy reports https, else http. */
+/**
+ * Returns the origin of a request's URL. The scheme is https if a trusted proxy reports https, else http. If the Host
+ * header is malformed, the host is `localhost`.
+ */
 const originOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
   const { socket, headers } = NodeHttpServerRequest.toIncomingMessage(request)
   const host = headers.host ?? ""

@@ -26,7 +26,7 @@ const DepositAddressBody = Schema.Struct({
   network: text("The network for the payment.", "trx"),
   token_kind: TokenKind.annotations({ description: "The token to send." }),
   deposit_address: text("The address that receives the payment.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
-  amount: text("The exact amount to send, in whole tokens.", "25.000000"),
+  amount: text("The exact number of tokens to send, with decimals.", "25.000000"),
   memo: Schema.optional(text("The memo to send with the payment, on networks that need one.", "1028734"))
 }).annotations({ identifier: "DepositAddress" })
 
@@ -38,11 +38,13 @@ const members = {
   ),
   payment_method: PaymentMethod.annotations({ description: "The payment method." }),
   provider: text("The payment provider.", "midtrans"),
-  amount_idr: Schema.optional(integer("The principal in rupiah; only for `qris` and `hosted_qris`.", 250_000)),
+  amount_idr: Schema.optional(
+    integer("The amount in rupiah without the fee; only for `qris` and `hosted_qris`.", 250_000)
+  ),
   fee_idr: Schema.optional(
     integer("The fee in rupiah, which is not credited: 5 % for `qris`, 0 for `hosted_qris`.", 12_500)
   ),
-  total_idr: Schema.optional(integer("The amount to pay in rupiah: principal plus fee.", 262_500)),
+  total_idr: Schema.optional(integer("The amount to pay in rupiah: `amount_idr` plus `fee_idr`.", 262_500)),
   quota_usd_micro: integer("The quota that the order credits, in micro-USD.", 25_000_000),
   status: TopUpStatus.annotations({ description: "The status of the order." }),
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
@@ -56,7 +58,10 @@ const members = {
   qr_content: Schema.optional(text("The QRIS code as text; for `qris` and `hosted_qris`.", QRIS)),
   qr_image_url: Schema.optional(text("The URL of the QRIS code as an image; for `qris`.", QR_IMAGE_URL)),
   payment_url: Schema.optional(
-    text("The URL of the provider's payment page; for `hosted_qris`.", "https://tripay.co.id/checkout/T1")
+    text(
+      "The URL of the payment provider's page for this payment; for `hosted_qris`.",
+      "https://tripay.co.id/checkout/T1"
+    )
   ),
   deposit_addresses: Schema.optional(
     Schema.Array(DepositAddressBody).annotations({
@@ -66,7 +71,9 @@ const members = {
 
   network: Schema.optional(
     Schema.Literal("bsc").annotations({
-      description: "The network. This member and the following members are only for `crypto_bep20`."
+      description:
+        "The network. Only for `crypto_bep20`, like `chain_id`, `token_kind`, `contract_address`, `expected_raw`, " +
+        "`received_raw`, `received_micro` and `deposit_address`."
     })
   ),
   chain_id: Schema.optional(integer("The chain id: 56.", 56)),
@@ -79,14 +86,17 @@ const members = {
       "25000000000000000000"
     )
   ),
-  received_micro: Schema.optional(digits("The amount received so far in micro-USD, rounded down.", "25000000")),
+  received_micro: Schema.optional(digits("The value of `received_raw` in micro-USD, rounded down.", "25000000")),
   deposit_address: Schema.optional(
     text("The address that receives the payment; no other order uses this address.", ADDRESS)
   )
 }
 
 const { id, order_number, payment_method, provider, ...rest } = members
-const provider_payment_id = text("The payment's id at the provider.", "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11")
+const provider_payment_id = text(
+  "The id of the payment at the payment provider.",
+  "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11"
+)
 
 const example = {
   id: ID,

@@ -34,7 +34,10 @@ const TopUpRequestBody = Schema.Struct(
         "1 USD. `crypto_bep20`: USDT or USDC on the BNB Smart Chain, to an address that only this order uses."
     }),
     amount_idr: Schema.optional(
-      integer("The principal in rupiah. Required for `qris` and `hosted_qris`, not allowed for other methods.", 250_000)
+      integer(
+        "The amount in rupiah without the fee. Required for `qris` and `hosted_qris`, not allowed for other methods.",
+        250_000
+      )
     ),
     amount_usd_micro: Schema.optional(
       integer(
@@ -83,8 +86,8 @@ const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID"
     documented({
       summary: "Read a top-up order",
       description:
-        "Reads the state of the payment from the payment provider and credits a received payment. If the provider does " +
-        "not respond, the last known state is returned.",
+        "Reads the state of the payment from the payment provider and credits a received payment. If the payment " +
+        "provider does not respond, the last known state is returned.",
       errors: ["TopUpNotFound"]
     })
   )

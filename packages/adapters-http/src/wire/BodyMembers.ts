@@ -7,7 +7,7 @@ import type { ScannedMember } from "./JsonScan.ts"
 
 type Found = ScannedMember | undefined
 
-/** Reads member values. `fault` is the error of the first value with a wrong type. `null` counts as absent. */
+/** Reads member values. `fault` is the error of the first invalid value. `null` counts as absent. */
 export class MemberValues {
   fault: InvalidRequest | undefined
   readonly #body: Buffer

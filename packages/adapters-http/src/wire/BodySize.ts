@@ -1,10 +1,10 @@
 /**
  * Measures a body as a model reads it: the number of UTF-8 bytes of text and the number of attachments.
  *
- * An embedded image or sound can have megabytes of base64 but costs only a few hundred tokens, so it does not count as
- * text. This exception applies only to the media members of the protocol. Their values must begin with 1024 bytes of
- * base64 and contain no space. Otherwise a client could disguise text as media, and the hold (the money set aside for
- * the request) would be too small.
+ * An embedded image or sound can have megabytes of base64 but costs only a few hundred tokens, so its base64 does not
+ * count as text. This exception applies only to values of the protocol's media members that are longer than 1024 bytes,
+ * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as
+ * media, and the hold (the money set aside for the request) would be too small.
  */
 
 /** Names with which the bodies of one protocol mark images, sounds and files. */

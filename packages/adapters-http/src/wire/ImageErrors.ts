@@ -1,9 +1,9 @@
 /**
  * Defines the table of the errors that only image requests have (docs/reference/errors.md#err-5). The error bodies have
- * the same format as on the inference routes (docs/reference/errors.md#a6).
+ * the same form as those of the other inference routes (docs/reference/errors.md#a6).
  *
  * Official clients retry automatically after 408, 409 and 5xx. The header `x-should-retry: false` prevents a retry that
- * would fail again or would generate a second image for nothing.
+ * would fail again or would make the provider generate and bill another image.
  */
 import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
 import {
@@ -72,7 +72,7 @@ const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<Ima
     status: 429,
     code: "image_concurrency_limit",
     type: typed("rate_limit_error"),
-    message: () => "Another image request of this account is still running. Try again after that request has ended.",
+    message: () => "Another image request of this customer is still running. Try again after that request has ended.",
     headers: retryAfter
   },
   ImageWithheld: {

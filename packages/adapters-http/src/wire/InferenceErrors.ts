@@ -1,7 +1,7 @@
 /**
- * Defines the error table of the inference routes: one row with status, code, type and message for each error. All
- * routes send the same error body (docs/reference/errors.md#a6), which has the members that the clients of OpenAI and
- * of Anthropic read.
+ * Defines the error table of the inference routes: one row with status, code, type and message for each error. The
+ * error bodies of all these routes have the same form (docs/reference/errors.md#a6), with the members that the clients
+ * of OpenAI and of Anthropic read.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */
@@ -88,7 +88,8 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "insufficient_balance",
     type: { openai: "insufficient_quota", anthropic: "billing_error" },
     message: () =>
-      "Neither the token plan for this model nor the pay-as-you-go balance covers this request. Top up either of them.",
+      "The token plan for this model and the pay-as-you-go balance together do not cover this request. Top up either of " +
+      "them.",
     headers: () => ({ "x-should-retry": "false" })
   },
   ModelNotFound: {
@@ -119,13 +120,14 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     status: 502,
     code: "upstream_error",
     type: serverError,
-    message: () => "The model failed to respond. Try again; only delivered content is charged."
+    message: () => "The model failed to respond. Try again. Nothing is charged if no content was delivered."
   },
   Overloaded: {
     status: 503,
     code: "overloaded",
     type: overloaded,
-    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
+    message: () =>
+      "The service cannot process the request now. Try again after the number of seconds in `retry-after`.",
     headers: retryAfter
   },
   CircuitOpen: {

@@ -220,7 +220,7 @@ export class JsonReader {
   /**
    * Returns the position of the next quote, backslash or control character. Four bytes are tested at a time: the
    * subtraction sets the highest bit of each matching byte. It can also set the highest bit of the byte after a match,
-   * so the four bytes of a match are then checked one by one.
+   * so after a match the four bytes are checked one by one.
    */
   #plain(at: number): number {
     const view = this.#view
@@ -246,8 +246,8 @@ export class JsonReader {
 }
 
 /**
- * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8, a
- * character has one to three bytes, and each half of a surrogate pair counts as two bytes.
+ * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8,
+ * such a character has one to three bytes, and each half of a surrogate pair counts as two bytes.
  */
 const surplusOf = (codeUnit: number): number => {
   if (codeUnit < 0x80) return 5

@@ -5,7 +5,7 @@
  * Each of these members must occur at most once and in its exact spelling. A duplicate, or a name that differs only in
  * case, is refused (docs/reference/inference.md#f3). Otherwise the gateway and the provider could read different
  * values, because some parsers take the last duplicate, and some parsers ignore case. For all other members, only the
- * syntax is checked.
+ * syntax is checked. A member that every array element must have can be repeated, because its value is not used.
  */
 
 import { isUtf8 } from "node:buffer"
@@ -24,7 +24,10 @@ export interface ScanPlan<Name extends string> {
 export interface MemberPlan {
   /** The members to find in the value if the value is an object. */
   readonly inside?: { readonly [name: string]: MemberPlan }
-  /** If the value is an array, the name of a member that every element must have, with a string as its value. */
+  /**
+   * If the value is an array: the name of a member that every element must have. The value of this member (the last
+   * value if the member is repeated) must be a string.
+   */
   readonly each?: string
 }
 
@@ -37,6 +40,7 @@ export interface ScannedMember {
   readonly end: number
   /** Number of UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
   readonly textBytes: number
+  /** Number of attachments in the value, as {@link BodySize} counts them. */
   readonly attachments: number
   /** True if the value is an empty object or an empty array. */
   readonly empty: boolean

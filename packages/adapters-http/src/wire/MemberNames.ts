@@ -50,8 +50,8 @@ const compare = (name: Buffer, bytes: Buffer, start: number): "same" | "near" | 
     const wanted = name[i] as number
     const byte = bytes[start + i] as number
     if (byte === wanted) continue
-    // This bit distinguishes lower case from upper case. Setting it changes an upper-case letter to lower case, and no
-    // other byte to a letter.
+    // This bit distinguishes lower case from upper case. Setting it turns an upper-case letter into the
+    // lower-case letter, and turns no other byte into a letter.
     if ((byte | 0x20) !== wanted) return "different"
     same = false
   }

@@ -44,8 +44,8 @@ const PLACEHOLDER = "\u0001"
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
 /**
- * Matches companies and software that serve models. The list does not depend on the configured providers, because a
- * provider can forward a request to another provider.
+ * Matches the names of companies and of software that serve models. The list does not depend on the configured
+ * providers, because a provider can forward a request to another provider.
  */
 const PROVIDERS = new RegExp(
   [
@@ -86,7 +86,7 @@ const modelPattern = (ids: ReadonlyArray<string>): RegExp => {
 const isWord = (id: string): boolean => /^[a-z]+$/i.test(id)
 const END = "(?![a-z])"
 
-/** Returns the upstream model and, for `vendor/model`, also `model` unless that is shorter than 3 characters. */
+/** Returns the upstream model name; for `vendor/model` also `model`, if it has at least 3 characters. */
 const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   const short = upstreamModel.slice(upstreamModel.lastIndexOf("/") + 1)
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]

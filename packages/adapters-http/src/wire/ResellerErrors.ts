@@ -88,7 +88,7 @@ const rows: Rows = {
         ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
         : `${first.path}: ${first.message}.`,
     details: ({ details }) => details,
-    meaning: "Members are missing, malformed or contradictory; `details` has one entry per member.",
+    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
     example: new ValidationFailed({ details: [{ path: "email", message: "an email address, like name@example.com" }] })
   },
   InvalidCredentials: {
@@ -134,7 +134,8 @@ const rows: Rows = {
     status: 404,
     code: "not_found",
     message: ({ what }) => notFound[what],
-    meaning: "The customer, key or provider in the path does not exist or does not belong to the reseller.",
+    meaning:
+      "The customer or key in the path does not exist or does not belong to the reseller, or the payment provider in the path does not exist.",
     example: new NotFound({ what: "customer" })
   },
   EmailExists: {
@@ -163,14 +164,16 @@ const rows: Rows = {
     code: "amount_out_of_range",
     message: (error) => `${error.path} must be ${rangeOf(error)}.`,
     details: (error) => [{ path: error.path, message: rangeOf(error) }],
-    meaning: "The amount is outside the limits of the payment method.",
+    meaning:
+      "The amount is outside the limits of the payment method, or the payment provider does not accept the amount.",
     example: new AmountOutOfRange({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   },
   TierNotAvailable: {
     status: 422,
     code: "tier_not_available",
-    message: () => "This tier is not available. GET /api/reseller/tiers lists the available tiers.",
-    meaning: "The tier is unknown or disabled, or its model is retired.",
+    message: () => "This tier is not available for this customer. GET /api/reseller/tiers lists the available tiers.",
+    meaning:
+      "The tier is unknown or not for sale, its model cannot be called, or the customer's plan cannot hold more tokens.",
     example: new TierNotAvailable()
   },
   RateLimited: {

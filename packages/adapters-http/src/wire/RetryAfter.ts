@@ -8,7 +8,7 @@ const MAX_RETRY_SECONDS = 60
 
 /**
  * Returns the seconds in a provider's header, limited to the range 1 to 60. Returns the default if the header is
- * missing, is zero, or contains a date.
+ * missing, is zero, has more than nine digits, or is not a positive number, for example a date.
  */
 export const parseRetryAfter = (header: string | undefined): number => {
   const seconds = header !== undefined && /^\s*\d{1,9}(?:\.\d{1,9})?\s*$/.test(header) ? Math.ceil(Number(header)) : 0

@@ -1,11 +1,12 @@
 /**
- * Decodes server-sent events from the chunks of a body. A chunk may end inside an event, a line or a character.
+ * Decodes server-sent events from the chunks of a body. A chunk can end inside an event, a line or a character.
  *
- * Lines may end in LF, CRLF or CR. A byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
+ * A line ends in LF, CRLF or CR. A byte order mark, comments, `id:` and `retry:` are skipped. Bytes are kept until
  * their line is complete, so a character that is split between two chunks is not damaged.
  *
  * Some providers omit the blank line after the last event. Therefore an event at the end of the body is returned if its
- * data is complete. If its data is incomplete, the connection was closed inside the event.
+ * data is complete. If its data is incomplete, the connection was closed inside the event,
+ * and the event is dropped.
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -18,7 +19,10 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** Maximum size of a line (in bytes) or of the data of an event (in characters). More is a failure of the provider. */
+/**
+ * Maximum size of a line (in bytes) or of the data of an event (in characters). A larger line or event is a failure of
+ * the provider.
+ */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
@@ -63,7 +67,9 @@ export class SseDecoder {
     return events.filter(({ data }) => isComplete(data))
   }
 
-  /** Decodes a text that is one event of one line, as nearly every chunk is. Returns undefined for any other text. */
+  /**
+   * Decodes a text that is one event of one line, because nearly every chunk is such a text. Else returns undefined.
+   */
   #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =
       this.#started &&
@@ -144,8 +150,8 @@ const endOfLastLine = (chunk: Buffer): number => {
 }
 
 /**
- * Returns the value of a line that begins with `field`, or undefined if the name of its field is longer. One space
- * after the colon is not part of the value.
+ * Returns the value of a line that begins with `field`, or undefined if the line's field name is longer than `field`.
+ * One space after the colon is not part of the value.
  */
 const valueOf = (line: string, field: string): string | undefined => {
   if (line.length === field.length) return ""
@@ -153,7 +159,9 @@ const valueOf = (line: string, field: string): string | undefined => {
   return line.slice(field.length + (line[field.length + 1] === " " ? 2 : 1))
 }
 
-/** Returns true if the data is complete, which is JSON in every protocol, or `[DONE]` at the end of a chat stream. */
+/**
+ * Returns true if the data is complete: valid JSON, as in every protocol, or `[DONE]`, the end mark of a chat stream.
+ */
 const isComplete = (data: string): boolean => {
   if (data === "[DONE]") return true
   try {

@@ -1,7 +1,8 @@
 /**
- * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). If the request is invalid, the
- * client gets the provider's message in redacted form. A rate limit is passed on to the client. Every other error is an
- * upstream failure, for example an error about the gateway's account at the provider, or status 404.
+ * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). The client learns that the
+ * request is invalid (with the provider's message in redacted form after status 400 or 422), that it is too large, or
+ * that the provider's rate limit is reached. Every other error is an upstream failure, for example an error about the
+ * gateway's account at the provider, or status 404.
  */
 
 import {
@@ -46,8 +47,8 @@ export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => 
 }
 
 /**
- * Returns the error for an error object in a 2xx response. The status or code in the object selects the error. The
- * provider's message is not passed on.
+ * Returns the error for an error object in a 2xx response. The status, code or type in the object selects the error.
+ * The provider's message is not passed on.
  */
 export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)

@@ -77,8 +77,8 @@ export interface StoredProvider extends Provider {
 }
 
 /**
- * The stored catalog and its retired providers. A catalog file can reactivate a retired provider, so they are needed to
- * compare the file with the stored catalog.
+ * The stored catalog and its retired providers. A catalog file can reactivate a retired provider, so the retired
+ * providers are needed to compare the file with the stored catalog.
  */
 export interface WholeCatalog extends StoredCatalog {
   readonly providers: ReadonlyArray<StoredProvider>

@@ -1,7 +1,7 @@
 /**
- * Provides the catalog snapshot that this process serves. The snapshot is read again after each notification of a
- * catalog change, and periodically in case a notification was lost. While the database is unavailable, the last
- * snapshot stays in use.
+ * Provides the copy of the catalog that this process uses. The catalog is read again after each notification of a
+ * catalog change, and periodically in case a notification was lost. While the database is unavailable, the last copy
+ * stays in use.
  */
 import { Catalogs, CurrentCatalog, type StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"

@@ -1,9 +1,9 @@
 /**
- * Receives Postgres notifications from other nodes through LISTEN, over one dedicated connection.
+ * Receives the Postgres notifications that nodes and the CLI send, through LISTEN on one dedicated connection.
  *
- * A notification only causes a subscriber to read the current state again. Postgres does not repeat notifications for a
- * listener that was disconnected. Subscribers are therefore also called when the connection is lost, and when a new
- * connection starts to listen. The connection is probed every few seconds, because it can fail without an error.
+ * A notification only marks the copy of a subscriber as outdated. Postgres does not repeat notifications for a listener
+ * that was disconnected. Subscribers are therefore also called when the connection is lost, and when a new connection
+ * starts to listen. The connection is probed every few seconds, because it can fail without an error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,10 @@ export const CATALOG_CHANNEL = "tollgate_catalog"
 
 export interface Subscriber {
   readonly notified: (payload: string) => void
-  /** Called when notifications may have been missed. The subscriber must then read the current state again. */
+  /**
+   * Called when notifications may have been missed. The subscriber must then discard its copy or read the current state
+   * again.
+   */
   readonly missed: () => void
 }
 

@@ -13,7 +13,7 @@ import * as Pg from "pg"
 
 export class PgSettings extends Context.Tag("@tollgate/adapters-postgres/PgSettings")<PgSettings, Pg.ClientConfig>() {}
 
-/** The text is not a valid database URL. `reason` names the invalid part and never repeats the text. */
+/** The text is not a valid database URL. `reason` describes the mistake and never repeats the text. */
 export class DatabaseUrlInvalid extends Schema.TaggedError<DatabaseUrlInvalid>()("DatabaseUrlInvalid", {
   reason: Schema.String
 }) {}
@@ -28,8 +28,9 @@ const types: Pg.CustomTypesConfig = {
 }
 
 /**
- * Maximum time that a transaction may be idle between two statements. A transaction calls nothing outside the database,
- * so a longer idle time means that the process is stuck while other sessions wait for its locks.
+ * Maximum time for which a transaction is allowed to be idle between two statements. Only the computation of the
+ * rankings sets a longer time. Every other transaction calls nothing outside the database, so a longer idle time means
+ * that the process is stuck while other sessions wait for its locks.
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 

@@ -1,9 +1,10 @@
 /**
- * Classifies database errors by SQLSTATE: transient errors, which a retry can resolve, and errors caused by a row.
+ * Classifies database errors by SQLSTATE. An error is either transient, or treated as caused by the written rows.
  *
- * A transient error has a temporary cause: a lost connection, a restart, a deadlock, a full disk, a standby that is not
- * promoted yet, or migrations that have not run yet. The same error would occur with any other rows, so the work is
- * retried until it succeeds. Every other error is caused by a row, and a retry does not help.
+ * A transient error has a temporary cause: a lost connection, a restart, a concurrent transaction (deadlock, locked
+ * row, changed row), exhausted resources such as disk space, a standby that is not promoted yet, wrong privileges, or
+ * migrations that have not run yet. The written rows are valid, so a retry of the same work can succeed. Every other
+ * error is treated as caused by a row: a retry fails again.
  */
 import * as Pg from "pg"
 
@@ -35,7 +36,7 @@ const TRANSACTION_ROLLBACK = "40"
 const OPERATOR_INTERVENTION = "57"
 
 /**
- * SQLSTATE classes of errors that may not occur on another connection: connection (08), cached plans of an older schema
+ * SQLSTATE classes of errors that another connection might avoid: connection (08), cached plans of an older schema
  * (0A), transaction state (25), prepared statements (26), authorization (28), database names (3D), schema names (3F),
  * privileges and schema (42), resources (53), object state (55), operator intervention (57), system (58).
  */
@@ -62,35 +63,38 @@ const serverState = (error: unknown): string => (error instanceof Pg.DatabaseErr
 
 const classOf = (error: unknown): string => serverState(error).slice(0, 2)
 
-/** Returns whether a retry of the same work can succeed. */
+/** Returns true for a transient error: a retry of the same work can succeed. */
 export const isTransient = (error: unknown): boolean =>
   isConnectionLost(error) || classOf(error) === TRANSACTION_ROLLBACK || isStale(error)
 
-/** Returns whether repeating the whole transaction can succeed, as after a serialization failure or a deadlock. */
+/** Returns true only for a serialization failure or a deadlock: the same transaction can succeed if it runs again. */
 export const isRepeatable = (error: unknown): boolean => {
   const state = sqlState(error)
   return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED
 }
 
 /**
- * Returns whether nothing was written because a row that the decision is based on has changed, or is locked by another
- * session.
+ * Returns true if the database refused to write because a row behind the decision has changed, or because a row was
+ * locked by another session. Nothing was written.
  */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 
-/** Returns whether nothing was written because another session held a row lock for longer than the lock timeout. */
+/**
+ * Returns true if the database refused to write because another session held a lock, and the lock timeout expired or
+ * the statement does not wait for locks. Nothing was written.
+ */
 export const isLocked = (error: unknown): boolean => serverState(error) === LOCK_NOT_AVAILABLE
 
 /**
- * Returns whether the work may succeed on another connection, such as a connection to a promoted standby or a session
- * with the current schema.
+ * Returns true if the connection was lost, or if another connection might avoid the error, such as a connection to a
+ * promoted standby or a session with the current schema.
  */
 export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (CONNECTION_CLASSES.has(classOf(error)) && !isStale(error))
 
 /**
- * Returns whether the statement may have been committed. A server that reports an error has not committed the
- * statement, unless the server is shutting down. After a lost connection, the outcome is unknown.
+ * Returns true if the outcome of the commit is unknown: the server reported no error, or reported an operator
+ * intervention such as a shutdown. After any other error from the server, nothing was committed.
  */
 export const mayHaveCommitted = (error: unknown): boolean =>
   !(error instanceof Pg.DatabaseError) || classOf(error) === OPERATOR_INTERVENTION

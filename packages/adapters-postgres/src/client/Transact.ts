@@ -2,9 +2,10 @@
  * Runs the transactions of the stores: either all statements of the body take effect or none.
  *
  * A transaction that fails because of a concurrent transaction (serialization failure, deadlock) is repeated as a whole
- * up to 8 times. Its body must therefore have no side effects besides its statements. Every other database error
- * becomes a defect, so `transact` fails only with the domain errors of the body. When the connection is lost during the
- * commit, the outcome is unknown, so work that must not happen twice carries a unique id.
+ * up to 8 times. Its body must therefore have no side effects besides its statements. After the last repeat, and after
+ * every other database error, the transaction ends with a defect, so `transact` fails only with the domain errors of
+ * the body. When the connection is lost during the commit, the outcome is unknown, so work that must not happen twice
+ * carries a unique id.
  */
 
 import { randomInt } from "node:crypto"

@@ -4,8 +4,8 @@
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all
  * entries. The entry of a valid key expires after 30 seconds while that connection is open, and after one second while
- * it is not. Unknown keys are cached for two seconds in a separate small cache, so that they cannot displace valid
- * keys.
+ * it is not. Refused keys (unknown, revoked, or of a user who is not active) are cached for two seconds in a separate
+ * small cache, so that they cannot displace valid keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -27,8 +27,8 @@ export interface KeyCacheOptions {
   /** Lifetime of the entry of a valid key while the notification connection is open. */
   readonly ttlMillis: number
   /**
-   * Lifetime of the entry of a valid key while the notification connection is lost, because revocations are then not
-   * notified.
+   * Lifetime of the entry of a valid key while the notification connection is lost. The lifetime is short, because no
+   * notification of a revocation arrives then.
    */
   readonly ttlWithoutNotificationsMillis: number
   readonly unknownKeysCapacity: number

@@ -5,9 +5,9 @@
  * A settlement gets its timestamp when its row is inserted, after its transaction has acquired the write lock on the
  * table. At the time when a query reads the locks, there are thus two kinds of settlements with an earlier timestamp.
  * Either the settlement is committed, or its transaction still holds the lock and began before that timestamp. The
- * horizon is the start time of the oldest transaction that holds the lock. The rows are read after the horizon is
- * known, so they include every settlement before the horizon. Transactions that only read, such as a backup, do not
- * delay the horizon.
+ * horizon is the start time of the oldest transaction that holds the lock, or the current time if no transaction holds
+ * it. The rows are read after the horizon is known, so they include every settlement before the horizon. Transactions
+ * that only read, such as a backup, do not delay the horizon.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"

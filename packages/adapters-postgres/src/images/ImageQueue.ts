@@ -2,9 +2,10 @@
  * Queues the image requests of one node. Each request begins in one transaction and finishes in another. One queue
  * begins requests and a second queue finishes them, so requests that wait to begin do not delay settlements.
  *
- * Both are group commit queues with a batch size of 1. A request can begin although its caller was refused meanwhile,
- * or although the commit outcome is unknown. The first queue then releases the request on the connection that began it.
- * A new connection first terminates the previous one, so the outcome of the earlier commit is certain at that time.
+ * Both are group commit queues with a batch size of 1. The first queue can begin a request whose caller was refused
+ * meanwhile, and it can lose the connection during the commit. In both cases, the first queue later releases the
+ * request on the connection for begins. A new connection first terminates the session of the previous connection, so
+ * the outcome of the earlier commit is then certain.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -31,8 +32,8 @@ import { abandonExpired, begin, finish, type ImageTypes, type SettledImage } fro
 
 export interface ImageQueueLimits {
   /**
-   * Duration of the lease of a request. It is longer than a request may take, so a lease expires only when the node of
-   * the request is dead.
+   * Duration of the lease of a request. It is longer than a request can take, so a lease expires only if the node of
+   * the request is dead or cannot write to the database.
    */
   readonly leaseSeconds: number
   /** Maximum number of requests that wait to begin. */

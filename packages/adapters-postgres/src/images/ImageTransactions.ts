@@ -95,8 +95,8 @@ const refused = (refusal: BeginRefusal): Decided<Begun> => decided(Either.left(r
 const READ_KEY: Statement = { name: "valid_image_key", text: validKeys("$1") }
 
 /**
- * Finishes and settles a request. The result is undefined when the request was already abandoned. `maybeCommitted` is
- * the result of an earlier attempt whose commit outcome is unknown.
+ * Finishes and settles a request. The result is undefined if the request is already abandoned, or if a sweep has
+ * already settled its hold. `maybeCommitted` is the result of an earlier attempt whose commit outcome is unknown.
  */
 export const finish = async (
   query: Query,
@@ -110,7 +110,7 @@ export const finish = async (
   const owner = ownerOf(admission)
   const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
   const hold = holds.get(requestId)
-  // A sweep took the node of the request for dead, and settled the hold without a charge.
+  // A sweep considered the node of the request dead, and settled the hold without a charge.
   if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
   const ended = outcome()
   const { charge, dispatched, ending } = ended

@@ -24,7 +24,8 @@ export interface ImageRequestsOptions extends ImageQueueLimits, ConnectionLimits
 }
 
 export const defaults: ImageRequestsOptions = {
-  // A request may take 120 seconds; the remaining 30 seconds cover a short database outage while the request finishes.
+  // A request can take up to 120 seconds; the remaining 30 seconds cover a short database outage while the request
+  // finishes.
   leaseSeconds: 150,
   waiting: 256,
   beginMillis: 5_000,

@@ -157,7 +157,7 @@ interface TierRow {
   readonly for_sale: boolean
 }
 
-/** Selects all tiers. A WHERE clause on `t` may be appended. */
+/** Selects all tiers. The caller can append a WHERE clause on `t`. */
 const TIERS = `
   SELECT t.id, t.model_id, m.public_name AS model_name, NOT m.hidden AND NOT m.retired AS model_callable,
     t.tier_usd_cents, t.granted_tokens, t.for_sale

@@ -1,6 +1,6 @@
 /**
- * Writes the audit log. It contains changes by operators, and changes by resellers to API keys and customer links. An
- * entry is written in the same transaction as its change, and is never modified.
+ * Writes the audit log. It contains changes by operators, changes by a server at its start, and changes by resellers to
+ * API keys and customer links. An entry is written in the same transaction as its change, and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -73,8 +73,8 @@ const figures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
-    // Orders that are paid and not credited yet. A number that stays above zero means that the top-up refresh does not
-    // run.
+    // Orders that are paid and not credited yet. A number that stays above zero means that these orders are not
+    // refreshed.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(BigInt(row.quota_micro) * 1_000_000n) },
     { name: "written_off_usd", value: writtenOff(writeOffs) },

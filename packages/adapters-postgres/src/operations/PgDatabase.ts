@@ -22,7 +22,7 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.ef
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
     return {
-      // Cancelling a statement can take longer than a second, so it continues in the background.
+      // Cancelling a statement can take longer than a second, so the cancellation continues in the background.
       reachable: sql`SELECT 1`.pipe(
         Effect.disconnect,
         Effect.timeoutOption("1 second"),

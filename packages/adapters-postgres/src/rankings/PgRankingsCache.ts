@@ -25,7 +25,10 @@ const MINUTE_MILLIS = 60_000
 const NANOS_PER_MILLI = 1_000_000n
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const COMPUTATION_LOCK = 843_620_177
-/** Time that the transaction may be idle; equals the timeout of one statement of the computation. */
+/**
+ * Milliseconds for which the transaction that holds the lock may be idle; equals the timeout of one statement of the
+ * computation.
+ */
 const COMPUTATION_TIMEOUT_MILLIS = 30_000
 
 interface Row {
@@ -51,7 +54,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     )
 
     /**
-     * Caches the documents in memory until the minute of `now` ends. The documents may expire early but never late,
+     * Caches the documents in memory until the minute of `now` ends. The documents can expire early but never late,
      * because `askedAtNanos` is not later than the moment when the database read `now`.
      */
     const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {

@@ -1,5 +1,5 @@
 /**
- * Stores the blacklist in Postgres: email addresses and domains that may not sign up as resellers.
+ * Stores the blacklist in Postgres: email addresses and domains that cannot sign up as resellers.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

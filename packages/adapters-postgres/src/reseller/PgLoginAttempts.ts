@@ -14,8 +14,8 @@ import { arrayOf } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 
 /**
- * Number of expired rows that each attempt deletes. An attempt adds fewer rows than this, so the table does not grow
- * without limit.
+ * Maximum number of expired rows that each allowed attempt deletes. An attempt adds fewer rows than this, so the table
+ * does not grow without limit.
  */
 const PRUNE_BATCH_SIZE = 10
 

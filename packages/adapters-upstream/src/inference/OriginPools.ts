@@ -2,7 +2,8 @@
  * Keeps connections to upstreams open, in one connection pool per origin (scheme, host and port).
  *
  * A pool has no connection limit, because undici would silently queue the requests above a limit. `ProviderGate` limits
- * the concurrent requests instead. When a pool is created for a new origin, unused pools are closed.
+ * the concurrent requests instead. When a pool is created for a new origin, the pools that were not used for ten
+ * minutes are closed, and so are the least recently used pools above 64.
  */
 import { Pool } from "undici"
 
@@ -18,8 +19,8 @@ const UNUSED_MILLIS = 600_000
 
 const CONNECT_TIMEOUT_MILLIS = 10_000
 /**
- * The timeout of a connection attempt to one IP address, after which the next IP address is tried. Node's default of
- * 250 ms is too short for distant hosts.
+ * The timeout of a connection attempt to one IP address, after which the next IP address is tried. The default of
+ * Node.js, of 250 ms, is too short for distant hosts.
  */
 const ADDRESS_TIMEOUT_MILLIS = 2_500
 /**

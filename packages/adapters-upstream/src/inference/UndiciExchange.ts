@@ -20,8 +20,8 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   /** The handle to pause and abort the request. Undefined until undici assigns the request to a connection. */
   #controller: Dispatcher.DispatchController | undefined
   /**
-   * True after undici has accepted the request. An earlier failure is returned by `dispatch`; a later failure is
-   * reported with `onBroken`.
+   * True after undici has accepted the request. An earlier failure is returned by `dispatch`. A later failure is
+   * reported with `onBroken`, unless the relay has already closed the exchange.
    */
   #accepted = false
   #refusal: Error | undefined

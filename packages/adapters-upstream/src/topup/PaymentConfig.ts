@@ -52,7 +52,7 @@ export const readPaymentConfig = (
     : Either.right({ simulatorPort: simulated ? values.PAYMENTS_SIM_PORT : undefined, providers, expiryMinutes })
 }
 
-/** Returns the URL to which a provider sends its webhooks. */
+/** Returns the URL to which a provider sends its webhooks; `undefined` without a base URL. */
 export const webhookAddress = (baseUrl: string | undefined, name: string): string | undefined =>
   baseUrl === undefined ? undefined : `${baseUrl}/webhooks/payments/${name}`
 
@@ -74,7 +74,9 @@ const simulatorErrors = (
   if (!simulated) return []
   if (production) return ["PAYMENTS_SIMULATOR: simulated payments are not allowed in production; unset it"]
   if (credentials.length === 0) return []
-  return [`PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or ${credentials.join(", ")}`]
+  return [
+    `PAYMENTS_SIMULATOR: cannot be used together with a payment provider; unset it, or unset ${credentials.join(", ")}`
+  ]
 }
 
 const productionErrors = (

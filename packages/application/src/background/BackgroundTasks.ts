@@ -102,7 +102,7 @@ const sweepHolds = Effect.flatMap(OpenHolds, ({ sweep }) =>
 )
 
 /**
- * Ends the image requests of dead nodes. The next image request of the same customer would do this too.
+ * Ends the image requests whose lease has expired. The next image request of the same customer would do this too.
  */
 const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
   Effect.tap(abandon, (count) =>

@@ -3,8 +3,8 @@
  *
  * A node considers other nodes dead only while its own heartbeats are steady. A gap means that the database was
  * unreachable or that this process was paused. After a gap, this node waits for `deadAfter` before it settles the holds
- * of nodes without heartbeats. Without this wait, all nodes would look dead after an outage of the database, and requests
- * that they are still serving would be settled.
+ * of nodes without heartbeats. Without this wait, all nodes would look dead after an outage of the database, and
+ * requests that they are still serving would be settled.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -20,7 +20,8 @@ const HEARTBEATS_BEFORE_DEATH = 3
 
 /**
  * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses one
- * heartbeat is not considered dead. If a node dies, only the content delivered in its last seconds is not charged.
+ * heartbeat is not considered dead. If a node dies, the content delivered in its last seconds is not charged; older
+ * content is charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
@@ -33,7 +34,7 @@ export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
 
 export class OwnHeartbeat {
   readonly #deadAfter: bigint
-  /** The gap between two heartbeats, in nanoseconds, from which on this node may look dead to other nodes. */
+  /** The shortest gap between two heartbeats, in nanoseconds, after which this node can look dead to other nodes. */
   readonly #maxGap: bigint
   #lastBeatAt: bigint
   #steadySince: bigint

@@ -1,5 +1,5 @@
 /**
- * Declares the ports of the catalog: `CurrentCatalog` is the copy in memory, `Catalogs` stores a new version.
+ * Declares the ports of the catalog: `CurrentCatalog` is the copy in memory, `Catalogs` is the stored catalog.
  */
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
@@ -9,7 +9,9 @@ import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** The copy of the catalog in this process. The whole copy is replaced after any node has applied a new catalog. */
+/**
+ * The copy of the catalog in this process. The whole copy is replaced after an operator has applied a new catalog file.
+ */
 export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCatalog")<
   CurrentCatalog,
   { readonly get: () => Catalog }
@@ -40,8 +42,8 @@ export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
   Catalogs,
   {
     /**
-     * Applies a catalog file in one transaction. Retires the models that are not in the file, and inserts a new row for
-     * each changed price.
+     * Applies a catalog file in one transaction. Retires the models and providers that are not in the file. A changed
+     * price gets its own row; the row of the old price stays unchanged.
      */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
     readonly load: Effect.Effect<StoredCatalog>

@@ -27,7 +27,10 @@ export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
     readonly create: (email: Email, name: string, operator: Operator) => Effect.Effect<CreatedKey, UserNotFound>
     /** Returns all keys of a user, including revoked ones, newest first. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
-    /** Revokes a key. Every node refuses the key from the next request on. A repeated call returns the key unchanged. */
+    /**
+     * Revokes a key. Every node is notified and then refuses the key; a node that misses the notification refuses it
+     * within 30 seconds. A repeated call returns the key unchanged.
+     */
     readonly revoke: (id: ApiKeyId, operator: Operator) => Effect.Effect<ApiKey, ApiKeyNotFound>
   }
 >() {}
@@ -41,11 +44,15 @@ export interface RevokedKey {
 export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKeys")<
   CustomerKeys,
   {
-    /** Creates a key and writes an audit log entry, in one transaction. Fails if the user is not this reseller's customer. */
+    /**
+     * Creates a key and writes an audit log entry, in one transaction. Fails if the user is not this reseller's
+     * customer.
+     */
     readonly create: (resellerId: ResellerId, userId: UserId, name: string) => Effect.Effect<CreatedKey, NotFound>
     /**
-     * Revokes a key of a customer of this reseller and writes an audit log entry, in one transaction. Every node
-     * refuses the key from the next request on. A repeated call returns the first `revokedAt` and writes no entry.
+     * Revokes a key of a customer of this reseller and writes an audit log entry, in one transaction. Every node is
+     * notified and then refuses the key, as after `ApiKeys.revoke`. A repeated call returns the first `revokedAt` and
+     * writes no entry.
      */
     readonly revoke: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<RevokedKey, NotFound>
   }

@@ -1,6 +1,6 @@
 /**
- * Links users to resellers. A user who is linked to a reseller is its customer (docs/reference/reseller.md#cust-2,
- * docs/reference/reseller.md#e4).
+ * Links users to resellers. A user who is linked to a reseller is a customer of this reseller
+ * (docs/reference/reseller.md#cust-2, docs/reference/reseller.md#e4).
  */
 import type { Customer, LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { UserNotFound } from "@tollgate/domain/customer/User"

@@ -1,5 +1,5 @@
 /**
- * The interface between the use case `makeImage` and the HTTP adapter, for one image request.
+ * Declares the interface between the use case `makeImage` and the HTTP adapter, for one image request.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type {

@@ -1,6 +1,6 @@
 /**
  * Stores the state of image requests and settles them. A customer has at most one running image request over all nodes.
- * Each request that was sent to a provider is settled once.
+ * Each request that began is settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
@@ -19,8 +19,8 @@ export interface ImageAdmission {
 export interface FinishedImage {
   readonly admission: Admission
   /**
-   * Returns how the request ended. It is called when the transaction is built, and again before each retry. A client that
-   * disconnects while the database is unreachable is therefore not charged.
+   * Returns how the request ended. It is called when the transaction is built, and again before each retry. A client
+   * that disconnects while the database is unreachable is therefore not charged.
    */
   readonly outcome: () => ImageOutcome
   /** The time from the request's acceptance to its end, in whole milliseconds. */
@@ -32,8 +32,9 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
   {
     /**
      * Starts a request, in one transaction. The request has a lease, which expires if this node dies. Fails if the
-     * idempotency key was used (409), if the customer has another running request (429), or if the balances do not cover
-     * the smallest possible usage (402).
+     * idempotency key was used (409), if the customer has another running request (429), if the balances do not cover
+     * the smallest possible usage (402), if the API key is not valid any more (401), or if too many requests wait or
+     * the wait is too long (`Overloaded`).
      */
     readonly begin: (
       request: ImageAdmission
@@ -44,10 +45,14 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
     /**
      * Settles the request and ends its lease, in one transaction that is retried until the database responds. Queues a
      * review if the outcome needs one. Returns the written outcome. Returns undefined if the lease has expired and the
-     * request was abandoned: then nothing is charged, and the image must not be delivered.
+     * request was abandoned, or if another node considered this node dead and settled the hold: then nothing is
+     * charged, and the image must not be delivered.
      */
     readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
-    /** Ends requests with an expired lease without a charge, queues a review for each, and returns the number of requests. */
+    /**
+     * Ends requests with an expired lease without a charge, queues a review for each, and returns the number of
+     * requests.
+     */
     readonly abandon: Effect.Effect<number>
     /** Deletes idempotency keys older than 90 days and returns the number of deleted keys. */
     readonly forgetKeys: Effect.Effect<number>

@@ -30,14 +30,14 @@ export interface ImageReview {
 }
 
 export interface ChargedReview extends ImageReview {
-  /** The customer's balance after the charge. */
+  /** The customer's pay-as-you-go balance after the resolution. */
   readonly balancePico: UsdPico
 }
 
 export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
   ImageReviews,
   {
-    /** Returns the open reviews (`waiting`) or all reviews, oldest first. */
+    /** Returns at most `limit` open reviews (`waiting`) or reviews of any state (`all`), oldest first. */
     readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
      * Locks the review and the customer's balance, applies `decideResolution`, and writes the review, account, transfer

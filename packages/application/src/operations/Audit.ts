@@ -1,5 +1,6 @@
 /**
- * Declares the audit, which recomputes every balance from the journals in one database snapshot.
+ * Declares the audit, which recomputes every balance from the journals and checks the other invariants of the ledger,
+ * in one database snapshot.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -14,7 +15,7 @@ export interface AuditCheck {
 
 export interface AuditReport {
   readonly checks: ReadonlyArray<AuditCheck>
-  /** Totals that are not checked: accounts, settlements, write-offs, and provider usage that no customer paid for. */
+  /** Totals that are not checked, such as the number of settlements, the write-offs and the operator loss. */
   readonly figures: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 

@@ -21,7 +21,7 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     readonly state: Effect.Effect<DatabaseState>
     /** Returns an identifier of the database. Every process that uses this database gets the same identifier. */
     readonly identity: Effect.Effect<string>
-    /** Applies the pending migrations and returns their names. Several processes may run it concurrently. */
+    /** Applies the pending migrations and returns their names. Several processes can run this effect concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}

@@ -15,7 +15,7 @@ export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
     readonly self: NodeId
     /** Stores a heartbeat of this node with the database time. */
     readonly beat: Effect.Effect<void>
-    /** Deregisters this node. Other nodes may then settle its remaining holds at once. */
+    /** Deregisters this node. Other nodes then settle its remaining holds without waiting until it counts as dead. */
     readonly leave: Effect.Effect<void>
   }
 >() {}

@@ -1,8 +1,9 @@
 /**
- * Single-flight: concurrent callers with the same key share one execution. The number of executions is limited.
+ * Single-flight: concurrent callers with the same key share one execution. The number of concurrent executions is
+ * limited.
  *
- * An execution runs in the scope and context in which the single-flight was made, not in those of a caller. If one caller
- * is interrupted, the execution continues for the other callers.
+ * An execution runs in the scope and context in which the single-flight was made, not in those of a caller. If one
+ * caller is interrupted, the execution continues for the other callers.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,8 +13,8 @@ import type * as Scope from "effect/Scope"
 
 export interface SingleFlight<K, A, E, R> {
   /**
-   * Waits for the running execution of this key, or starts an execution. If the limit is reached, runs `whenFull` instead
-   * of a new execution. After an execution has run `leave`, the next caller starts another execution.
+   * Waits for the running execution of this key, or starts an execution. If the limit is reached, runs `whenFull`
+   * instead of a new execution. After an execution has run `leave`, the next caller starts another execution.
    */
   readonly run: (
     key: K,

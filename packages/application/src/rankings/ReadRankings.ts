@@ -5,8 +5,8 @@
  *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
  *                                        └── no ──▶ read the history, rank all windows, cache
  *
- * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`. Older rankings are never
- * returned instead.
+ * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`. Older rankings are
+ * never returned instead.
  */
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import {
@@ -32,23 +32,25 @@ export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsP
  * The stored sums of token usage per model. With these sums, rankings need not read every settlement.
  *
  * The sums contain the tokens of each settlement except cache reads (`TokenUsage.ranked`), at the time of settlement.
- * They include hidden and retired models, and failed requests that consumed tokens. Requests without a settlement are not
- * included.
+ * They include hidden and retired models, and failed requests that consumed tokens. Requests without a settlement are
+ * not included.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,
   {
     /**
      * Reads the history in one snapshot of the settlements. First it calls `ask` with the time of the first usage, then
-     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled, or the start
-     * of that day in Jakarta if it is months ago. It is undefined if no tokens were settled before `minute`. Token counts
-     * are exact; medians are within the error bound that the store documents.
+     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled. If that
+     * minute is months ago, `firstUse` is the start of its day in Jakarta. If no tokens were settled before `minute`,
+     * `firstUse` is undefined. Token counts are exact; medians are within the error bound that the store documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }
 >() {}
 
-/** The cache of the rankings of the current minute. One node computes the rankings; all nodes return the same rankings. */
+/**
+ * The cache of the rankings of the current minute. One node computes the rankings; all nodes return the same rankings.
+ */
 export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCache")<
   RankingsCache,
   {
@@ -57,8 +59,8 @@ export class RankingsCache extends Context.Tag("@tollgate/application/RankingsCa
     /**
      * Returns the rankings whose `generatedAt` is in the current minute of the database clock. If there are none yet,
      * one caller on one node computes the rankings for the database time, and all other callers wait. If that caller
-     * fails, nothing is cached, and the next caller computes the rankings. If its node dies, the other callers stop
-     * waiting. Within the minute, later calls on the same node return the same objects without a database query.
+     * fails, nothing is cached, and the next caller computes the rankings. If its node dies, another caller computes
+     * the rankings. Within the minute, later calls on the same node return the same objects without a database query.
      */
     readonly take: <E>(compute: (now: Date) => Effect.Effect<RankingsByWindow, E>) => Effect.Effect<RankingsByWindow, E>
   }

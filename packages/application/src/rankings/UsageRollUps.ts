@@ -1,5 +1,6 @@
 /**
- * Maintains the usage sums from which rankings are computed. The sums can be recomputed from the settlements at any time.
+ * Maintains the usage sums from which rankings are computed. The sums can be recomputed from the settlements at any
+ * time.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -14,7 +15,7 @@ export interface Rebuilt {
 export class UsageRollUps extends Context.Tag("@tollgate/application/UsageRollUps")<
   UsageRollUps,
   {
-    /** Adds new usage rows to the sums and returns the number of these rows. Does nothing while another node does this. */
+    /** Adds new usage rows to the sums and returns the number of these rows. Does nothing while another node folds. */
     readonly fold: Effect.Effect<number>
     /** Recomputes all sums from the settlements. The service continues to run meanwhile. */
     readonly rebuild: Effect.Effect<Rebuilt>

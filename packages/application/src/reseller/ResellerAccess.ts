@@ -88,7 +88,8 @@ const readEmail = Schema.decodeOption(Email)
  *
  *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
- * An unknown email takes the same time as a wrong password. Only a caller with the correct password gets the status.
+ * An unknown email takes the same time as a wrong password. Only a caller with the correct password receives the
+ * reseller's status.
  */
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {

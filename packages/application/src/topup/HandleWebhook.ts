@@ -2,8 +2,8 @@
  * Handles a payment provider's webhook: refreshes the order that the webhook names (docs/reference/reseller.md#d9). The
  * payment state in the webhook is not used, because the refresh reads the state from the provider.
  *
- * Every webhook with a valid signature is acknowledged, even if the named order does not exist. The provider then does not
- * repeat the webhook, and the response does not reveal which orders exist.
+ * Every webhook with a valid signature is acknowledged, even if the named order does not exist. The provider then does
+ * not repeat the webhook, and the response does not reveal which orders exist.
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
@@ -14,7 +14,10 @@ import { type BadSignature, type PaymentProvider, PaymentProviders, type Reporte
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
-/** The time after which the webhook is acknowledged, although the refresh still runs: providers wait only few seconds. */
+/**
+ * The time after which the webhook is acknowledged even if the refresh still runs, because providers wait only a few
+ * seconds.
+ */
 const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_LENGTH = 100
@@ -51,7 +54,10 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
     return Option.filter(found, ({ order }) => order.provider === label)
   })
 
-/** Verifies the webhook with each provider account of this name. While an account is being replaced, there are several. */
+/**
+ * Verifies the webhook with each provider of this name. Several providers have one name while the credentials of a
+ * provider are being replaced.
+ */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })

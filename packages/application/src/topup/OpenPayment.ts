@@ -1,8 +1,8 @@
 /**
  * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
- * After a failure the draft is abandoned and stays invisible. If the provider may have opened the payment in spite of the
- * failure, the payment has no order (it is orphaned) and is cancelled in the background.
+ * After a failure the draft is abandoned and stays invisible. If the provider may have opened the payment in spite of
+ * the failure, the payment has no order (it is orphaned) and is cancelled in the background.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -57,7 +57,7 @@ export const openPayment = (
     }
     const ready = yield* orders.makeReady(draft.id, opened.right)
     if (Option.isSome(ready)) return ready.value.order
-    // The provider needed so much time that another node has abandoned the draft as stale.
+    // The payment was opened so late that a background task has already abandoned the draft as stale.
     yield* cancelInBackground
     return yield* unavailable()
   })

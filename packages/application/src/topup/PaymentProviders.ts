@@ -44,7 +44,7 @@ export interface OpenedPayment {
 }
 
 /**
- * The provider cannot be used at the moment. `detail` is only for the log.
+ * A request to the payment provider failed, or the payment provider is not configured. `detail` is only for the log.
  */
 export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("ProviderUnavailable", {
   provider: Schema.String,
@@ -69,7 +69,7 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
   detail: Schema.String
 }) {}
 
-/** A webhook that was not signed by the provider. */
+/** The signature of a webhook is missing or wrong. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
 /** The provider's reference of a payment, and the reference of the earlier payment that it repeats. */
@@ -104,7 +104,9 @@ export interface PaymentProvider {
   readonly simulated: boolean
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
-  /** Checks that the provider can be used with the current settings. The server start and the command `doctor` run it. */
+  /**
+   * Checks that the provider can be used with the current settings. The server start and the command `doctor` run it.
+   */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
   /** Reads the state of the payment from the provider. Ends within seconds. */

@@ -2,9 +2,9 @@
  * Limits this node's requests to payment providers: one request per order at a time, a maximum number of concurrent
  * requests, and a pause between two refreshes of an order.
  *
- * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for. Concurrent
- * refreshes of one order share one provider request. For an order paid with real money, clients and webhooks cause at most
- * one refresh per second.
+ * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for.
+ * Concurrent refreshes of one order share one provider request. For an order paid with real money, clients and webhooks
+ * cause at most one refresh per second.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -22,7 +22,10 @@ import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrde
 import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
-/** The maximum number of concurrent refreshes. Above it, an order is returned as stored; the background task refreshes it. */
+/**
+ * The maximum number of concurrent refreshes. Above it, an order is returned as stored; the background task refreshes
+ * it.
+ */
 const MAX_CONCURRENT_REFRESHES = 128
 const MAX_CONCURRENT_OPENINGS = 64
 
@@ -38,7 +41,7 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
     ) => Effect.Effect<TopUpOrder, OpenFailure>
     /**
      * Refreshes an order for a client. A credited order is returned unchanged. An order that was refreshed less than a
-     * second ago is returned unchanged too.
+     * second ago is returned unchanged too, unless it is `crediting` or simulated.
      */
     readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
     /**

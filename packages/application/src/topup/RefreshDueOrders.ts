@@ -1,8 +1,8 @@
 /**
- * Refreshes orders in batches. In the background it refreshes the due orders, so that a payment is credited even if the
- * payer has closed the page (docs/reference/reseller.md#d10). For an operator it refreshes all open orders.
+ * Refreshes orders in batches. In the background, the due orders are refreshed, so that a payment is credited even if
+ * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all open orders are refreshed.
  *
- * Several nodes may refresh orders concurrently: a claim gives each order to one node at a time.
+ * Several nodes can refresh orders concurrently: a claim gives each order to one node at a time.
  */
 import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
@@ -14,10 +14,12 @@ import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** The age from which on a draft is stale. No provider needs so long to open a payment. */
+/** The age at which a draft becomes stale. No provider needs so long to open a payment. */
 const STALE_AFTER = Duration.minutes(2)
 const MAX_CONCURRENT_REFRESHES = 8
-/** The number of orders in a batch. A batch ends within `LEASE`, even if every provider request runs into its timeout. */
+/**
+ * The number of orders in a batch. A batch ends within `LEASE`, even if every provider request runs into its timeout.
+ */
 const BATCH_SIZE = 40
 const LEASE = Duration.seconds(60)
 /** The maximum number of batches per round. The remaining orders stay due for the next round. */
@@ -26,9 +28,12 @@ const PAGE_SIZE = 200
 
 export interface RefreshCounts {
   readonly attempted: number
-  /** The number of attempted orders whose provider responded or was not needed. The other orders are unchanged. */
+  /**
+   * The number of attempted orders that were read from their provider, or that needed no provider. The other orders are
+   * unchanged.
+   */
   readonly refreshed: number
-  /** The number of attempted orders that this run credited. */
+  /** The number of attempted orders that became `credited` during this run. */
   readonly credited: number
 }
 
@@ -45,7 +50,7 @@ const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
   credited: a.credited + b.credited
 })
 
-/** Cancels the orphaned payments of dead nodes, then refreshes all due orders except those in `done`. */
+/** Abandons stale drafts and cancels their payments, then refreshes all due orders except those in `done`. */
 export const refreshDueTopUps = (
   done: ReadonlySet<OrderId> = new Set()
 ): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher> =>

@@ -1,6 +1,6 @@
 /**
- * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and credits
- * a paid order.
+ * Refreshes one order: reads the state of its payment from the provider, records this state (the observation), and
+ * credits a paid order.
  *
  *     crediting ─▶ credit, without a request to the provider
  *     else      ─▶ read the state ─▶ record the observation ─▶ crediting? ─▶ credit
@@ -8,8 +8,8 @@
  * A credited order stays credited, but further payments for it are recorded (docs/reference/reseller.md#d8).
  *
  * The request to the provider is made outside a transaction. If the request fails or times out, the order is unchanged
- * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order is
- * `crediting`, and the next refresh credits the order.
+ * (docs/reference/reseller.md#d7). Recording and crediting are two transactions. After a crash between them, the order
+ * is `crediting`, and the next refresh credits the order.
  */
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -24,7 +24,10 @@ const PROVIDER_TIMEOUT = Duration.seconds(8)
 
 export interface RefreshResult {
   readonly order: TopUpOrder
-  /** False if the order is unchanged, because its provider did not respond or is not configured. */
+  /**
+   * False if the order is unchanged: its provider is not configured, the request to the provider failed, or too many
+   * refreshes run.
+   */
   readonly refreshed: boolean
 }
 
@@ -58,9 +61,12 @@ const refreshPayment = (
     Effect.disconnect,
     Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider) }),
     Effect.asSome,
-    // An exception in the adapter is handled like a provider that does not respond.
+    // An exception in the adapter is handled like a failed request to the provider.
     Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logWarning("a payment provider did not respond", logged(stored.order), cause), Option.none())
+      Effect.as(
+        Effect.logWarning("the state of a payment could not be read from its provider", logged(stored.order), cause),
+        Option.none()
+      )
     )
   )
 

@@ -78,7 +78,10 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
      * Changes a draft from `creating` to `abandoned`, with a reason for operators. Changes no order in another state.
      */
     readonly abandon: (id: OrderId, reason: string) => Effect.Effect<void>
-    /** Abandons drafts older than `olderThan`, because their node died. Returns each draft to only one caller. */
+    /**
+     * Abandons drafts older than `olderThan`: their node died, or opening their payment took too long. Returns each
+     * draft to only one caller.
+     */
     readonly abandonStale: (olderThan: Duration.Duration) => Effect.Effect<ReadonlyArray<AbandonedTopUp>>
 
     /** Returns a `ready` order of this reseller. An order of another reseller is not found. */
@@ -96,16 +99,16 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
      */
     readonly recordObservation: (id: OrderId, observation: PaymentObservation) => Effect.Effect<Refreshed>
     /**
-     * Credits a `crediting` order. Locks the order and then the reseller's quota account, applies `decideCrediting` at the
-     * database time, and writes order, account and transfer. Concurrent calls credit an order once, because they wait for
-     * the lock and because the pair (topup, order id) is unique in the transfers. An order that is not `crediting` is
-     * returned unchanged.
+     * Credits a `crediting` order. Locks the order and then the reseller's quota account, applies `decideCrediting` at
+     * the database time, and writes order, account and transfer. Concurrent calls credit an order once, because they
+     * wait for the lock and because the pair (topup, order id) is unique in the transfers. An order that is not
+     * `crediting` is returned unchanged.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
     /**
-     * Stores a repeated payment with the order of the original payment, and makes that order due for a refresh. The next
-     * refresh then reads both payments. An order stores at most 20 repeated payments. Returns none if no order with this
-     * provider label has the original payment.
+     * Stores a repeated payment with the order of the original payment, and makes that order due for a refresh. The
+     * next refresh then reads both payments. An order stores at most 20 repeated payments. Returns none if no order
+     * with this provider label has the original payment.
      */
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**

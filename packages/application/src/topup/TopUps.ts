@@ -3,7 +3,8 @@
  *
  *     terms ─▶ a provider for the method ─▶ draft ─▶ the provider opens the payment ─▶ order
  *
- * The draft is stored before the provider opens the payment. Therefore every opened payment has a stored order.
+ * The draft is stored before the provider opens the payment. Therefore every opened payment belongs to a stored draft
+ * or order.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { OrderId, orderIdOf, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
@@ -38,7 +39,9 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
     return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
   })
 
-/** Returns a page of a reseller's orders, newest first. Does not refresh the orders (docs/reference/reseller.md#top-7). */
+/**
+ * Returns a page of a reseller's orders, newest first. Does not refresh the orders (docs/reference/reseller.md#top-7).
+ */
 export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
   Effect.gen(function* () {
     const page = yield* readTopUpPage(query)

@@ -1,5 +1,6 @@
 /**
- * The catalog contains all models, with their routes and providers. It is immutable: a change replaces the whole catalog.
+ * The catalog contains all models, with their routes and providers. It is immutable: a change replaces the whole
+ * catalog.
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"
@@ -41,7 +42,10 @@ export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol)
     return provider?.protocols.includes(protocol) ? [{ route, provider }] : []
   })
 
-/** Returns the model with this public name and its routes for the protocol. A model without such a route is not found. */
+/**
+ * Returns the model with this public name and its routes for the protocol. Fails if the model is unknown, hidden or
+ * retired, if it has no such route, or if its kind does not have this protocol.
+ */
 export const callable = (
   catalog: Catalog,
   publicName: string,
@@ -76,9 +80,9 @@ const alphabetically = (a: string, b: string): number => {
 }
 
 /**
- * Sorts candidates into the order in which they are tried: by priority, lowest number first. Candidates of equal priority
- * share the load: their order is random, and a higher weight makes an early place more likely. `draws` contains one random
- * number per candidate, at least 0 and below 1.
+ * Sorts candidates into the order in which they are tried: by priority, lowest number first. Candidates of equal
+ * priority share the load: their order is random, and a higher weight makes an early place more likely. `draws`
+ * contains one random number per candidate, at least 0 and below 1.
  */
 export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,

@@ -1,8 +1,9 @@
 /**
  * Parses the catalog file, in which an operator describes providers, models, prices, routes and tiers.
  *
- * The parser rejects unknown members, a route to a provider that is not in the file, a model without a price, and two models
- * with one name. It also rejects unencrypted HTTP to another machine, unless `allow_http` is set.
+ * For example, the parser rejects unknown members, a route to a provider that is not in the file, a model without a
+ * price, and two models with the same name. It also rejects unencrypted HTTP to another machine, unless `allow_http` is
+ * set.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"

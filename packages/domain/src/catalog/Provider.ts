@@ -1,5 +1,5 @@
 /**
- * Defines a provider, which runs models: its base URL, protocols, timeouts and concurrency limit.
+ * Defines a provider, which runs models: how the gateway connects to the provider, and the limits for its requests.
  *
  * `apiKeyEnv` is the name of the environment variable that contains the API key. The key itself is not stored.
  */

@@ -1,9 +1,9 @@
 /**
- * A reseller's customer is a user who is linked to the reseller. A user has one pay-as-you-go balance and one plan per
- * model.
+ * A reseller's customer is a user who is linked to the reseller. A user has at most one pay-as-you-go balance, and at
+ * most one plan per model.
  *
- * With a link, the reseller can create API keys that spend the user's balances. The link policy `closed` therefore allows
- * no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
+ * With a link, the reseller can create API keys that spend the user's balances. The link policy `closed` therefore
+ * allows no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"
@@ -47,8 +47,8 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
 })
 
 /**
- * The users that a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing users
- * whose email the reseller sends.
+ * The users that a reseller may link: with `closed`, only users that the reseller creates; with `open`, also existing
+ * users whose email the reseller sends.
  */
 export type LinkPolicy = "closed" | "open"
 

@@ -9,7 +9,10 @@ export class UnsupportedParameter extends Schema.TaggedError<UnsupportedParamete
   param: Schema.String
 }) {}
 
-/** The model does not support the requested operation: it is not an image model, or it cannot generate or edit images. */
+/**
+ * The model cannot serve the request: it is not an image model, does not support the operation, or has no route for
+ * images.
+ */
 export class UnsupportedEndpoint extends Schema.TaggedError<UnsupportedEndpoint>()("UnsupportedEndpoint", {
   message: Schema.String
 }) {}
@@ -27,10 +30,13 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
 /** The image was not ready before the request's timeout. */
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
-/** An earlier request with this key was sent to a provider. Its response is not stored and cannot be returned again. */
+/**
+ * An earlier request of this customer with the same idempotency key is running, or was sent to a provider. Its response
+ * is not stored and cannot be returned again.
+ */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
 
-/** The account already has a running image request, on this node or another. */
+/** The customer already has a running image request, on this node or on another node. */
 export class ImageConcurrencyLimit extends Schema.TaggedError<ImageConcurrencyLimit>()("ImageConcurrencyLimit", {
   retryAfterSeconds: Schema.Number
 }) {}

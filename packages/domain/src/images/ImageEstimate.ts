@@ -1,8 +1,9 @@
 /**
  * Estimates the usage of an image request before it is sent to a provider.
  *
- * Providers compute the tokens of an image from its area and quality. The estimate of the image may be too high, because the
- * settlement releases the unused part of the hold. The decision to refuse a request uses only the minimum prompt tokens.
+ * Providers compute the tokens of an image from its area and quality. An estimate that is too high does no harm,
+ * because the settlement releases the unused part of the hold. The decision to refuse a request uses only the minimum
+ * prompt tokens.
  */
 
 import { estimatePrompt } from "../inference/Estimate.ts"
@@ -19,7 +20,9 @@ const AUTO_PIXELS = 1024 * 1536
 
 const PIXELS_PER_TOKEN = { low: 3_800, medium: 980, high: 250, auto: 250 } as const
 
-/** The maximum tokens of a source image. It is limited because providers scale the image down before they process it. */
+/**
+ * The maximum tokens of a source image. It is limited because providers scale the image down before they process it.
+ */
 const TOKENS_PER_SOURCE = 6_500
 
 export const estimateImage = ({ prompt, size, quality, source }: ImageEstimateFacts): Estimate => {

@@ -1,6 +1,6 @@
 /**
- * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation, and
- * decides whether the field is sent to the provider (docs/reference/images.md).
+ * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation,
+ * and decides whether the field is sent to the provider (docs/reference/images.md).
  *
  * A generation is sent as JSON, and an edit as a form, in which all values are text. Each row reads both. A JSON `null`
  * counts as an absent field, because official clients send it in this sense. A field that has no row is refused.
@@ -34,7 +34,10 @@ const supported = (must: string, allows: (given: unknown) => given is string | n
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })
 
-/** Returns the row of a field that may have only the `harmless` values, which have no effect. It is never sent on. */
+/**
+ * Returns the row of a field that may have only the `harmless` values, which have no effect. The field is never sent to
+ * the provider.
+ */
 const tolerated = (harmless: ReadonlyArray<unknown>, why: string): Row => ({
   read: (given, name) =>
     harmless.includes(given)
@@ -78,7 +81,7 @@ const isSize = (given: unknown): given is string => {
   return given === "auto" || (edges !== undefined && isWithinLimits(...edges))
 }
 
-/** Returns the size in a value of the field `size` that was accepted. */
+/** Returns the size that an accepted value of the field `size` states. */
 export const sizeOf = (given: unknown) => {
   const edges = edgesOf(given)
   return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }

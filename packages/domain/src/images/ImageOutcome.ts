@@ -8,10 +8,10 @@
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
  *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
  *   client disconnected or node died    abandoned   nothing         none                      abandoned
- *   all providers failed                failed      nothing         the provider's failure
+ *   no provider made an image           failed      nothing         the most informative error
  *
- * `unmetered` means delivered without reported usage; `withheld` means too large to be delivered. If nothing was sent to a
- * provider, the state is `failed` and there is no review.
+ * `unmetered` means delivered without reported usage; `withheld` means too large to be delivered. If nothing was sent
+ * to a provider, the state is `failed` and there is no review.
  */
 import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"
@@ -69,7 +69,10 @@ export interface ImageOutcome {
   readonly ending: Ending
   readonly charge: Charge
   readonly response: ImageResponse
-  /** True if the request was sent to a provider. If it is false, the idempotency key may be used again. */
+  /**
+   * True if the request was sent to a provider, at least in part. If it is false, the idempotency key can be used
+   * again.
+   */
   readonly dispatched: boolean
 }
 

@@ -33,11 +33,14 @@ export interface ImageRequest {
   readonly quality: "auto" | "low" | "medium" | "high"
   /** Present only for an edit. */
   readonly source: SourceImage | undefined
-  /** The values of all supported members except `model`. Only these members are sent to the provider. */
+  /** The supported members that the client sent, without `model`. Only these members are sent to the provider. */
   readonly members: Readonly<Record<string, string | number>>
 }
 
-/** Returns the model and its image routes. Fails if the model is hidden or retired, or does not support the operation. */
+/**
+ * Returns the model and its image routes. Fails if the model is unknown, hidden or retired, does not support the
+ * operation, or has no route for images.
+ */
 export const capableOf = (
   catalog: Catalog,
   publicName: string,

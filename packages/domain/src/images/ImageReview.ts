@@ -11,8 +11,8 @@ import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
 
 /**
- * `unmetered`: delivered without reported usage. `withheld`: too large to deliver. `timeout`: not ready in time. `abandoned`:
- * the client disconnected or the node died.
+ * `unmetered`: delivered without reported usage. `withheld`: too large to deliver. `timeout`: not ready in time.
+ * `abandoned`: the client disconnected or the node died.
  */
 export type ReviewReason = "unmetered" | "withheld" | "timeout" | "abandoned"
 
@@ -38,7 +38,10 @@ export interface Resolved {
   readonly booking: Booking | undefined
 }
 
-/** Waives the charge, or charges the whole amount. Fails if the customer's balance does not cover the amount. */
+/**
+ * Waives the charge, or charges the whole amount. Fails if the review is already resolved, or if the customer's
+ * pay-as-you-go balance does not cover the amount.
+ */
 export const decideResolution = (
   requestId: RequestId,
   resolution: Resolution,

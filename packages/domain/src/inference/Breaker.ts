@@ -5,8 +5,8 @@
  *                                                  ▲                           └──probe failed──┐
  *                                                  └─────────────────────────────────────────────┘
  *
- * In the state half open, only one request is admitted: the probe. All functions are pure: the caller stores the state and
- * passes the time.
+ * In the state half open, only one request is admitted: the probe. All functions are pure: the caller stores the state
+ * and passes the current time.
  */
 export interface BreakerSettings {
   readonly failures: number
@@ -49,6 +49,9 @@ export const failed = (breaker: Breaker, settings: BreakerSettings, nowMillis: n
   return recent.length >= settings.failures ? open : { state: "closed", failedAtMillis: recent }
 }
 
-/** Returns the state after the client of a request disconnected. A probe then has no result: the next request is the probe. */
+/**
+ * Returns the state after a request that does not show whether the provider works, for example because its client
+ * disconnected. If this request was the probe, the next request is the probe.
+ */
 export const undecided = (breaker: Breaker, nowMillis: number): Breaker =>
   breaker.state === "half_open" ? { state: "open", untilMillis: nowMillis } : breaker

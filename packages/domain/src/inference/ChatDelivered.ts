@@ -1,8 +1,8 @@
 /**
  * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
- * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10). Roles,
- * ids, finish reasons and error frames are not content.
+ * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10).
+ * Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -48,7 +48,10 @@ export const deltaContent = (delta: JsonObject): string => {
   return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
 }
 
-/** Returns the reasoning in a list of parts. The caller uses it only if there is no plain text, which the parts repeat. */
+/**
+ * Returns the reasoning in a list of parts. The caller uses it only if the delta has no plain reasoning text, because
+ * the parts repeat that text.
+ */
 const detailsOf = (details: unknown): string => {
   let text = ""
   for (const item of asArray(details)) {
@@ -58,7 +61,9 @@ const detailsOf = (details: unknown): string => {
   return text
 }
 
-/** Returns the text of `content`. Some providers send a list of parts, and put a list of reasoning parts into one part. */
+/**
+ * Returns the text of `content`. Some providers send a list of parts, and put a list of reasoning parts into one part.
+ */
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""

@@ -7,7 +7,7 @@ import { asArray, asObject } from "./Json.ts"
 import type { PromptText } from "./PromptText.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
 
-/** Returns the prompt of a parsed body. Each text is a separate input. Token ids are counted without their text. */
+/** Returns the prompt of a parsed body. Each text is a separate input. Each token id counts as one token. */
 export const promptText = (body: unknown): PromptText => {
   const input = asObject(body)?.input
   const inputs = typeof input === "string" ? [input] : asArray(input)

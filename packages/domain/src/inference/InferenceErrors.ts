@@ -1,6 +1,6 @@
 /**
- * The failures of an inference request. For each protocol, the HTTP adapter has a table that maps every failure to an HTTP
- * status and an error code.
+ * Defines the failures of inference requests. For each protocol, the HTTP adapter has a table that maps every failure
+ * to an HTTP status and an error code.
  */
 import * as Schema from "effect/Schema"
 
@@ -10,22 +10,31 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** The key is missing, wrong, revoked, or sent twice with different values. */
+/**
+ * The API key is missing, unknown, malformed or revoked, or its user is blocked, or the request has two different keys.
+ */
 export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidApiKey", {
   reason: Schema.Literal("missing", "conflicting", "unknown")
 }) {}
 
-/** The model with this name cannot be called with this protocol: the model is unknown, hidden, retired or has no route. */
+/**
+ * No model with this name can be called with this protocol: the model is unknown, hidden or retired, its kind has other
+ * protocols, or it has no route to a provider with this protocol.
+ */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", {
   model: Schema.String
 }) {}
 
-/** The body exceeds the size limit of the API or of the provider. `limitBytes` is null if the exceeded limit is unknown. */
+/**
+ * The body exceeds the size limit of the API or of the provider. `limitBytes` is null if the exceeded limit is unknown.
+ */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
   limitBytes: Schema.NullOr(Schema.Number)
 }) {}
 
-/** The provider refused the request. `message` is the provider's text; names of the provider and its model are removed. */
+/**
+ * The provider refused the request. `message` is the provider's text; names of the provider and its model are removed.
+ */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
@@ -36,18 +45,24 @@ export class TechnicalLimit extends Schema.TaggedError<TechnicalLimit>()("Techni
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The provider failed: connection refused, timeout, disconnect, or an invalid response. */
+/**
+ * The provider failed, for example because of a refused connection, a timeout, a disconnect, an error status or an
+ * invalid response.
+ */
 export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("UpstreamFailed", {
   /** The cause for the log. The cause is not sent to the client. */
   cause: Schema.String
 }) {}
 
-/** The server is full, draining, or cannot reach the database. Nothing was sent to a provider. */
+/**
+ * The server cannot serve the request now, for example because it or the provider is full, or because the server
+ * is shutting down or cannot reach the database. The client can repeat the request.
+ */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The circuit breaker of every provider that serves the model is open. */
+/** The circuit breakers of all providers that serve the model refuse the request. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   retryAfterSeconds: Schema.Number
 }) {}

@@ -1,11 +1,12 @@
 /**
- * The properties of every inference request: its id, its wire protocol, and the kind of its model.
+ * Defines the properties of every inference request: its id, its wire protocol, and the kind of its model.
  */
 import * as Brand from "effect/Brand"
 
 /**
  * The id that the gateway assigns to a request. It is used in the response headers, the hold, the usage row and the log
- * line. It is a UUID of version 7, so that rows are inserted in time order. Each protocol derives its response ids from it.
+ * line. It is a UUID of version 7, so that rows are inserted in time order. Each protocol derives its response ids from
+ * it.
  */
 export type RequestId = string & Brand.Brand<"RequestId">
 export const RequestId = Brand.nominal<RequestId>()
@@ -22,7 +23,10 @@ interface ModelKindRules {
   readonly isRanked: boolean
 }
 
-/** All model kinds and wire protocols. CHECK constraints in the database repeat these names: a new name needs a migration. */
+/**
+ * All model kinds and wire protocols. CHECK constraints in the database repeat these names: a new name needs a
+ * migration.
+ */
 const modelKinds = {
   text: { protocols: ["chat", "messages", "responses"], hasCapabilities: false, isRanked: true },
   image: { protocols: ["images"], hasCapabilities: true, isRanked: false },

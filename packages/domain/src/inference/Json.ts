@@ -1,5 +1,6 @@
 /**
- * Reads parsed JSON of unknown shape. A member of the wrong type is treated as absent.
+ * Reads parsed JSON of unknown shape. A value of the wrong type is read as undefined, as an empty array or as an empty
+ * text.
  */
 export type JsonObject = { readonly [member: string]: unknown }
 

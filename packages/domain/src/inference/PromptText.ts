@@ -1,6 +1,6 @@
 /**
- * The text of a prompt for a local token count, and the number of tokens that are not text. The local count is used when
- * the provider did not report the prompt tokens.
+ * Defines the text of a prompt for a local token count, and the number of tokens that are not text. The local count is
+ * used when the provider did not report the prompt tokens.
  */
 export interface PromptText {
   readonly text: string
@@ -14,12 +14,13 @@ const TOKENS_PER_MESSAGE = 3
 const TOKENS_BEFORE_OUTPUT = 3
 
 /**
- * The number of tokens per image, sound or file. The numbers are estimates, because each provider counts attachments in a
- * different way.
+ * The number of tokens per image, sound or file. The numbers are estimates, because each provider counts attachments in
+ * a different way.
  *
- * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image in
- * high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel image.
- * A hold may be too high, because the settlement releases the unused part. A charge must not be too high: it is final.
+ * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image
+ * in high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel
+ * image. A hold that is too high does no harm, because the settlement releases the unused part. A charge must not be
+ * too high, because a charge is final.
  */
 export const TOKENS_PER_ATTACHMENT = { counted: 765, reserved: 1_600 } as const
 

@@ -3,9 +3,9 @@
  * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
- * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns the
- * first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same operation id
- * and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
+ * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns
+ * the first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same
+ * operation id and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -50,7 +50,7 @@ export const MintFingerprint = Brand.nominal<MintFingerprint>()
 export const fingerprintOf = ({ customerEmail, planTierId }: MintRequest): MintFingerprint =>
   MintFingerprint(JSON.stringify([customerEmail, planTierId]))
 
-/** The result of a mint, which is never deleted. */
+/** The stored result of a mint. It is never deleted. */
 export interface Mint {
   readonly id: MintId
   readonly resellerId: ResellerId
@@ -75,8 +75,8 @@ export interface MintResult {
 }
 
 /**
- * The rate limit of mints per reseller, across all nodes (docs/reference/reseller.md#e2). A repeated request that returns
- * the first result does not count, nor does a refused mint.
+ * The rate limit of mints per reseller, across all nodes (docs/reference/reseller.md#e2). A repeated request that
+ * returns the first result does not count, nor does a refused mint.
  */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
@@ -99,10 +99,15 @@ export interface Minted {
   readonly bookings: readonly [pay: Booking, grant: Booking]
 }
 
-/** The maximum number of tokens ever added to a plan. The API returns it as a JSON number, which is exact up to this limit. */
+/**
+ * The maximum number of tokens ever added to a plan. The API returns it as a JSON number, which is exact up to this
+ * limit.
+ */
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** Decides a request whose operation id has already minted: returns the first mint if customer and tier are the same. */
+/**
+ * Decides a request whose operation id has already minted: returns the first mint if customer and tier are the same.
+ */
 export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
   earlier.fingerprint === fingerprintOf(request)
     ? Either.right({ mint: earlier, alreadyApplied: true })

@@ -17,9 +17,9 @@ export const OperationId = Schema.String.pipe(
 )
 export type OperationId = typeof OperationId.Type
 
-/** The operator of a manual command and the reason for it. Each manual command is recorded in the audit log. */
+/** The operator who makes a change, and the reason for it. Both are recorded in the audit log. */
 export interface Operator {
-  /** The operating system user that runs the command. */
+  /** The operating system user that runs the command. For other changes: `reseller:<id>`, `server` or `demo`. */
   readonly actor: string
   readonly reason: string
 }

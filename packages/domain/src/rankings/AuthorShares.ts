@@ -12,7 +12,10 @@ import type { AuthorShare } from "./Rankings.ts"
 
 const WHOLE_BP = 10_000n
 
-/** Returns the shares, most tokens first; equal shares are ordered by author name. Empty if no visible model was used. */
+/**
+ * Returns the shares, most tokens first; authors with equal tokens are ordered by name. Empty if no visible model was
+ * used.
+ */
 export const authorSharesOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<AuthorShare> => {
   const byAuthor = new Map<string, Tokens.Tokens>()
   for (const { model, tokens } of usages) {
@@ -41,7 +44,10 @@ interface Remainder {
 
 const byRemainder: Order.Order<Remainder> = Order.reverse(Order.mapInput(Order.bigint, ({ remainder }) => remainder))
 
-/** Splits {@link WHOLE_BP} in proportion to the parts. Of two equal remainders, the earlier part gets a basis point first. */
+/**
+ * Splits {@link WHOLE_BP} in proportion to the parts. Of two equal remainders, the earlier part gets a basis point
+ * first.
+ */
 const largestRemainder = (parts: ReadonlyArray<bigint>): ReadonlyArray<bigint> => {
   const sum = parts.reduce((a, b) => a + b, 0n)
   const whole = parts.map((part) => (part * WHOLE_BP) / sum)

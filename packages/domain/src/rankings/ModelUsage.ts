@@ -1,7 +1,7 @@
 /**
  * Defines the usage of one model in a window, and the rules for its visibility, its place and its change.
  *
- *     visible   The model is not hidden. The leaderboard and the series name it, and its author's share includes it.
+ *     visible   The model is not hidden. The leaderboard and the series can name it; its author's share includes it.
  *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
  */
 import * as Order from "effect/Order"
@@ -20,7 +20,9 @@ export interface ModelUsage {
  * docs/reference/rankings.md#h6).
  */
 export interface Change {
-  /** The change in whole percent, rounded half away from zero; null if the comparison period is absent or has no usage. */
+  /**
+   * The change in whole percent, rounded half away from zero; null if the comparison period is absent or has no usage.
+   */
   readonly changePct: bigint | null
   /** True if the model has usage in the window and had no usage in the comparison period. */
   readonly isNew: boolean

@@ -3,8 +3,8 @@
  *
  *     totals.tokens = leaderboard + other = all points of the series
  *
- * The tokens of hidden models are in `other`; the document never names a hidden model. The schema describes the stored form
- * of the document: dates and token counts are strings, so that no count is rounded.
+ * The tokens of hidden models are in `other`; the document never names a hidden model. The schema describes the stored
+ * form of the document: dates and token counts are strings, so that no count is rounded.
  */
 import * as Schema from "effect/Schema"
 import { Tokens } from "../money/Tokens.ts"
@@ -18,7 +18,7 @@ const named = { publicName: Schema.String, displayName: Schema.String, author: S
 export const LeaderboardEntry = Schema.Struct({
   rank: Schema.Int,
   ...named,
-  /** True if the model is in the catalog. A retired model keeps its history, but is not listed. */
+  /** True if the model is not retired. A retired model keeps its history. */
   listed: Schema.Boolean,
   tokens: TokenCount,
   /** The tokens in the comparison period; null for the window `all`, which has none. */

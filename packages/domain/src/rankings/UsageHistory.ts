@@ -4,8 +4,9 @@
  *     cuts    c0      c1      c2      c3
  *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
  *
- * A cut is an instant between two intervals. Every bucket and every comparison period of every window begins and ends at a
- * cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all windows.
+ * A cut is an instant between two intervals. Every bucket and every comparison period of every window begins and ends
+ * at a cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all
+ * windows.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
@@ -20,12 +21,14 @@ export interface HistoryQuery {
 }
 
 /**
- * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. If the number of
- * samples is even, the median is the lower of the two middle values.
+ * The speed of a model's streams. A sample is a streamed request that ended complete and delivered content. If the
+ * number of samples is even, the median is the lower of the two middle values.
  */
 export interface ModelSpeed {
   readonly samples: number
-  /** The median of {@link decitokensPerSecond}, for durations from the request's acceptance to the end of the stream. */
+  /**
+   * The median of {@link decitokensPerSecond}, for durations from the request's acceptance to the end of the stream.
+   */
   readonly decitokensPerSecondP50: number
   /** The median of the milliseconds from the request's acceptance to its first delta. */
   readonly ttftMillisP50: number
@@ -47,8 +50,8 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. If this minute is months ago, it is rounded down to the
-   * start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
+   * The minute in which tokens of a ranked model were first settled. If this minute is months ago, it is rounded down
+   * to the start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
@@ -65,7 +68,10 @@ export const RECENT_DAYS = 7
 /** Divides two non-negative integers and rounds the quotient to the nearest integer; a half is rounded up. */
 export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** Returns the speed of one stream in tenths of an output token per second. A shorter duration counts as one millisecond. */
+/**
+ * Returns the speed of one stream in tenths of an output token per second. A duration below one millisecond counts as
+ * one millisecond.
+ */
 export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number): bigint =>
   divideHalfUp(outputTokens * 10_000n, BigInt(Math.max(durationMillis, 1)))
 
@@ -94,8 +100,8 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
 }
 
 /**
- * Returns the hours, days or weeks that contain a cut. Such a unit has one stored sum, which does not separate the tokens
- * before the cut from the tokens after the cut.
+ * Returns the hours, days or weeks with a cut inside them, not at their start. Such a unit has one stored sum, which
+ * does not separate the tokens before the cut from the tokens after the cut.
  */
 export const bucketsSplitBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(

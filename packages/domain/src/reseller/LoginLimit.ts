@@ -1,8 +1,10 @@
 /**
  * Limits the rate of login attempts (docs/reference/reseller.md#b6).
  *
- * Three limits apply: per pair of email and client IP address, per email, and per client IP address. An attempt is counted
- * before the password is verified. An allowed attempt counts for all limits; a refused attempt counts for none.
+ * Three limits apply: per pair of email and client IP address, per email, and per client IP address. All attempts
+ * without a valid email from one client IP address count as one pair, and the limit per email does not apply to them.
+ * An attempt is counted before the password is verified. An allowed attempt counts for all limits; a refused attempt
+ * counts for none.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
@@ -43,7 +45,10 @@ export interface CountedWindow {
   readonly hits: ReadonlyArray<Date>
 }
 
-/** Returns the windows after an allowed attempt. `retryAfterSeconds` is the time until every window allows an attempt. */
+/**
+ * Returns the windows after an allowed attempt. Fails if a window refuses the attempt; `retryAfterSeconds` is then the
+ * time until every window allows one.
+ */
 export const decideAttempt = (
   windows: ReadonlyArray<CountedWindow>,
   now: Date

@@ -17,7 +17,10 @@ export class InsufficientQuota extends Schema.TaggedError<InsufficientQuota>()("
   neededUsdMicro: Schema.BigIntFromSelf
 }) {}
 
-/** The change in micro-USD: a positive change adds quota, a negative change removes quota. It is not 0, at most ±10^15. */
+/**
+ * The change in micro-USD: a positive change adds quota, a negative change removes quota. Its absolute value is 1 to
+ * 10^15.
+ */
 export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
 const MAX_CHANGE = 10n ** 15n
 export const QuotaChange = Brand.refined<QuotaChange>(

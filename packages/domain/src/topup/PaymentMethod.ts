@@ -12,7 +12,7 @@ export type PaymentMethod = typeof PaymentMethod.Type
 export const TokenKind = Schema.Literal("usdt", "usdc")
 export type TokenKind = typeof TokenKind.Type
 
-/** The provider of this payment method cannot open a payment at the moment. */
+/** The provider of this payment method cannot open a payment at the moment, or the method has no provider. */
 export class PaymentProviderUnavailable extends Schema.TaggedError<PaymentProviderUnavailable>()(
   "PaymentProviderUnavailable",
   { retryAfterSeconds: Schema.Int }
@@ -30,14 +30,17 @@ export interface DepositAddress {
 }
 
 /**
- * Where and how much to pay, as the provider returned it when it opened the payment. The instructions never change
- * (docs/reference/reseller.md#top-ups).
+ * The destination and the amount of a payment, as the provider returned them when it opened the payment. They never
+ * change (docs/reference/reseller.md#top-ups).
  */
 export type PaymentInstructions =
   | {
       readonly _tag: "Qris"
       readonly qrContent: string
-      /** The URL of the provider's image of the QR code; undefined if the provider has none. The server then makes an image. */
+      /**
+       * The URL of the provider's image of the QR code; undefined if the provider has none. The server then makes an
+       * image.
+       */
       readonly qrImageUrl: string | undefined
     }
   | { readonly _tag: "HostedQris"; readonly qrContent: string; readonly paymentUrl: string }
@@ -53,7 +56,7 @@ export type PaymentInstructions =
     }
 
 /**
- * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers; a QRIS code
- * can be paid only once.
+ * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers; a QRIS
+ * code can be paid only once.
  */
 export const canReceiveMore = (method: PaymentMethod): boolean => method === "crypto" || method === "crypto_bep20"

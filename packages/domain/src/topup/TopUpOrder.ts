@@ -19,7 +19,9 @@ import type { PaymentEvidence, Received } from "./PaymentObservation.ts"
 export const OrderId = Schema.UUID.pipe(Schema.brand("OrderId"))
 export type OrderId = typeof OrderId.Type
 
-/** The number of an order at payment providers: `RTO-` followed by the order id (docs/reference/reseller.md#top-ups). */
+/**
+ * The number of an order at payment providers: `RTO-` followed by the order id (docs/reference/reseller.md#top-ups).
+ */
 export const OrderNumber = Schema.TemplateLiteral("RTO-", Schema.String).pipe(Schema.brand("OrderNumber"))
 export type OrderNumber = typeof OrderNumber.Type
 
@@ -68,11 +70,11 @@ export interface TopUpOrder extends TopUpDraft {
   readonly evidence: PaymentEvidence
   readonly paidAt: Date | undefined
   readonly creditedAt: Date | undefined
-  /** The time of the provider's last definite response. */
+  /** The time at which the last observation was recorded. */
   readonly checkedAt: Date | undefined
 }
 
-/** The reseller has no order with this id. */
+/** No order has this id, or the order belongs to another reseller. */
 export class TopUpNotFound extends Schema.TaggedError<TopUpNotFound>()("TopUpNotFound", {}) {}
 
 export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO-${id}`)
@@ -90,11 +92,16 @@ export const noEvidence: PaymentEvidence = { transactions: [], remarks: [] }
 export const paymentStatusOf = ({ status }: Pick<TopUpOrder, "status">): PaymentStatus =>
   status === "crediting" || status === "credited" ? "paid" : status
 
-/** Returns the received amount in micro-USD, from the raw amount if there is one; undefined if the amount is unknown. */
+/**
+ * Returns the received amount in micro-USD, from the raw amount if there is one; undefined if the amount is unknown.
+ */
 export const receivedUsdMicroOf = ({ received }: Pick<TopUpOrder, "received">): UsdMicro | undefined =>
   received.receivedRaw === undefined ? received.receivedUsdMicro : floorToUsdMicro(received.receivedRaw)
 
-/** Returns the part of the received amount that exceeds the ordered quota. An operator decides about it; it is not credited. */
+/**
+ * Returns the part of the received amount that exceeds the ordered quota. An operator decides about it; it is not
+ * credited.
+ */
 export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdMicro">): UsdMicro => {
   const received = receivedUsdMicroOf(order) ?? 0n
   return UsdMicro(received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)

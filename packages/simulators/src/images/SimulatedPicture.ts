@@ -13,7 +13,7 @@ export interface PictureWish {
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean
-  /** The prompt. Equal prompts produce equal images. */
+  /** The prompt. It determines the colors of a PNG image. */
   readonly words: string
 }
 

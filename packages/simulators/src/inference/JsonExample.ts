@@ -1,7 +1,7 @@
 /**
- * Makes a small JSON value that matches a JSON schema, for simulated responses that must match a schema.
- *
- * The value contains only the required members. The common validation keywords are supported.
+ * Makes a small JSON value that matches a JSON schema, for simulated responses that must match a schema. An object
+ * contains only the members that its schema requires. Keywords that this file does not read, such as `pattern`, are
+ * ignored, so the value can violate them.
  */
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -12,7 +12,7 @@ export const exampleOf = (schema: unknown): unknown =>
   fit(schema, { root: asObject(schema) ?? {}, valuesLeft: MAX_VALUES }, 0)
 
 /**
- * The root schema, in which references are resolved, and the number of values that may still be made. The number is
+ * The root schema, in which references are resolved, and the number of values that can still be made. The number is
  * limited because a schema can be recursive.
  */
 interface Whole {

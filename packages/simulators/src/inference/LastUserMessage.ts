@@ -1,6 +1,6 @@
 /**
- * Finds the last user message of a conversation in any protocol. If the message has several texts, the last text is
- * used, because some clients insert texts before the user's text.
+ * Finds the last user message that contains text, in a conversation of any protocol. If the message has several texts,
+ * the last text is used, because some clients insert texts before the user's text.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 
@@ -14,7 +14,7 @@ export const lastUserMessage = (conversation: ReadonlyArray<unknown>): LastUserM
   const turns = conversation
     .map(asObject)
     .filter((turn) => turn !== undefined)
-    .filter(({ role }) => !OPERATORS.has(asText(role)))
+    .filter(({ role }) => !INSTRUCTION_ROLES.has(asText(role)))
   const latest = turns.at(-1)
   const texts = turns.filter(isUsers).map(textOf)
   return {
@@ -24,7 +24,7 @@ export const lastUserMessage = (conversation: ReadonlyArray<unknown>): LastUserM
 }
 
 /** The roles of instructions from the application. Messages with these roles are not part of the conversation. */
-const OPERATORS: ReadonlySet<string> = new Set(["system", "developer"])
+const INSTRUCTION_ROLES: ReadonlySet<string> = new Set(["system", "developer"])
 
 const isUsers = ({ role }: JsonObject): boolean => role === "user"
 

@@ -153,7 +153,10 @@ const answerOf = (
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
-/** Builds the reasoning item. It contains a summary or encrypted content only if the request asks for them. */
+/**
+ * Builds the reasoning item. It contains a summary only if the request asks for a summary, and encrypted content only
+ * if the request asks for encrypted content.
+ */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",

@@ -1,6 +1,7 @@
 /**
- * Selects the tool that a simulated model calls: the tool that the request requires, or a tool that the user names, as
- * in "Call get_weather.". If there is no such tool, the model responds with text.
+ * Selects the tool that a simulated model calls. The model calls the tool that the request requires. If the request
+ * leaves the choice to the model, the model calls a tool that the user names, as in "Call get_weather."; otherwise it
+ * responds with text.
  */
 import * as Effect from "effect/Effect"
 import { SimulatedRefusal } from "../sharing/SimulatedProtocol.ts"

@@ -17,7 +17,7 @@ export type SimulatedResponse =
   | { readonly _tag: "Whole"; readonly afterMillis: number; readonly body: JsonObject }
   | { readonly _tag: "Stream"; readonly frames: ReadonlyArray<TimedFrame> }
 
-/** The error for a request that is not valid in the protocol. */
+/** The error for a request that the simulated upstream refuses. */
 export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
   readonly status: number
   readonly message: string

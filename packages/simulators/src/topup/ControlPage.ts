@@ -34,8 +34,8 @@ ${closed.length === 0 ? '<p class="soft">There are none.</p>' : cards(closed)}
 <h2>Faults</h2>
 ${faultForm(fault, providers)}
 <h2>Commands</h2>
-<p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code> pays an order. The actions <code>underpay</code>,
-<code>overpay</code>, <code>expire</code> and <code>fail</code> have the same form.
+<p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code> pays an order. For another action, replace
+<code>pay</code> with <code>underpay</code>, <code>overpay</code>, <code>expire</code> or <code>fail</code>.
 <code>POST /again/RTO-… {"amount":"5"}</code> sends a second payment to a deposit address.
 <code>POST /fault {"mode":"503"}</code> sets a fault. <code>GET /payments</code> lists the payments.
 A deposit address or the provider's reference can be used instead of the order number.</p>`

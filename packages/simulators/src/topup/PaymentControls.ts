@@ -1,6 +1,6 @@
 /**
- * Handles the requests that control the simulator: actions on payments, faults, and lists. A browser gets a redirect to
- * the control page; a program gets JSON.
+ * Handles the requests that control the simulator: actions on payments, faults, and lists. After an action or a change
+ * of the faults, a browser gets a redirect to the control page, and a program gets JSON.
  */
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Clock from "effect/Clock"
@@ -27,7 +27,7 @@ export interface PaymentControlsOptions {
   readonly deliver: Deliver
   /**
    * The base URL of the gateway, for example `http://127.0.0.1:8080`. The webhooks of payments without a webhook URL
-   * are sent there.
+   * are sent to the path `/webhooks/payments/{provider}` of this URL.
    */
   readonly webhookBase: string | undefined
 }
@@ -154,8 +154,8 @@ export class PaymentControls {
 }
 
 /**
- * Selects the payments that an action changes. An order expires or fails in all coins. It is paid in only one coin: the
- * coin with a partial payment, or else the first coin.
+ * Selects the payments that an action changes. The actions `expire` and `fail` change the payments in all coins. Every
+ * other action changes the payment in only one coin: the coin with a partial payment, or else the first coin.
  */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
@@ -175,8 +175,8 @@ const decoded = (name: string | undefined): string => {
 }
 
 /**
- * Returns whether the request is from a browser. The buttons of the control page send forms; programs send JSON or no
- * body.
+ * Returns true if the request is from a browser, which accepts HTML. The buttons of the control page send forms;
+ * programs send JSON or no body.
  */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 
@@ -189,7 +189,7 @@ const unknownOrder = (name: string): WireResponse =>
   error(
     404,
     "unknown_order",
-    `no payment has the order number, reference or address ${name}. It was not opened at this simulator, or the simulator was restarted afterwards; GET /payments lists all payments`
+    `no payment has the order number, reference or address ${name}. The payment was not opened at this simulator, or the simulator was restarted afterwards; GET /payments lists all payments`
   )
 
 const notFound = (path: string, providers: ReadonlyArray<SimulatedProvider>): WireResponse => {

@@ -22,7 +22,7 @@ export interface PaymentSimulatorOptions {
   readonly port?: number
   /**
    * The base URL of the gateway, for example `http://127.0.0.1:8080`. The webhooks of payments without a webhook URL
-   * are sent there.
+   * are sent to the path `/webhooks/payments/{provider}` of this URL.
    */
   readonly webhookBase?: string
 }

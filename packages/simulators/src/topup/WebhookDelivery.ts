@@ -10,7 +10,7 @@ const MAX_CONCURRENT_DELIVERIES = 8
 /** The result of sending one webhook, for the control page. */
 export interface Delivered {
   readonly url: string
-  /** The HTTP status of the response; undefined if no response arrived before the timeout. */
+  /** The HTTP status of the response; undefined if the connection failed or no response arrived before the timeout. */
   readonly status: number | undefined
 }
 

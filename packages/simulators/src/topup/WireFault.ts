@@ -5,8 +5,8 @@ import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 
 /**
  * The modes `503`, `429` and `html` (an HTML page instead of JSON, with status 200) replace the response of the
- * provider. In the modes `hang` and `reset` the provider processes the request, but its response is lost: the response
- * never arrives, or the connection is reset.
+ * provider, which then does not process the request. In the modes `hang` and `reset` the provider processes the
+ * request, but its response is lost: the response never arrives, or the connection is reset.
  */
 export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
 export type FaultMode = (typeof FAULT_MODES)[number]
@@ -22,7 +22,7 @@ export class WireFault {
   #mode: FaultMode = "none"
   #provider = ALL
 
-  /** Sets the fault for all providers or for one. Returns false for an unknown mode or provider. */
+  /** Sets the fault for all providers or for one provider. Returns false for an unknown mode or provider. */
   set(mode: unknown, provider: unknown, providers: ReadonlyArray<string>): boolean {
     const named = provider === undefined || provider === "" ? ALL : provider
     if (!isFaultMode(mode) || typeof named !== "string" || ![ALL, ...providers].includes(named)) return false

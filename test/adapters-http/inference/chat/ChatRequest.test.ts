@@ -72,7 +72,7 @@ describe("a chat request", () => {
     expect(accepted({ model: "m", messages, ...limits }).size.maxOutputTokens).toBe(limit)
   })
 
-  it("has the size of only those members that a model reads", () => {
+  it("has a size that counts only the members that a model reads", () => {
     const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
       model: "m",

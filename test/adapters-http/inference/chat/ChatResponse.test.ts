@@ -129,7 +129,7 @@ describe("a whole chat completion", () => {
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
-  it("fails with a rate limit if the provider sends a rate-limit error", () => {
+  it("fails with TechnicalLimit if the provider sends a rate-limit error", () => {
     expect(translated({ error: { code: 429, message: "slow down" } })).toMatchObject({
       left: { _tag: "TechnicalLimit" }
     })

@@ -153,10 +153,14 @@ describe("the translation of any chat stream", () => {
     )
   })
 
-  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = translatedStream([bytes], true)
-    const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
-    const written = part.text.replace(/data: \[DONE\]\n\n$/, "")
-    return part.end === "complete" || (whole.text.startsWith(written) && whole.content.startsWith(part.content))
-  })
+  property(
+    "writes the same frames for the first bytes, whether or not more bytes follow",
+    [sent, FastCheck.nat()],
+    (bytes, at) => {
+      const whole = translatedStream([bytes], true)
+      const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))], true)
+      const written = part.text.replace(/data: \[DONE\]\n\n$/, "")
+      return part.end === "complete" || (whole.text.startsWith(written) && whole.content.startsWith(part.content))
+    }
+  )
 })

@@ -128,7 +128,7 @@ describe("an embeddings response", () => {
   )
 
   property(
-    "contains any vectors unchanged, and no unknown members of the provider",
+    "contains every vector unchanged, and no unknown members of the provider",
     [vectors, unknownMembers],
     (all, more) => {
       const data = all.map((embedding, index) => ({ ...more, object: "embedding", index, embedding }))
@@ -139,7 +139,9 @@ describe("an embeddings response", () => {
     }
   )
 
-  property("is refused or translated for any bytes, without an exception", [FastCheck.string()], (body) =>
-    Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
+  property(
+    "is refused or translated without an exception for any text in place of an embedding",
+    [FastCheck.string()],
+    (body) => Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )
 })

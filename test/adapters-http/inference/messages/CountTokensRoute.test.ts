@@ -112,7 +112,7 @@ describe("a token count", () => {
     expect(gateway.counters.finishedRequests).toEqual([])
   })
 
-  it("never uses more than 16 connections to the provider", async () => {
+  it("is estimated while 16 other counts are open at the provider", async () => {
     let counted = 0
     const counts = Promise.all(
       Array.from({ length: 20 }, async () => {

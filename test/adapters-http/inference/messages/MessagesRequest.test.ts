@@ -77,13 +77,13 @@ describe("a messages request", () => {
     expect(refusedParam(body)).toBe(param)
   })
 
-  it("is accepted if a tool definition only contains the word advisor", () => {
+  it("is accepted if the word advisor occurs in a tool definition, but not in the type of the tool", () => {
     expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
       "accepted"
     )
   })
 
-  it("has the size of only those members that a model reads, without base64 media", () => {
+  it("has a size that counts only the members that a model reads, and no base64 media", () => {
     const data = "iVBORw0KGgo".repeat(1_000)
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data } }
     const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }

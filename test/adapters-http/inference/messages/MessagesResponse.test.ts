@@ -76,7 +76,7 @@ describe("a whole message", () => {
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
 
-  it("fails with a rate limit if the provider sends a rate-limit error", () => {
+  it("fails with TechnicalLimit if the provider sends a rate-limit error", () => {
     expect(translated(errorOf("slow down", "rate_limit_error"))).toMatchObject({ left: { _tag: "TechnicalLimit" } })
   })
 })

@@ -124,11 +124,15 @@ describe("the translation of any messages stream", () => {
     return translatedStream([Buffer.from(sse(...events))]).content === known.map(contentOfEvent).join("")
   })
 
-  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = translatedStream([bytes])
-    const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
-    return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))
-  })
+  property(
+    "writes the same frames for the first bytes, whether or not more bytes follow",
+    [sent, FastCheck.nat()],
+    (bytes, at) => {
+      const whole = translatedStream([bytes])
+      const part = translatedStream([bytes.subarray(0, at % (bytes.length + 1))])
+      return part.end === "complete" || (whole.text.startsWith(part.text) && whole.content.startsWith(part.content))
+    }
+  )
 })
 
 const message = FastCheck.record({

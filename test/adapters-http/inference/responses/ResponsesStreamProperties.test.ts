@@ -107,9 +107,13 @@ describe("the translation of any responses stream", () => {
     )
   )
 
-  property("writes the same first frames whether or not more bytes follow", [sent, FastCheck.nat()], (bytes, at) => {
-    const whole = translatedStream(bytes)
-    const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
-    return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
-  })
+  property(
+    "writes the same frames for the first bytes, whether or not more bytes follow",
+    [sent, FastCheck.nat()],
+    (bytes, at) => {
+      const whole = translatedStream(bytes)
+      const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
+      return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
+    }
+  )
 })

@@ -11,13 +11,13 @@ afterAll(async () => {
 })
 
 const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown>]> = [
-  ["fetched", (client) => client.responses.retrieve("resp_1")],
-  ["deleted", (client) => client.responses.delete("resp_1")],
-  ["cancelled", (client) => client.responses.cancel("resp_1")],
-  ["listed with its input items", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
+  ["fetch a response", (client) => client.responses.retrieve("resp_1")],
+  ["delete a response", (client) => client.responses.delete("resp_1")],
+  ["cancel a response", (client) => client.responses.cancel("resp_1")],
+  ["list the input items of a response", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
 ]
 
-it.each(calls)("a response cannot be %s: the 404 states that responses are not stored", async (_, call) => {
+it.each(calls)("a request to %s returns 404 and states that responses are not stored", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({
     status: 404,
@@ -28,7 +28,7 @@ it.each(calls)("a response cannot be %s: the 404 states that responses are not s
   })
 })
 
-it.each(calls)("a response cannot be %s with an invalid API key", async (_, call) => {
+it.each(calls)("a request to %s returns 401 for an invalid API key", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "wrong", maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
 })

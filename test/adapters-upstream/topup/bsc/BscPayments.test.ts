@@ -169,7 +169,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is counted when two more blocks exist", () =>
+  it.scoped("is counted only after two more blocks exist", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* pay(address, DUE_RAW)
@@ -358,14 +358,14 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       const careful = yield* providerOf([falseNode, chain.url], { rpcQuorum: 2 })
       expect(yield* Effect.flip(careful.refresh(intent, stored(payment)))).toMatchObject({
         kind: "bad_response",
-        detail: "the nodes disagree on whether enough arrived"
+        detail: "the nodes disagree on whether the order is paid"
       })
       yield* payFinally(address, DUE_RAW)
       expect(yield* careful.refresh(intent, stored(payment))).toMatchObject({ _tag: "Paid" })
     })
   )
 
-  it.scoped("requires responses from a quorum of nodes, in any combination", () =>
+  it.scoped("is refreshed only if enough of the nodes respond, in any combination", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -387,7 +387,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is a bad response if more tokens than exist are reported", () =>
+  it.scoped("fails to refresh if a node reports more tokens than exist", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aFalseNode({ balance: 2n ** 255n })])
@@ -418,19 +418,22 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("has a provider whose probe logs the first deposit address, so that an operator can compare it", () => {
-    const logged: Array<string> = []
-    const collect = Logger.replace(
-      Logger.defaultLogger,
-      Logger.make(({ message }) => logged.push(JSON.stringify(message)))
-    )
-    return Effect.gen(function* () {
-      yield* onChain
-      yield* (yield* providerOf([chain.url])).probe
-      expect(logged.join()).toContain(wallet.addressAt(0))
-      expect(logged.join()).not.toContain(wallet.xpub)
-    }).pipe(Effect.provide(collect))
-  })
+  it.scoped(
+    "has a provider whose probe logs the first deposit address, so that an operator can compare it with the wallet",
+    () => {
+      const logged: Array<string> = []
+      const collect = Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ message }) => logged.push(JSON.stringify(message)))
+      )
+      return Effect.gen(function* () {
+        yield* onChain
+        yield* (yield* providerOf([chain.url])).probe
+        expect(logged.join()).toContain(wallet.addressAt(0))
+        expect(logged.join()).not.toContain(wallet.xpub)
+      }).pipe(Effect.provide(collect))
+    }
+  )
 })
 
 interface Refusal {
@@ -456,7 +459,11 @@ describe("the provider", () => {
   it.scoped.each<Refusal>([
     { given: "an empty list of nodes", urls: [], reason: /no JSON-RPC URL/ },
     { given: "a node without a valid URL", urls: ["bsc.test/key-of-ours"], reason: /not an http or https URL/ },
-    { given: "a node over another protocol", urls: ["wss://bsc.test/key-of-ours"], reason: /not an http or https URL/ },
+    {
+      given: "a node URL with another protocol",
+      urls: ["wss://bsc.test/key-of-ours"],
+      reason: /not an http or https URL/
+    },
     { given: "one node twice for a quorum of two", urls: twice, parts: { rpcQuorum: 2 }, reason: /quorum of 2.* 1 / },
     { given: "a quorum of zero", parts: { rpcQuorum: 0 }, reason: /quorum of 0/ },
     { given: "a log range of zero", parts: { logRange: 0 }, reason: /log range/ },

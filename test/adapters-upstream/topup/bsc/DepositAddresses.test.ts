@@ -49,7 +49,7 @@ describe("the extended public key of deposit addresses", () => {
     }
   )
 
-  it("is refused if its depth is not that of an account or of its addresses", () => {
+  it("is refused if its depth is neither 3 (an account) nor 4 (the addresses of an account)", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)
   })
 

@@ -44,7 +44,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("keeps using a node that refused a query, because the node may accept other queries", () =>
+  it.effect("keeps using a node that refused a query, because the node can accept other queries", () =>
     Effect.gen(function* () {
       const { called, failover } = nodesThat([rpcFailed("rejected", -32601), undefined])
       yield* failover.ask(1, balance)

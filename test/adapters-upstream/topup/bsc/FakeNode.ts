@@ -1,6 +1,4 @@
-/**
- * Creates scripted nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query.
- */
+/** Creates scripted BSC nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query. */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Effect } from "effect"

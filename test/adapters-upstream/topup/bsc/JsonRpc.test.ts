@@ -81,7 +81,7 @@ describe("a JSON-RPC call", () => {
     expect(detail).toBe("node 1 of 2: eth_chainId was refused: -32005 limit exceeded")
   })
 
-  it("fails when the connection is also reset at the retry", async () => {
+  it("fails when the connection is reset at the first attempt and at the retry", async () => {
     upstream.next(resetAtOnce, resetAtOnce)
     expect(await failure()).toMatchObject({ kind: "network" })
   })

@@ -6,7 +6,7 @@ import { aNode, rpcFailed } from "./FakeNode.ts"
 
 const transfer = (block: number, amountRaw = 1n): Transfer => ({ transaction: `in ${block}`, block, amountRaw })
 
-/** Creates a node with these transfers, which accepts ranges of at most `widest` blocks. */
+/** Creates a BSC node that has these transfers and accepts ranges of at most `widest` blocks. */
 const nodeOf = (transfers: ReadonlyArray<Transfer>, widest: number, code = -32000) => {
   const ranges: Array<readonly [number, number]> = []
   const node: BscNode = aNode({
@@ -64,7 +64,7 @@ describe("the search for transfers", () => {
     expect(await Effect.runPromise(scan(failing, sought(1, 100, 2n), 10))).toEqual([transfer(99)])
   })
 
-  it("finds every transfer in 60 blocks for any range, in at most twelve queries", () => {
+  it("finds every transfer in 60 blocks for any range of at least 15 blocks, in at most twelve queries", () => {
     const blocks = FastCheck.uniqueArray(FastCheck.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
     FastCheck.assert(
       FastCheck.property(

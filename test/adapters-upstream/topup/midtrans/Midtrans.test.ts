@@ -99,12 +99,12 @@ describe("a payment", () => {
         upstream.next(json(aCharge(parts)))
         const failure = yield* Effect.flip(provider.open(intent))
         expect(failure).toMatchObject({ kind: "bad_response", ambiguous: true })
-        expect(failure.detail).toMatch(/^charged, but /)
+        expect(failure.detail).toMatch(/^the payment was created, but /)
       })
     )
   }
 
-  it.scopedLive("may exist after a conflict, because an earlier attempt without a response may have created it", () =>
+  it.scopedLive("can exist after a conflict, because an earlier attempt without a response can have created it", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(resetAtOnce, json(anError("406", "The request could not be completed due to a conflict"), 200))

@@ -26,7 +26,7 @@ describe("the signature", () => {
 })
 
 describe("a webhook", () => {
-  it("is accepted with a valid signature, and contains the order number", () => {
+  it("is accepted with a valid signature, and its order number is returned", () => {
     expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 

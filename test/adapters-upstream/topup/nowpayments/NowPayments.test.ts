@@ -109,18 +109,20 @@ describe("a payment", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("fails with AmountRejected only if no coin fails because the provider is unavailable", () =>
-    Effect.gen(function* () {
-      const { upstream, provider } = yield* withNowPayments()
-      const tooLittle = json(anError(400, "AMOUNT_MINIMAL_ERROR", "Crypto amount 1 is less than minimal"), 400)
-      const unavailable = json(anError(400, "CURRENCY_UNAVAILABLE", "Currency usdcbase is not available"), 400)
-      upstream.always(creating({ usdttrc20: tooLittle, usdtbsc: tooLittle, usdcbase: unavailable }))
-      expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ _tag: "AmountRejected" })
-      upstream.always(creating({ usdttrc20: tooLittle, usdtbsc: tooLittle, usdcbase: json({}, 503) }))
-      expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "server_error" })
-      upstream.always(creating({ usdttrc20: unavailable, usdtbsc: unavailable, usdcbase: unavailable }))
-      expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "rejected", ambiguous: false })
-    })
+  it.scopedLive(
+    "fails with AmountRejected for a refused amount, unless the provider is unavailable for another coin",
+    () =>
+      Effect.gen(function* () {
+        const { upstream, provider } = yield* withNowPayments()
+        const tooLittle = json(anError(400, "AMOUNT_MINIMAL_ERROR", "Crypto amount 1 is less than minimal"), 400)
+        const unavailable = json(anError(400, "CURRENCY_UNAVAILABLE", "Currency usdcbase is not available"), 400)
+        upstream.always(creating({ usdttrc20: tooLittle, usdtbsc: tooLittle, usdcbase: unavailable }))
+        expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ _tag: "AmountRejected" })
+        upstream.always(creating({ usdttrc20: tooLittle, usdtbsc: tooLittle, usdcbase: json({}, 503) }))
+        expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "server_error" })
+        upstream.always(creating({ usdttrc20: unavailable, usdtbsc: unavailable, usdcbase: unavailable }))
+        expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "rejected", ambiguous: false })
+      })
   )
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
@@ -189,7 +191,7 @@ describe("the status of an order", () => {
     })
   )
 
-  it.scopedLive("is final only if the status of every coin is final", () =>
+  it.scopedLive("is failed or expired only if the payment in every coin is failed or expired", () =>
     Effect.gen(function* () {
       const expired = { payment_status: "expired" }
       const failed = { payment_status: "failed" }
@@ -246,7 +248,7 @@ describe("the status of an order", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is a bad response if it is for another payment or the stored state is invalid", () =>
+  it.scopedLive("cannot be read if the response is for another payment or the stored state is invalid", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(json(aStatus("usdttrc20", { payment_id: 1, payment_status: "finished", actually_paid: AMOUNT })))
@@ -261,7 +263,7 @@ describe("the status of an order", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("removes the coins that the account does not accept", () =>
+  it.scopedLive("limits new payments to the coins that the account accepts", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.next(json({ selectedCurrencies: ["BTC", "USDTBSC"] }))

@@ -96,7 +96,7 @@ describe("the received amount of a suspicious payment", () => {
     }
   })
 
-  it("is not counted for another order or in another coin, because its value is unknown", () => {
+  it("is not counted if the payment belongs to another order or is in another coin", () => {
     for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
       expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
     }
@@ -114,7 +114,7 @@ describe("the combined payments of an order", () => {
           : { _tag, received: undefined }
   )
 
-  it("have the status with the highest priority, in any order of the payments", () => {
+  it("have the first of the statuses Paid, Suspicious, Pending, Failed and Expired that any of the payments has", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(anObservation, { minLength: 1, maxLength: 8 }), (payments) => {
         const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))

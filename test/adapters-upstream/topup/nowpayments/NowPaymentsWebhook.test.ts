@@ -36,7 +36,7 @@ describe("a webhook", () => {
     expect(verify(SMALL, sign(SMALL_ONCE))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("contains the order number, with any white space between its members", () => {
+  it("is accepted with any white space between its members, and its order number is returned", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
@@ -44,7 +44,7 @@ describe("a webhook", () => {
     )
   })
 
-  it("is refused if it was changed or signed with another secret", () => {
+  it("is refused if it was changed, or if its signature is missing or wrong", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     const others = [
       { ...notification, payment_status: "waiting" },
@@ -83,7 +83,7 @@ describe("a webhook", () => {
     }
   })
 
-  it("contains the ids of both payments if one repeats the other, even without an order number", () => {
+  it("reports valid ids of a repeat and of its original payment, even without an order number", () => {
     const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
     expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
       Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })

@@ -60,7 +60,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is never requested twice, because Tripay would create it twice", () =>
+  it.scopedLive("is requested only once, because Tripay would create a second payment", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.always(json({}, 503))
@@ -86,7 +86,7 @@ describe("a payment", () => {
     ["of another amount", { amount: 51_100 }],
     ["of another order", { merchant_ref: OTHER_NUMBER }],
     ["that has already expired", { status: "EXPIRED" }],
-    ["with an invalid URL of its page", { checkout_url: "http://tripay.example/checkout" }],
+    ["with a payment page whose URL is not allowed", { checkout_url: "http://tripay.example/checkout" }],
     ["without an expiry time", { expired_time: null }]
   ]
   for (const [what, parts] of unusable) {
@@ -99,7 +99,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("has no real QRIS code in the sandbox, and is labelled as a sandbox payment", () =>
+  it.scopedLive("is accepted in the sandbox without a real QRIS code, and is labelled as a sandbox payment", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay({ simulated: false }, "/api-sandbox")
       upstream.next(json(success(aTransaction({ qr_string: "SANDBOX MODE" }))))
@@ -151,7 +151,7 @@ describe("the status of a payment", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("checks that the channel exists, is active, and charges the merchant its fee", () =>
+  it.scopedLive("checks that the channel exists and is active, and that the merchant pays its fee", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success([aChannel({ code: "QRIS" }), aChannel()])))

@@ -41,7 +41,7 @@ describe("the signature of a payment", () => {
 })
 
 describe("a webhook", () => {
-  it("is accepted with a valid signature, and contains the order number", () => {
+  it("is accepted with a valid signature, and its order number is returned", () => {
     const body = bytesOf(aNotification())
     expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(webhook.acknowledgement).toEqual({ success: true })
@@ -54,7 +54,7 @@ describe("a webhook", () => {
     expect(verify(spaced, signatureOf(body))).toEqual(refused)
   })
 
-  it("is refused without a signature or with a wrong one", () => {
+  it("is refused without a signature or with a wrong signature, and accepted with a signature in upper case", () => {
     const body = bytesOf(aNotification())
     const signature = signatureOf(body)
     const others = [undefined, "", signature.slice(2), `${signature}00`, `zz${signature.slice(2)}`, "0".repeat(64)]

@@ -34,7 +34,7 @@ const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable
 const orderOnce = { ...order, repeatable: true } as const
 
 describe("a call", () => {
-  it.scopedLive("requests a path after the base URL with the credential, and keeps every digit of a number", () =>
+  it.scopedLive("requests a path below the base URL, sends the credential, and keeps every digit of a number", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
       upstream.next(text('{"amount":9007199254740993}', "application/json"))
@@ -58,7 +58,7 @@ describe("a call", () => {
     })
   )
 
-  it.scopedLive("passes every JSON response to the caller, even with an error status", () =>
+  it.scopedLive("passes a JSON response with the status 400 to the caller", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ code: "X" }, 400))

@@ -42,7 +42,7 @@ describe("a QRIS code", () => {
     expect(Qris.faultOf(aQrisCode(TOTAL, { "58": "SG" }), TOTAL)).toBe("field 58 is missing or wrong")
   })
 
-  it("is refused if it is incomplete or not a QRIS text", () => {
+  it("is refused if it is incomplete, is not a QRIS text, or contains a field twice", () => {
     const code = aQrisCode(TOTAL)
     for (const text of [
       "",

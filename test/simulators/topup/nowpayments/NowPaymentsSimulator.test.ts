@@ -67,7 +67,7 @@ describe("the simulated API of NOWPayments", () => {
   )
 
   it.scopedLive(
-    "refuses a wrong API key, an amount that is too small, an unsupported coin and an unknown payment",
+    "refuses a wrong API key, an amount that is too small, an unsupported coin, invalid JSON and an unknown payment",
     () =>
       Effect.gen(function* () {
         const { simulator } = yield* opened([])
@@ -84,7 +84,7 @@ describe("the simulated API of NOWPayments", () => {
       })
   )
 
-  it.scopedLive("lists the merchant's coins and the minimum amount of each", () =>
+  it.scopedLive("lists the coins of the account and the minimum amount of each coin", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened([])
       const coins = yield* simulator.get("/nowpayments/v1/merchant/coins", key)

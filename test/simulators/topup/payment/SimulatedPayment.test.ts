@@ -57,7 +57,7 @@ describe("a simulated payment", () => {
     expect(seenAt(having(aPayment(), "pay"), 60_000).state).toBe("paid")
   })
 
-  it("lists the actions that would change it, and writes amounts as decimals", () => {
+  it("lists its possible actions, and writes amounts as decimals", () => {
     expect(possibleActions(aPayment())).toEqual(["pay", "underpay", "overpay", "expire", "fail"])
     expect(possibleActions(aPayment({ cannot: { overpay: "no" }, state: "expired" }))).toEqual(["pay", "fail"])
     expect(possibleActions(having(aPayment(), "pay"))).toEqual([])

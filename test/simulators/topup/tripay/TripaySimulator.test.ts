@@ -34,7 +34,7 @@ const opened = (differences: object = {}) =>
   })
 
 describe("the simulated API of Tripay", () => {
-  it("uses the signature algorithm of Tripay's published example", () => {
+  it("is tested with signatures whose algorithm matches Tripay's published example", () => {
     expect(hmac("T0001INV555671500000", "ytf6ooi2gmlNPfpchd94jDOk8hRWOu")).toBe(
       "9f167eba844d1fcb369404e2bda53702e2f78f7aa12e91da6715414e65b8c86a"
     )
@@ -65,25 +65,27 @@ describe("the simulated API of Tripay", () => {
     })
   )
 
-  it.scopedLive("refuses invalid credentials, signatures, amounts, items and customers with `success` false", () =>
-    Effect.gen(function* () {
-      const { simulator } = yield* opened()
-      const refusal = (body: unknown, headers: Record<string, string> = authorization) =>
-        Effect.map(simulator.post("/tripay/transaction/create", body, headers), ({ body }) => {
-          expect(body.success).toBe(false)
-          return body.message
-        })
-      expect(yield* refusal(aTransaction(), { authorization: "Bearer other" })).toBe("Invalid API Key")
-      expect(yield* refusal(aTransaction({ signature: hmac("other") }))).toBe("Invalid signature")
-      expect(yield* refusal(aTransaction({}, 999))).toContain("Minimum amount")
-      expect(yield* refusal(aTransaction({}, 5_000_001))).toContain("Maximum amount")
-      expect(yield* refusal(aTransaction({ order_items: [] }))).toContain("order items")
-      expect(yield* refusal(aTransaction({ customer_email: "" }))).toContain("email")
-      expect(yield* refusal(aTransaction({ expired_time: 1 }))).toContain("future")
-      expect(yield* refusal(aTransaction({ method: "BRIVA" }))).toContain("channel")
-      const unknown = yield* simulator.get("/tripay/transaction/detail?reference=T1", authorization)
-      expect(unknown.body.success).toBe(false)
-    })
+  it.scopedLive(
+    "responds with `success` false to invalid credentials and invalid fields, and for unknown payments",
+    () =>
+      Effect.gen(function* () {
+        const { simulator } = yield* opened()
+        const refusal = (body: unknown, headers: Record<string, string> = authorization) =>
+          Effect.map(simulator.post("/tripay/transaction/create", body, headers), ({ body }) => {
+            expect(body.success).toBe(false)
+            return body.message
+          })
+        expect(yield* refusal(aTransaction(), { authorization: "Bearer other" })).toBe("Invalid API Key")
+        expect(yield* refusal(aTransaction({ signature: hmac("other") }))).toBe("Invalid signature")
+        expect(yield* refusal(aTransaction({}, 999))).toContain("Minimum amount")
+        expect(yield* refusal(aTransaction({}, 5_000_001))).toContain("Maximum amount")
+        expect(yield* refusal(aTransaction({ order_items: [] }))).toContain("order items")
+        expect(yield* refusal(aTransaction({ customer_email: "" }))).toContain("email")
+        expect(yield* refusal(aTransaction({ expired_time: 1 }))).toContain("future")
+        expect(yield* refusal(aTransaction({ method: "BRIVA" }))).toContain("channel")
+        const unknown = yield* simulator.get("/tripay/transaction/detail?reference=T1", authorization)
+        expect(unknown.body.success).toBe(false)
+      })
   )
 
   it.scopedLive("shows every change of a payment in its detail response, with `paid_at` as a string", () =>

@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/chat/completions` for the OpenAPI document. The relay serves the route. It also passes
- * on JSON members that are not declared here.
+ * This file declares `POST /v1/chat/completions` for the OpenAPI document. The relay serves the route, and also
+ * passes on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -72,9 +72,9 @@ const ChatCompletion = Schema.Struct({
 
 const stream = withEventStream({
   description:
-    "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. A comment is " +
-    "sent after every 15 seconds without output. A failure after the first byte is reported by a `data:` line with " +
-    "an `error` object; in this case no `[DONE]` follows.",
+    "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. While " +
+    "there is no output, a comment line is sent regularly, by default every 15 seconds. A failure after the first byte " +
+    "is reported by a `data:` line with an `error` object; in this case no `[DONE]` follows.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
@@ -92,8 +92,8 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
     OpenApi.annotations({
       summary: "Create a chat completion",
       description:
-        "The request is charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is " +
-        "charged only for the content that was delivered.",
+        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. The output of a " +
+        "stream is charged only if it was delivered.",
       override: requiresApiKey,
       transform: stream
     })

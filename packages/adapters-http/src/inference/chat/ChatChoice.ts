@@ -10,7 +10,7 @@ import { withoutProviderMembers } from "../../wire/Redaction.ts"
 /** Normalizes the deltas of one choice. The deltas must be passed in the order of the stream. */
 export class ChoiceDeltas {
   readonly #toolCalls = new ToolCallDeltas()
-  /** Whether a delta of this choice was passed on to the client. */
+  /** True if a delta of this choice was passed on to the client. */
   started = false
 
   get hasToolCalls(): boolean {

@@ -16,7 +16,7 @@ export const chatProtocol: StreamingProtocol<ChatRequest> = {
   upstreamPath: "/chat/completions",
   read: readChatRequest,
   bodyFor: chatBodyFor,
-  // No client header is passed on.
+  // No header of the client is passed on to the provider.
   headersFor: (_clientHeaders, streamed) => jsonHeaders(streamed),
   translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),

@@ -11,7 +11,7 @@ import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/Bod
 import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
 
 export interface ChatRequest extends InferenceRequest {
-  /** Whether the client has requested a usage report at the end of the stream. */
+  /** True if the client has requested a usage report at the end of the stream. */
   readonly includeUsage: boolean
   readonly body: Buffer
   readonly members: ChatMembers

@@ -47,7 +47,10 @@ export const responseAsStream = (
       : Either.left(finish.end ?? invalidCompletion("the completion has no content"))
   })
 
-/** Rewrites a completion that has at least one choice, if every choice has a message and no choice has failed. */
+/**
+ * Rewrites a completion. Returns a failure unless the completion has at least one choice, every choice has a message,
+ * and no choice has failed.
+ */
 const fromCompletion = <A>(
   body: Buffer,
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>

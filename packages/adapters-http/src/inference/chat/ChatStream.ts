@@ -19,7 +19,7 @@ import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts
 import { ChatUsage } from "./ChatUsage.ts"
 
 const DONE = "data: [DONE]\n\n"
-/** The maximum number of choices in a stream. No provider sends more choices. */
+/** The indexes of choices must be smaller than this number. A larger index is a failure of the provider. */
 const MAX_CHOICES = 1_024
 
 /** Returns the id of the chat completion that responds to a request. */
@@ -30,7 +30,7 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 interface Choice {
   readonly index: number
   readonly deltas: ChoiceDeltas
-  /** Whether content of this choice was passed on to the client. */
+  /** True if content of this choice was passed on to the client. */
   hasContent: boolean
   finished: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/embeddings` for the OpenAPI document. The relay serves the route. It also passes on JSON
- * members that are not declared here.
+ * This file declares `POST /v1/embeddings` for the OpenAPI document. The relay serves the route, and also passes
+ * on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -63,7 +63,7 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
     OpenApi.annotations({
       summary: "Create embeddings",
       description:
-        "The input tokens are charged to the Token Plan for the model first, then to the pay-as-you-go balance.",
+        "The input tokens are charged to the token plan for the model first, then to the pay-as-you-go balance.",
       override: requiresApiKey
     })
   )

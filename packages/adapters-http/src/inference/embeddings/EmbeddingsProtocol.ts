@@ -16,7 +16,7 @@ export const embeddingsProtocol: RelayProtocol<EmbeddingsRequest> = {
   upstreamPath: "/embeddings",
   read: readEmbeddingsRequest,
   bodyFor: withUpstreamModel,
-  // No client header is passed on.
+  // No header of the client is passed on to the provider.
   headersFor: () => jsonHeaders(false),
   translate: ({ inputs }, context, body) => translatedResponse(context, inputs, body),
   usageOf: ({ usage }) => usageOf(usage),

@@ -14,7 +14,7 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE }
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
 
-/** Rewrites a response. It must contain exactly `inputs` embeddings. */
+/** Rewrites a response. Returns a failure unless the response contains exactly `inputs` embeddings. */
 export const translatedResponse = (
   { publicName }: ResponseContext,
   inputs: number,
@@ -125,7 +125,11 @@ const isNumeric = tableOf("0123456789+-.eE,[] \n\r\t")
 // The backslash is allowed because some encoders write a slash as `\/`.
 const isBase64 = tableOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\")
 
-/** Returns true for a non-empty JSON array of numbers and for a non-empty base64 string. */
+/**
+ * Checks the characters of an embedding, whose syntax as a JSON value is already checked. Returns true if the value is
+ * an array other than `[]` with only characters of numbers and nested arrays, or a string other than `""` with only
+ * characters of base64.
+ */
 const isEmbedding = (bytes: Buffer, start: number, end: number): boolean => {
   const allowed = bytes[start] === OPEN_ARRAY ? isNumeric : bytes[start] === QUOTE ? isBase64 : undefined
   if (allowed === undefined || end - start <= 2) return false

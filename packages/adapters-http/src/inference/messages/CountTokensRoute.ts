@@ -1,7 +1,7 @@
 /**
  * This route serves `POST /v1/messages/count_tokens`, which returns the number of tokens in a prompt. API keys, bodies
- * and errors are handled as in the relay, but the request is neither metered nor charged. The number comes from a
- * provider; if no provider returns a number, it is estimated.
+ * and errors are handled as in the relay, but the request is neither metered nor charged. A provider counts
+ * the tokens. If no provider returns a number, the gateway estimates the number.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
@@ -40,7 +40,7 @@ const MAX_CONCURRENT_COUNTS = 16
 /** The maximum size, in bytes, of a provider's response to a count request. */
 const MAX_COUNT_BYTES = 64 * 1024
 
-/** The error for requests that are still open when the drain ends. */
+/** The error for requests that are still open when the grace period of the shutdown ends. */
 const drained = new Overloaded({ retryAfterSeconds: 1 })
 
 export const countTokensRoute = (): RelayRoute => {

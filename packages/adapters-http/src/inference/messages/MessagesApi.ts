@@ -75,8 +75,8 @@ const Message = Schema.Struct(
 const stream = withEventStream({
   description:
     "The stream consists of the events from `message_start` to `message_stop`, each with an `event:` line. `ping` " +
-    "events can occur between them. A comment is sent after every 15 seconds without output. A failure after the " +
-    "first byte is reported by an `error` event; in this case no `message_stop` follows.",
+    "events can occur between them. While there is no output, a comment line is sent regularly, by default every 15 " +
+    "seconds. A failure after the first byte is reported by an `error` event; in this case no `message_stop` follows.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
       '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
@@ -100,8 +100,8 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
       summary: "Create a message in Anthropic's protocol",
       description:
         "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to " +
-        "the Token Plan for the model first, then to the pay-as-you-go balance. A stream is charged only for the " +
-        "content that was delivered.",
+        "the token plan for the model first, then to the pay-as-you-go balance. The output of a stream is charged only " +
+        "if it was delivered.",
       override: requiresApiKey,
       transform: stream
     })

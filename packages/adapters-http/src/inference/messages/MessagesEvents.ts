@@ -27,7 +27,9 @@ const eventsOfBlock = (block: JsonObject, index: number): ReadonlyArray<JsonObje
   { type: "content_block_stop", index }
 ]
 
-/** Returns a block as a stream sends it before its deltas. Blocks of a type without deltas are unchanged. */
+/**
+ * Returns the block for `content_block_start`, without the content of its deltas. A block without deltas is unchanged.
+ */
 const emptied = (block: JsonObject): JsonObject => {
   if (block.type === "text") return { ...block, text: "", citations: undefined }
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" }

@@ -38,7 +38,7 @@ export class MessagesStream implements StreamTranslator {
   readonly #names: PublicNames
   #figures: Figures = noFigures
   #started = false
-  /** Whether a stop reason was passed on. After a stop reason, `message_stop` is added if the provider omits it. */
+  /** True if a stop reason was passed on. After a stop reason, `message_stop` is added if the provider omits it. */
   #stopped = false
   #ended = false
 
@@ -123,7 +123,9 @@ const startOf = (message: JsonObject): JsonObject => ({
   usage: asObject(message.usage) ?? { input_tokens: 0, output_tokens: 0 }
 })
 
-/** Joins the lines of a JSON text. It has line breaks only between JSON tokens, where a space means the same. */
+/**
+ * Joins the lines of a JSON text. A JSON text has line breaks only between JSON tokens, where a space means the same.
+ */
 const inOneLine = (data: string): string => (data.includes("\n") ? data.replaceAll("\n", " ") : data).trim()
 
 const failure = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

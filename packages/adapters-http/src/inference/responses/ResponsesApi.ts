@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/responses` for the OpenAPI document. The relay serves the route. It also passes on JSON
- * members that are not declared here.
+ * This file declares `POST /v1/responses` for the OpenAPI document. The relay serves the route, and also passes
+ * on JSON members that are not declared here.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -79,8 +79,8 @@ const response = (status: string, rest: string): string =>
 const stream = withEventStream({
   description:
     "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` " +
-    "or `response.incomplete`. A comment is sent after every 15 seconds without output. A failure after the first " +
-    "byte is reported by a `response.failed` event, then by an `error` event.",
+    "or `response.incomplete`. While there is no output, a comment line is sent regularly, by default every 15 " +
+    "seconds. A failure after the first byte is reported by a `response.failed` event, then by an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
     event(
@@ -112,8 +112,8 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
     OpenApi.annotations({
       summary: "Create a response in OpenAI's Responses protocol",
       description:
-        "The request is charged to the Token Plan for the model first, then to the pay-as-you-go balance. A stream is " +
-        "charged only for the content that was delivered. Responses are not stored, so GET and DELETE on " +
+        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. The output of a " +
+        "stream is charged only if it was delivered. Responses are not stored, so GET and DELETE on " +
         "`/v1/responses/{id}` return 404.",
       override: requiresApiKey,
       transform: stream

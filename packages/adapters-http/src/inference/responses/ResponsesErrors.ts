@@ -37,7 +37,10 @@ export interface ResponsesRefusal {
   readonly fault: string | undefined
 }
 
-/** Returns the refusal in an event: an error by its `type` or its `event:` line, or an event with a failed response. */
+/**
+ * Returns the refusal in an event; undefined if there is none. An event is a refusal if its response has failed or was
+ * cancelled, if it has an error object, or if its `type` or its `event:` line is `error`.
+ */
 export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
   const response = asObject(event.response)
   const inResponse = response && refusalInResponse(response)
@@ -64,14 +67,15 @@ const withFault = (error: ResponseFailure, object: JsonObject | undefined): Resp
 /** The part of a stream that was already sent to the client. */
 export interface SentStream {
   readonly response: JsonObject
-  /** Whether the first event was sent. */
+  /** True if the first event was sent. */
   readonly started: boolean
   /** The sequence number of the next event. */
   readonly nextNumber: number
 }
 
 /**
- * Returns the frames that end a stream with an error: `response.failed`, then `error`.
+ * Returns the frames that end a stream with an error: `response.failed`, then `error`. If no event was sent yet,
+ * `response.created` is the first of these frames.
  *
  * Some clients read only `response.failed`, and others read only `error`. Some clients read the error code in the
  * `error` event itself, and others in the `error` object inside this event. Without these frames, most clients would

@@ -42,8 +42,8 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
 }
 
 /**
- * For each type of item: the member whose value a stream sends in deltas, and the common prefix of the types of the
- * events with these deltas.
+ * For each type of item: the member whose value a stream sends in deltas, and the event type without its suffix
+ * `.delta` or `.done`.
  */
 const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   function_call: ["arguments", "response.function_call_arguments"],
@@ -83,7 +83,7 @@ const textEvents = (event: string, at: JsonObject, member: string, given: unknow
   return text === "" ? [done] : [delta, done]
 }
 
-/** Returns an item as a stream sends it before its first delta. */
+/** Returns the item for `response.output_item.added`, without the values that later events add. */
 const emptied = (item: JsonObject): JsonObject => {
   const [member] = CALLS[asText(item.type)] ?? []
   return {

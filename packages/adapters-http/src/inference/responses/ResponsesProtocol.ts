@@ -18,7 +18,7 @@ export const responsesProtocol: StreamingProtocol<ResponsesRequest> = {
   read: readResponsesRequest,
   // Streams of this protocol report their usage by default, so only `model` is replaced.
   bodyFor: withUpstreamModel,
-  // No client header is passed on.
+  // No header of the client is passed on to the provider.
   headersFor: (_clientHeaders, streamed) => jsonHeaders(streamed),
   translate: (_request, context, body) => translatedResponse(context, body),
   usageOf: ({ usage }) => usageOf(usage),

@@ -25,7 +25,7 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 
 export class ResponsesStream implements StreamTranslator {
   readonly #context: ResponseContext
-  /** The first response object that was sent, without its long members. */
+  /** The first response object that was sent, without its instructions, tools and output, which can be long. */
   #response: JsonObject | undefined
   /** The sequence number of the last event that was sent; -1 before the first event. */
   #number = -1

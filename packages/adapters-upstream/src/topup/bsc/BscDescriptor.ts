@@ -24,7 +24,7 @@ const environment = Schema.Struct({
   ),
   BSC_XPUB: optional(
     Credential,
-    "Extended public key (m/44'/60'/0'/0) from which deposit addresses are derived; no other deployment may use the same key"
+    "Extended public key (m/44'/60'/0'/0 or m/44'/60'/0') from which deposit addresses are derived; no other deployment may use the same key"
   ),
   BSC_LOG_RANGE: withDefault(
     wholeNumber("a whole number of blocks", 1, 100_000),
@@ -34,7 +34,7 @@ const environment = Schema.Struct({
   BSC_RPC_QUORUM: withDefault(
     wholeNumber("a whole number of nodes", 1, 8),
     1,
-    "Number of nodes that must agree on a payment before it counts"
+    "Number of BNB Smart Chain nodes that must agree on a payment before it is accepted"
   )
 })
 

@@ -120,7 +120,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       const seconds = Math.round(behind / 1_000)
       return yield* failed(
         "bad_response",
-        `the last final block is ${seconds} s old, or the clock of this server is fast`
+        `the last final block is ${seconds} s old: the node is behind the chain, or the clock of this server is fast`
       )
     }),
     block: (number) => block(quantityOf(number)),
@@ -140,7 +140,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       }
       return Effect.map(rpc.call("eth_getLogs", [filter], Logs), (logs) =>
         logs.flatMap((log): ReadonlyArray<Transfer> => {
-          // Check the contract and the recipient again, because a node may ignore the filter of the request.
+          // Check the contract and the recipient again, because some nodes ignore the filter of the request.
           const isOurs = same(log.address, contract) && same(log.topics[0], topics[0]) && same(log.topics[2], topics[2])
           if (!isOurs) return []
           return [{ transaction: log.transactionHash, block: log.blockNumber, amountRaw: log.data }]

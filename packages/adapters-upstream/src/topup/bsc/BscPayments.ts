@@ -1,7 +1,7 @@
 /**
  * Takes payments in USDT and USDC on BNB Smart Chain without an intermediary. Each order has a separate address. The
- * received amount is the token balance of the address at the last final block, minus its balance when the order was
- * created.
+ * received amount is the token balance of the address at the last final block, minus its balance when the payment was
+ * opened.
  *
  * Because it reads balances, this method adds up partial payments, is safe from chain reorganisations and ignores fake
  * tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the received amount
@@ -35,8 +35,8 @@ const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
 
 /**
- * Makes the provider. If a setting cannot be used, `probe` fails and so does every call that needs the setting. If only
- * the extended public key is wrong, open orders are still refreshed, because their addresses are stored.
+ * Makes the payment provider. If a setting cannot be used, `probe` fails and so does every call that needs the setting.
+ * If only the extended public key is wrong, open orders are still refreshed, because their addresses are stored.
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -69,7 +69,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         ),
         Effect.timeoutFail({
           duration: LIMIT,
-          onTimeout: () => unavailable("timeout", "no node responded in time")
+          onTimeout: () => unavailable("timeout", "too few nodes responded in time")
         })
       )
 
@@ -82,7 +82,8 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         { concurrency: "unbounded" }
       )
       const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-      // A node that serves another chain is an error in the settings, even if the other nodes are correct.
+      // A node that serves another chain or other tokens is an error in the settings, even if the other nodes are
+      // correct.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures

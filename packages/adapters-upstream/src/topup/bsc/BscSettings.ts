@@ -8,13 +8,13 @@ export interface BscSettings {
   /** The URLs of JSON-RPC nodes, the preferred node first. The URLs are secret, because many contain an access key. */
   readonly rpcUrls: ReadonlyArray<Redacted.Redacted<string>>
   /**
-   * The extended public key of `m/44'/60'/0'/0`. No other deployment may use the same key, because both would use the
-   * same addresses.
+   * The extended public key of `m/44'/60'/0'/0` or of its parent. Each deployment needs its own key, because
+   * deployments with the same key would use the same addresses.
    */
   readonly xpub: Redacted.Redacted<string>
   /**
-   * The number of nodes that must agree on a payment before it counts. If two nodes must agree, a single node cannot
-   * forge a payment.
+   * The number of BSC nodes that must agree on a payment before the payment is accepted. If two nodes must agree, a
+   * single node cannot forge a payment.
    */
   readonly rpcQuorum: number
   /** The maximum number of blocks in one search for transfers. */

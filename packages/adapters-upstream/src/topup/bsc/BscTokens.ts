@@ -2,9 +2,9 @@
  * Defines the constants of BNB Smart Chain and of its tokens USDT and USDC, and encodes calls to the ERC-20 contracts
  * of the tokens.
  *
- * A node that serves another chain, or tokens with another number of decimals, is not used (see BscNode). An encoded
- * call consists of the first four bytes of the hash of the function signature, followed by the arguments as words of 32
- * bytes.
+ * A BSC node that serves another chain, or tokens with another number of decimals, is not used (see BscNode). An
+ * encoded call consists of the first four bytes of the hash of the function signature, followed by the arguments as
+ * words of 32 bytes.
  */
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 

@@ -1,6 +1,6 @@
 /**
  * Describes the deposit of one order: its address, expected amount, and balance before the payment. The deposit is
- * stored when the order is created, so that the order can be refreshed after the settings have changed.
+ * stored when the payment is opened, so that the order can be refreshed after the settings have changed.
  */
 import type { OpenedPayment } from "@tollgate/application/topup/PaymentProviders"
 import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -13,7 +13,7 @@ export const DepositState = Schema.Struct({
   /** The index of the address in the wallet, which an operator needs to find the address. */
   depositIndex: Schema.NonNegativeInt,
   /**
-   * The balance of the address when the order was created, in the smallest unit of the token. The balance is normally
+   * The balance of the address when the payment was opened, in the smallest unit of the token. The balance is normally
    * zero and is not part of the payment.
    */
   baselineRaw: Schema.NonNegativeBigInt,
@@ -31,7 +31,9 @@ export interface Deposit {
   readonly fromBlock: number
 }
 
-/** Reads the deposit from the stored payment; returns none if another provider opened the payment. */
+/**
+ * Reads the deposit from the stored payment. Returns none if the payment is from another provider or cannot be read.
+ */
 export const ofOpened = ({ instructions, state }: OpenedPayment): Option.Option<Deposit> => {
   if (instructions._tag !== "Bep20") return Option.none()
   return Option.map(Schema.decodeUnknownOption(DepositState)(state), ({ baselineRaw, fromBlock }) => ({

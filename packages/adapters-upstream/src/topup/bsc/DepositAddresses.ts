@@ -3,8 +3,8 @@
  * cannot spend the money that arrives there.
  *
  * The key belongs to the path `m/44'/60'/0'/0`, or to its parent, the account `m/44'/60'/0'`. Both keys give the
- * addresses that a wallet shows. The key must be kept secret although it is a public key: together with the private key
- * of one address it reveals the private keys of all addresses.
+ * addresses that a wallet shows. The key must be kept secret although it is a public key: the private keys of all
+ * addresses can be computed from this key and the private key of one address.
  */
 
 import { secp256k1 } from "@noble/curves/secp256k1.js"
@@ -74,7 +74,7 @@ const addressAt = (chain: HDKey, index: number): Either.Either<string, string> =
 const ADDRESS_BYTES = 20
 
 /**
- * Returns the address with the checksum of EIP-55, which is encoded in upper-case and lower-case letters. Wallets
+ * Returns the address with the checksum of EIP-55. The case of each letter encodes a part of the checksum. Wallets
  * verify the checksum before they send money.
  */
 export const checksummed = (address: string): string => {

@@ -1,6 +1,7 @@
 /**
- * Computes from token balances at final blocks how many tokens arrived at the address of an order. Then searches for
- * the transfers as evidence. No decision depends on the transfers.
+ * Computes from token balances at final blocks how many tokens arrived at the address of an order. If the order is
+ * paid, also searches for the transfers. The transfers are evidence and give the time of the payment; whether the order
+ * is paid does not depend on them.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -17,8 +18,8 @@ import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
   /**
-   * Observes how many tokens arrived since the order was created. The amount can decrease later; the caller stores the
-   * maximum.
+   * Observes how many tokens arrived since the payment was opened. A later observation can report a smaller amount; the
+   * caller stores the maximum.
    */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
@@ -57,7 +58,7 @@ export const make = (
       if (rpcQuorum === 1 || first.receivedRaw < expectedRaw) return first
       const all = yield* nodes.ask(rpcQuorum, query)
       const least = all.reduce((a, b) => (b.receivedRaw < a.receivedRaw ? b : a))
-      // The nodes disagree on whether the order is paid: one of them is behind the chain or wrong.
+      // The nodes disagree on whether the order is paid: at least one node is behind the chain or wrong.
       return least.receivedRaw < expectedRaw ? yield* disputed : least
     })
   }
@@ -137,8 +138,8 @@ export const make = (
 }
 
 const failed = (kind: RpcFailed["kind"], detail: string) => new RpcFailed({ kind, code: undefined, detail })
-const timedOut = failed("timeout", "no node responded in time")
-const disputed = failed("bad_response", "the nodes disagree on whether enough arrived")
+const timedOut = failed("timeout", "too few nodes responded in time")
+const disputed = failed("bad_response", "the nodes disagree on whether the order is paid")
 
 const receivedOf = ({ receivedRaw }: Seen): Received | undefined =>
   receivedRaw === 0n ? undefined : { receivedRaw, receivedUsdMicro: floorToUsdMicro(receivedRaw) }

@@ -1,6 +1,6 @@
 /**
- * Sends a query to several nodes in the order of the settings, with recently failed nodes last. Each result of a query
- * comes from a different node, so that one node alone cannot satisfy a quorum.
+ * Sends a query to several BSC nodes in the order of the settings, with recently failed nodes last. Each result of a
+ * query comes from a different node, so that one node alone cannot satisfy a quorum.
  */
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -27,7 +27,7 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
 
   const noteFailure = (node: BscNode, failure: RpcFailed) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // A node that refuses one call may still serve other calls, so it is not called last.
+      // A node that refuses one call can still serve other calls, so it keeps its place in the order.
       if (failure.kind === "rejected") return Effect.void
       const isNews = (lastUntilMillis.get(node) ?? 0) <= now
       lastUntilMillis.set(node, now + DEFERRAL_MILLIS)

@@ -1,6 +1,6 @@
 /**
- * Calls one node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size. Decodes
- * the hexadecimal numbers in responses.
+ * Calls one BSC node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size.
+ * Decodes the hexadecimal numbers in responses.
  *
  * A call whose connection fails is retried once, because the node may have closed a kept-alive connection. The retry is
  * safe, because no call changes data.
@@ -37,7 +37,7 @@ const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
-/** Creates the HTTP client that all nodes share. */
+/** Creates the HTTP client that all BSC nodes share. */
 export const openAgent: Effect.Effect<Agent> = Effect.sync(
   () =>
     new Agent({
@@ -116,7 +116,7 @@ const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
 
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
-/** Maps a connection error to a failure. Uses only the error code, because the message contains the host name. */
+/** Maps a connection error to a failure. Uses only the error code, because the message can contain the host name. */
 const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the response to ${method} is too long`]
@@ -132,8 +132,8 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
 const MIN_SECRET_CHARACTERS = 8
 
 /**
- * Removes access keys from an error message, because some nodes repeat the URL in it. Treats every long part of the URL
- * as a key.
+ * Removes access keys from an error message, because some BSC nodes repeat the URL in their messages. Treats every long
+ * part of the URL as a key.
  */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]

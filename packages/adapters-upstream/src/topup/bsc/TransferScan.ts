@@ -1,9 +1,9 @@
 /**
- * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are only
- * evidence; no decision depends on them.
+ * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are evidence and
+ * give the time of the payment; whether the order is paid does not depend on them.
  *
- * Many nodes search only a few blocks per call or refuse every search, and each node reports its limit differently. The
- * scan therefore halves the searched range of blocks after every refusal, a few times at most.
+ * Many BSC nodes search only a few blocks per call or refuse every search, and each BSC node reports its limit
+ * differently. The scan therefore halves the searched range of blocks after a refusal, at most four times.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -51,8 +51,8 @@ export const scan = (
   })
 
 /**
- * Returns the block of the transfer that completed the amount `enoughRaw`; `undefined` if the transfers do not add up
- * to the received amount `allRaw`.
+ * Returns the block of the transfer that completed the amount `enoughRaw`. Returns `undefined` if the transfers do not
+ * add up to the received amount `allRaw`, or if `allRaw` is smaller than `enoughRaw`.
  */
 export const completedIn = (
   transfers: ReadonlyArray<Transfer>,

@@ -60,7 +60,7 @@ const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }
     case "deny":
     case "failure":
       return { _tag: "Failed", reason: status, received }
-    // The money was paid and then refunded, in full or in part.
+    // The money was paid and then refunded or charged back, in full or in part.
     case "refund":
     case "partial_refund":
     case "chargeback":

@@ -1,5 +1,6 @@
 /**
- * Reads Midtrans' responses. A response contains an opened payment, a requested payment, or a failure.
+ * Decodes Midtrans' responses. A response contains a new payment, the status of a payment, or only a status code that
+ * reports success or failure.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
@@ -56,7 +57,8 @@ export const readCharge = (
   body: unknown,
   { orderNumber, total, expiresAt }: Asked
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
-  const unusable = (detail: string) => Either.left(unavailable("bad_response", `charged, but ${detail}`, true))
+  const unusable = (detail: string) =>
+    Either.left(unavailable("bad_response", `the payment was created, but ${detail}`, true))
   const decoded = Schema.decodeUnknownEither(Charge)(body)
   if (Either.isLeft(decoded)) return unusable("the response does not match the API documentation")
   const charge = decoded.right
@@ -67,7 +69,7 @@ export const readCharge = (
   if (qrContent === undefined || qrContent === null || qrContent === "")
     return unusable("the response has no qr_string")
   const fault = Qris.faultOf(qrContent, total)
-  // QRIS codes from the test system are never valid.
+  // The QRIS codes of Midtrans' sandbox are never valid, so their faults are ignored.
   if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS code cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: transactionId,
@@ -83,7 +85,10 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
   return url !== undefined && isPayable(url, settings) ? url : undefined
 }
 
-/** Reads a transaction. A response without a transaction is a failure, even if its status reports success. */
+/**
+ * Decodes a transaction. Returns a failure for a response without a transaction, even if the response's status reports
+ * success.
+ */
 export const readTransaction = (
   failures: PaymentFailure,
   body: unknown

@@ -70,8 +70,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // A repeated request may create a second payment. That payment is harmless, because its address is never shown
-        // to a payer.
+        // If this request is sent again after an error, NOWPayments can create a second payment. That payment is
+        // harmless, because its address is never shown to a payer.
         repeatable: true,
         read: ({ body }) =>
           Either.flatMap(readAs(failures, body, Created), (created) =>
@@ -122,7 +122,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       })
 
     /**
-     * Fetches a repeated payment. Returns none if NOWPayments rejects the payment id, which may come from a webhook.
+     * Fetches the payment of a repeat (a further deposit to an address of the order). Returns none if NOWPayments
+     * rejects the payment id. The id can come from a webhook and be wrong.
      */
     const repeatOf = (paymentId: string) =>
       Effect.asSome(statusOf(paymentId)).pipe(
@@ -189,7 +190,10 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     }
   })
 
-/** Selects the failure to report: an unavailable provider first, then a rejected amount, then any other refusal. */
+/**
+ * Selects the failure to report: first a failure that is not a refusal (such as a timeout), then a rejected amount,
+ * then any other refusal.
+ */
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]

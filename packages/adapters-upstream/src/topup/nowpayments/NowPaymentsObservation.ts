@@ -26,8 +26,8 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
 }
 
 /**
- * Returns whether a payment is for the order and in the requested coin. Other coins are not counted, because they may
- * not be worth a dollar.
+ * Returns true if a payment belongs to the order and is in the requested coin. Other coins are not counted, because
+ * their value can differ from a dollar.
  */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
@@ -46,8 +46,8 @@ export const mismatchOf = (
 }
 
 /**
- * Combines the observations of an order's payments. The order is paid if one payment is paid in full; otherwise it is
- * suspicious if one payment is suspicious. The order is failed or expired only if every payment is failed or expired.
+ * Combines the observations of an order's payments. The result has the first of these tags that one of the payments
+ * has: Paid, Suspicious, Pending, Failed, Expired. Without payments, the result is Pending.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
   const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
@@ -90,7 +90,7 @@ const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
     case "failed":
     case "refunded":
       return { _tag: "Failed", reason: payment.payment_status }
-    // The status `confirmed` is not final, and a partial payment can still be completed.
+    // All other statuses can still change. For example, a partial payment can still be completed.
     default:
       return { _tag: "Pending" }
   }
@@ -114,8 +114,8 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
 }
 
 /**
- * Returns the amount that has reached the merchant. Money on its way to the merchant is not counted, because it can
- * still be lost.
+ * Returns the amount that has reached the deployment's NOWPayments account. An amount in transit to the account is not
+ * counted, because it can still be lost.
  */
 export const arrivedIn = (payment: Payment): UsdMicro =>
   UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)

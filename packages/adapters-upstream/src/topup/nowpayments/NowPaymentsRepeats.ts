@@ -2,10 +2,11 @@
  * Handles repeats. A repeat is a further deposit to an address that already received a deposit for an order.
  * NOWPayments makes each repeat a separate payment. A repeat refers to the original payment, and often to no order.
  *
- * A repeat with a final status is described in a remark on the order. Its amount counts as received when it has reached
- * the merchant. A repeat does not complete an order; an operator decides. The gateway cannot decide, because it would
- * have to add up several payments, and NOWPayments does not document that the amount of the first payment stays the
- * same after the second. A deposit of another coin does not count, because that coin may not be worth a dollar.
+ * A repeat with a final status is described in a remark on the order. The amount of a repeat counts as received when it
+ * has reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
+ * credit the order. The gateway cannot decide, because it would have to add up several payments, and NOWPayments does
+ * not document that the amount of the first payment stays the same after the second. A deposit of another coin does not
+ * count, because the value of that coin can differ from a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"

@@ -1,5 +1,6 @@
 /**
- * Reads NOWPayments' responses. A response contains a payment in one coin, the requested data, or a failure.
+ * Decodes NOWPayments' responses. A response contains a new payment in one coin, the state of a payment, the list of
+ * available coins, or a failure.
  */
 import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
@@ -13,8 +14,8 @@ import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.t
 export type Failure = AmountRejected | ProviderUnavailable
 
 /**
- * Decodes a response with a schema. If the body does not match the schema, returns the failure that the body reports;
- * the HTTP status is not used.
+ * Decodes a response with a schema. If the body does not match the schema, returns the failure that the body reports,
+ * or `bad_response` if the body reports none. The HTTP status is not used.
  */
 export const readAs = <A, I>(
   failures: PaymentFailure,
@@ -61,7 +62,9 @@ export const readCreated = (
 ): Either.Either<OpenedInCoin, ProviderUnavailable> => {
   const mismatch = mismatchOf(created, asked)
   if (mismatch !== undefined) {
-    return Either.left(unavailable("bad_response", `created in ${asked.currency}, but ${mismatch}`, true))
+    return Either.left(
+      unavailable("bad_response", `the payment in ${asked.currency} was created, but ${mismatch}`, true)
+    )
   }
   return Either.right({
     paymentId: created.payment_id,

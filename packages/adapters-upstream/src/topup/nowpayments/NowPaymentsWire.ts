@@ -24,7 +24,7 @@ export const Payment = Schema.Struct({
   actually_paid: OptionalText,
   /**
    * The id of the original payment; set for a repeated deposit or a deposit of another coin. Notifications have this
-   * member; status responses may not.
+   * member; status responses can lack it.
    */
   parent_payment_id: OptionalText,
   /** The ids of the repeated deposits to the address of this payment. */
@@ -56,7 +56,7 @@ const OptionalReference = Schema.optional(Schema.NullOr(Reference))
 
 /**
  * The content of a webhook. It is parsed without {@link ExactJson}, because the signature covers numbers as JavaScript
- * writes them. A repeated payment may have no order.
+ * writes them. A repeated payment can lack the order number.
  */
 export const Notification = Schema.Struct({
   payment_id: OptionalReference,
@@ -77,8 +77,8 @@ export interface NowPaymentsCoin {
 export const MAX_COINS = 8
 
 /**
- * Returns the supported coins without duplicates, in the given order. Omits other coins, because they may not be worth
- * a dollar.
+ * Returns the supported coins without duplicates, in the given order. Omits other coins, because their value can differ
+ * from a dollar.
  */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))

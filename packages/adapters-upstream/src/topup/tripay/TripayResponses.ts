@@ -1,5 +1,6 @@
 /**
- * Reads Tripay's responses. A response contains an opened payment, the requested data, or a failure.
+ * Decodes Tripay's responses. A response contains a new payment, the state of a payment, a list of payment channels, or
+ * a failure.
  */
 import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Either from "effect/Either"
@@ -57,7 +58,8 @@ export const readCreated = (
   data: unknown,
   asked: Omit<Asked, "reference">
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
-  const unusable = (detail: string) => Either.left(unavailable("bad_response", `created, but ${detail}`, true))
+  const unusable = (detail: string) =>
+    Either.left(unavailable("bad_response", `the payment was created, but ${detail}`, true))
   const decoded = Schema.decodeUnknownEither(Created)(data)
   if (Either.isLeft(decoded)) return unusable("the response does not match the API documentation")
   const created = decoded.right

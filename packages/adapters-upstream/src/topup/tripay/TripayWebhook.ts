@@ -1,5 +1,5 @@
 /**
- * Computes and verifies signatures that use the merchant's private key. The gateway signs each request for a new
+ * Computes and verifies signatures with the private key of the Tripay account. The gateway signs each request for a new
  * payment, and Tripay signs each webhook. The signature of a webhook is in a header and covers the bytes of the body.
  */
 
@@ -23,8 +23,8 @@ export const make = (provider: string, privateKey: Redacted.Redacted<string>): P
 })
 
 /**
- * Returns the order number in the body of a webhook; `undefined` if there is none, as for Tripay's product "open
- * payment".
+ * Returns the order number in the body of a webhook; `undefined` if the body contains none. For example, a webhook of
+ * Tripay's product "open payment" contains none.
  */
 const orderNumberIn = (body: Uint8Array): string | undefined =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(

@@ -49,5 +49,5 @@ export const Callback = Schema.Struct({ merchant_ref: Schema.String })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 
-/** The response to a webhook. Tripay repeats a webhook until it receives this response. */
+/** The response to a webhook. Tripay repeats a webhook for which it does not receive this response. */
 export const ACKNOWLEDGEMENT = { success: true }

@@ -45,8 +45,8 @@ export const productionAddressErrors = (name: string, baseUrl: string): Readonly
 }
 
 /**
- * Returns whether a payment URL may be shown to a payer: it must use https or have the origin of the provider's base
- * URL.
+ * Returns true if a payment URL may be shown to a payer: the URL uses https, or http with the origin of the provider's
+ * base URL.
  */
 export const isPayable = (address: string, { baseUrl }: AccountSettings): boolean => {
   if (!URL.canParse(address)) return false

@@ -27,8 +27,8 @@ export const failuresOf = (label: string): PaymentFailure => {
 }
 
 /**
- * Returns whether the failure shows that the provider is down or overloaded. The circuit breaker counts such a failure,
- * and a repeatable call is retried after such a failure.
+ * Returns true if the failure means that the provider is down, overloaded or unreachable. The circuit breaker counts
+ * such a failure, and a repeatable call is retried once after such a failure.
  */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 

@@ -17,7 +17,7 @@ export interface PaymentGateSettings {
 }
 
 export interface PaymentGate {
-  /** Runs the call, or fails immediately if the breaker is open or the limit is reached. */
+  /** Runs the call, or fails immediately if the breaker does not admit the call or the limit is reached. */
   readonly pass: <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
 }
 

@@ -48,7 +48,7 @@ export interface PaymentHttpOptions {
 }
 
 export interface PaymentResponse {
-  /** The HTTP status: 2xx or 4xx. */
+  /** The HTTP status: 2xx, or 4xx except 401, 403 and 429. */
   readonly status: number
   /** The response body, parsed with {@link ExactJson}: every number is a string. */
   readonly body: unknown
@@ -63,7 +63,7 @@ export interface PaymentCall<A, E> {
   /** True if sending the request twice has no harmful effect. */
   readonly repeatable: boolean
   /**
-   * Decodes the response. The function may return a failure even for a successful HTTP status, because many providers
+   * Decodes the response. The function can return a failure even for a successful HTTP status, because many providers
    * report failures that way.
    */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
@@ -162,8 +162,8 @@ export const make = ({
   })
 
 /**
- * Returns the failure for a response that means a failure at every provider. Returns any other JSON response unchanged,
- * for the provider's adapter.
+ * Returns a failure for a response that means a failure at every provider: the status 3xx, 401, 403, 429 or 5xx, or a
+ * body that is too large or not JSON. Returns any other response with its parsed body, for the provider's adapter.
  */
 const understand = (
   { unavailable }: PaymentFailure,

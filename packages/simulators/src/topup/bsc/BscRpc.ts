@@ -1,6 +1,7 @@
 /**
  * Serves JSON-RPC for the simulated chain as public BSC nodes do. Quantities are hexadecimal without leading zeros.
- * Errors have HTTP status 200 and a member `error`. A request for logs may span at most 5,000 blocks.
+ * Errors have HTTP status 200 and a member `error`. In a request for logs, `toBlock` can be at most 5,000 above
+ * `fromBlock`.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
@@ -173,7 +174,7 @@ const logs = (chain: SimulatedChain, filter: JsonObject | undefined, now: number
     .filter((log) => topics.every((wanted, i) => wanted === undefined || wanted.includes(log.topics[i] ?? "")))
 }
 
-/** Returns the accepted values of a filter; `undefined` if any value matches. */
+/** Returns the accepted values of a filter; `undefined` if the filter accepts every value. */
 const oneOf = (wanted: unknown): ReadonlyArray<string> | undefined =>
   wanted === undefined || wanted === null
     ? undefined

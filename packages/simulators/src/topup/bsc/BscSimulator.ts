@@ -57,7 +57,8 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const known = at(address, now)
     const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
     if (isKnown) return json(200, toJson(known))
-    // As in the adapter, the balance before the order is not part of the payment, because an address may be reused.
+    // As in the adapter, the balance before the order is not part of the payment, because several orders can use one
+    // address.
     const before = chain.balanceOf(contract, address)
     const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
     payments.put(payment)
@@ -121,7 +122,7 @@ const paymentTo = (to: {
   readonly address: string
   readonly contract: string
   readonly now: number
-  /** The balance of the address when its order was created. */
+  /** The balance of the address when its order was registered. */
   readonly before?: bigint
 }): SimulatedPayment => ({
   provider: NAME,

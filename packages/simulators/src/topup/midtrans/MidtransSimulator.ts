@@ -61,7 +61,10 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
 const PICTURE = /^\/v[24]\/qris\/(?:gopay\/)?([\w-]+)\/qr-code$/
 const ONE_TRANSACTION = /^\/v2\/([\w.~-]+)\/(status|cancel|expire)$/
 
-/** Builds a failure. Most failures have the HTTP status 200. */
+/**
+ * Builds the response to a failed call. Most such responses have the HTTP status 200; `status_code` in the body reports
+ * the failure.
+ */
 const refusal = (code: number, message: string, status = 200, more: JsonObject = {}): WireResponse =>
   json(status, { status_code: `${code}`, status_message: message, ...more, id: randomUUID() })
 
@@ -130,7 +133,10 @@ const expiryMillis = (expiry: JsonObject | undefined): number => {
   return unit === undefined || duration === undefined ? DEFAULT_EXPIRY_MILLIS : duration * unit
 }
 
-/** Builds the response to a charge. It contains the QRIS code, and no members that exist only after the payment. */
+/**
+ * Builds the response to a charge. It contains the QRIS code. It omits the members that only status responses and
+ * notifications have.
+ */
 const charged = (payment: SimulatedPayment, origin: string): WireResponse => {
   const { transaction_status, status_code, signature_key, issuer, settlement_time, ...known } = transaction(payment)
   const path = `qris/${payment.reference}/qr-code`

@@ -28,7 +28,7 @@ const MIN_AMOUNT = 1_000_000n
 /** The time in milliseconds for which a deposit address is valid: a week. */
 const VALID_MILLIS = 7 * 86_400_000
 
-/** The coins that the simulated merchant accepts, and their networks. */
+/** The coins that the simulated account accepts, and their networks. */
 const NETWORKS: { readonly [coin: string]: string } = {
   usdttrc20: "trx",
   usdterc20: "eth",
@@ -160,7 +160,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   return json(201, created(payment))
 }
 
-/** Reads an amount exactly. For such small numbers, JavaScript writes the same digits that were sent. */
+/** Reads an amount exactly. For numbers with so few digits, JavaScript writes the same decimal that was sent. */
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 
@@ -238,7 +238,7 @@ const paymentStatus = (payment: SimulatedPayment): JsonObject => ({
   type: "crypto2crypto"
 })
 
-/** Returns the amount that the merchant gets after the provider's fee of 0.5 percent. */
+/** Returns the amount that the account receives after the provider's fee of 0.5 percent. */
 const outcomeOf = ({ received }: SimulatedPayment): bigint => (received * 995n) / 1_000n
 
 const feeOf = (payment: SimulatedPayment): JsonObject => ({

@@ -1,5 +1,6 @@
 /**
- * Makes the text of a simulated QR code: a valid QRIS text for a merchant that does not exist in any payment app.
+ * Makes the text of a simulated QR code: a well-formed QRIS text that no payment app accepts, because its merchant and
+ * its payment scheme do not exist.
  *
  * The text is a sequence of fields. Each field consists of a two-digit tag, a two-digit length and a value. The last
  * field is the checksum of the preceding text.
@@ -14,7 +15,7 @@ const MERCHANT = "SIMULATOR NOT REAL"
  */
 const ACQUIRER = "SIM.LOCAL.TEST"
 
-/** Actions that are impossible because the code contains the amount. */
+/** The actions that are impossible because the code contains the amount, with the reasons. */
 export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
   underpay: "a QRIS code can only be paid with exactly its amount",
   overpay: "a QRIS code can only be paid with exactly its amount"

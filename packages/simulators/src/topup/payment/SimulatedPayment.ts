@@ -4,7 +4,7 @@
  *     open ──pay, overpay──▶ paid
  *       ├──expire──▶ expired ──pay, overpay──▶ paid
  *       ├──fail────▶ failed ───pay, overpay──▶ paid
- *       └──cancelled by the merchant──▶ cancelled
+ *       └──cancelled by the gateway──▶ cancelled
  */
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
@@ -40,7 +40,7 @@ export interface SimulatedPayment {
   readonly expiresAt: number | undefined
   /** The URL to which the webhooks of this payment are sent. */
   readonly callbackUrl: string | undefined
-  /** The members of the merchant's request, with additions of the simulator. */
+  /** The members of the gateway's request, with additions of the simulator. */
   readonly asked: JsonObject
   /** The actions that are impossible for payments of this kind, with the reasons. */
   readonly cannot: { readonly [Impossible in Action]?: string }
@@ -64,7 +64,7 @@ export const act = (
   const { cannot, due, received, state } = payment
   const never = cannot[action]
   if (never !== undefined) return Either.left(never)
-  if (state === "cancelled") return Either.left("the merchant cancelled this payment")
+  if (state === "cancelled") return Either.left("the gateway cancelled this payment")
   if (action === "expire" || action === "fail") {
     if (state === "paid") return Either.left(`it is paid, so it cannot ${action}`)
     return Either.right(moved(payment, action === "expire" ? "expired" : "failed", now))
@@ -83,7 +83,10 @@ export const act = (
 const moved = (payment: SimulatedPayment, state: SimulatedPayment["state"], now: number): SimulatedPayment =>
   payment.state === state ? payment : { ...payment, state, changedAt: now }
 
-/** Returns the actions that would change the payment. */
+/**
+ * Returns the actions that the control page offers: none for a paid payment, otherwise the actions that would change
+ * it.
+ */
 export const possibleActions = (payment: SimulatedPayment): ReadonlyArray<Action> =>
   payment.state === "paid" ? [] : ACTIONS.filter((action) => changes(payment, action))
 

@@ -1,6 +1,7 @@
 /**
  * Stores the payments of a simulator in memory, up to a maximum number. At the maximum, a new payment replaces the
  * oldest payment that is not open, or else the oldest deposit address without an order, or else the oldest payment.
+ * Here a payment whose time has expired still counts as open.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 

@@ -33,7 +33,7 @@ export interface WireResponse {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A signed webhook that can be sent to the merchant. */
+/** A signed webhook that can be sent to the gateway. */
 export interface SimulatedWebhook {
   readonly headers: { readonly [name: string]: string }
   readonly body: string
@@ -48,8 +48,8 @@ export interface SimulatedProvider {
     readonly post: (request: WireRequest) => WireResponse
   }
   /**
-   * Applies the effects of an action outside of the payment, such as a transfer on the chain. Returns the time at which
-   * the provider's API shows the effect, in Unix milliseconds.
+   * Applies the effects that an action on a payment has elsewhere, such as a transfer on the chain. Returns the time at
+   * which the provider's API shows the effect, in Unix milliseconds.
    */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
   /**
@@ -69,7 +69,7 @@ export interface SentAgain {
   /** The amount as a decimal. Default: the amount that was due. */
   readonly amount: string | undefined
   /**
-   * True if the status of the repeated payment is `finished`, false if it is `partially_paid`. At the real provider,
+   * True if the repeated payment gets the status `finished`, false if it gets `partially_paid`. At the real provider,
    * the settings of the merchant's account decide this, not the amount.
    */
   readonly finished: boolean
@@ -85,7 +85,7 @@ export const svg = (body: string): WireResponse => ({ status: 200, contentType: 
 
 export const html = (body: string): WireResponse => ({ status: 200, contentType: "text/html; charset=utf-8", body })
 
-/** Returns the body if it is a JSON object. */
+/** Returns the parsed body if it is a JSON object; otherwise `undefined`. */
 export const readObject = ({ body }: { readonly body: string }): JsonObject | undefined => {
   try {
     return asObject(JSON.parse(body))
@@ -94,7 +94,7 @@ export const readObject = ({ body }: { readonly body: string }): JsonObject | un
   }
 }
 
-/** Returns the value of a header that occurs once. */
+/** Returns the value of a header; `undefined` if the request does not contain the header. */
 export const headerOf = ({ headers }: WireRequest, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined

@@ -1,6 +1,7 @@
 /**
- * Simulates Tripay's API for QRIS payments of a fixed amount on a hosted page. `success` in the body reports success.
- * Amounts are JSON integers. Times are Unix seconds; in the detail response `paid_at` is a string.
+ * Simulates Tripay's API for QRIS payments of a fixed amount on a hosted page. The member `success` of a response
+ * states whether the request succeeded. Amounts are JSON integers. Times are Unix seconds; in the detail response
+ * `paid_at` is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
