@@ -1,11 +1,11 @@
 /**
  * Compares what a server has charged with what the clients of the benchmark received.
  */
-import type { Outcome } from "./LoadGenerator.ts"
+import type { LoadResult } from "./LoadGenerator.ts"
 import { PRICE, type TollgateTarget } from "./Tollgate.ts"
 
 /** What the clients of one server received since its start. */
-export type Received = Pick<Outcome, "promptTokens" | "completionTokens" | "requests">
+export type Received = Pick<LoadResult, "promptTokens" | "completionTokens" | "requests">
 
 export const nothingReceived: Received = { promptTokens: 0, completionTokens: 0, requests: 0 }
 

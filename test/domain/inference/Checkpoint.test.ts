@@ -54,9 +54,12 @@ describe("an estimate", () => {
     expect(outputOf(undefined, false, 64_000)).toBe(64_000n)
   })
 
-  it("reserves 16,384 output tokens for a whole response without a limit of the model", () => {
+  it("reserves for a whole response the caller's limit if the model has none", () => {
+    expect(outputOf(1_000_000, false)).toBe(1_000_000n)
+  })
+
+  it("reserves 16,384 output tokens for a whole response without any limit", () => {
     expect(outputOf(undefined, false)).toBe(16_384n)
-    expect(outputOf(1_000_000, false)).toBe(16_384n)
   })
 
   it("reserves for a stream its first slice, or the limit if the limit is smaller", () => {

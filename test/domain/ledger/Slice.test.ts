@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
 describe("a slice", () => {
-  it("begins with 1,024 tokens and doubles up to 16,384", () => {
+  it("begins with 1,024 tokens and doubles up to 65,536", () => {
     const slices = [FIRST_SLICE]
-    for (let i = 0; i < 6; i++) slices.push(nextSlice(slices.at(-1) ?? FIRST_SLICE))
-    expect(slices).toEqual([1_024n, 2_048n, 4_096n, 8_192n, 16_384n, 16_384n, 16_384n])
+    for (let i = 0; i < 8; i++) slices.push(nextSlice(slices.at(-1) ?? FIRST_SLICE))
+    expect(slices).toEqual([1_024n, 2_048n, 4_096n, 8_192n, 16_384n, 32_768n, 65_536n, 65_536n, 65_536n])
   })
 
   it("is due when less than half of the last slice is left", () => {
@@ -18,7 +18,7 @@ describe("a slice", () => {
 
   property(
     "is not due again after an extension of this size, although a frame of any size was waiting",
-    [FastCheck.nat(1_000_000), FastCheck.constantFrom(1_024n, 2_048n, 16_384n)],
+    [FastCheck.nat(1_000_000), FastCheck.constantFrom(1_024n, 2_048n, 65_536n)],
     (waiting, size) => {
       const slice = Tokens.Tokens(size)
       return !isSliceDue(Tokens.toCount(extensionSize(waiting, slice)) - waiting, slice)

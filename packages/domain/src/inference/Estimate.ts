@@ -74,7 +74,8 @@ export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: 
     const atLeastOne = (tokens: Tokens.Tokens) => (tokens < ONE ? ONE : tokens)
     return { inputFloor: atLeastOne(inputFloor), inputCeiling: atLeastOne(inputCeiling), output: Tokens.zero }
   }
-  const limit = Math.min(size.maxOutputTokens ?? Number.POSITIVE_INFINITY, modelMaxOutputTokens ?? DEFAULT_MAX_OUTPUT)
+  const ofModel = modelMaxOutputTokens ?? size.maxOutputTokens ?? DEFAULT_MAX_OUTPUT
+  const limit = Math.min(size.maxOutputTokens ?? ofModel, ofModel)
   const largest = Tokens.fromCount(Math.max(1, limit) * Math.max(1, size.choices))
   return { inputFloor, inputCeiling, output: streamed ? Tokens.min(largest, FIRST_SLICE) : largest }
 }
