@@ -54,6 +54,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     const wrong = {
       NODE_ENV: "staging",
       PORT: "abc",
+      WORKERS: "0",
       DATABASE_URL: "mysql://user:hunter2@db/x",
       DEMO: "maybe",
       JWT_SECRET: "hunter2",

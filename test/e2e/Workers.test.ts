@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { RestartPolicy } from "../../apps/server/src/workers/RestartPolicy.ts"
 import { ServerProcess, type Settings } from "../support/ServerProcess.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
@@ -235,11 +236,6 @@ describe("WORKERS", () => {
     return server.stderr
   }
 
-  it("is refused with one line unless it is auto or a whole number from 1 to 64", async () => {
-    const printed = await Promise.all(["0", "65", "many"].map((value) => refusal({ WORKERS: value })))
-    expect(new Set(printed)).toEqual(new Set(["tollgate: WORKERS: auto, or a whole number from 1 to 64, is needed\n"]))
-  })
-
   it("above 1 prints a port that is in use once, for all workers", async () => {
     const { port } = new URL(observer.url)
     const printed = await refusal({ WORKERS: "2", PORT: port })
@@ -248,13 +244,13 @@ describe("WORKERS", () => {
     )
   })
 
-  it("above 1 migrates, applies the catalog and starts the demo and the simulators once", async () => {
+  it("set to auto migrates, applies the catalog and starts the demo and the simulators once", async () => {
     const scope = Effect.runSync(Scope.make())
     const database = await Effect.runPromise(Scope.extend(TestDatabase.make("empty"), scope))
     const directory = mkdtempSync(join(tmpdir(), "tollgate-workers-"))
     try {
       const server = await ServerProcess.start({
-        WORKERS: "2",
+        WORKERS: "auto",
         DATABASE_URL: database.url,
         DATA_DIR: directory,
         DEMO: "on",
@@ -284,6 +280,15 @@ describe("WORKERS", () => {
       rmSync(directory, { recursive: true, force: true })
       await Effect.runPromise(Scope.close(scope, Exit.void))
     }
+  })
+})
+
+describe("a worker that died", () => {
+  it("is replaced after a delay that doubles with each quick death, up to the fifth in succession", () => {
+    const restarts = new RestartPolicy()
+    const delays = (...livedMillis: ReadonlyArray<number>) => livedMillis.map((lived) => restarts.afterDeath(lived))
+    expect(delays(10_000, 0, 9_999, 0, 0)).toEqual([50, 100, 200, 400, 800])
+    expect(delays(10_000, 0, 0, 0, 0, 0)).toEqual([50, 100, 200, 400, 800, undefined])
   })
 })
 

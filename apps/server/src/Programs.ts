@@ -95,7 +95,17 @@ const externals = (config: ServerConfig, { startsSimulator }: Role) => ({
 })
 
 /** Returns a function that finds a provider's API key. Its argument is the name of an environment variable. */
-const providerKeys = (config: ServerConfig) => (name: string) => {
+const providerKeys = (config: ServerConfig) => {
+  // Every request needs a key, and a new `Redacted` each time would be expensive for the garbage collector.
+  const known = new Map<string, Redacted.Redacted<string>>()
+  return (name: string) => {
+    const key = known.get(name) ?? providerKey(config, name)
+    if (key !== undefined) known.set(name, key)
+    return key
+  }
+}
+
+const providerKey = (config: ServerConfig, name: string): Redacted.Redacted<string> | undefined => {
   const value = process.env[name]
   if (value !== undefined && value !== "") return Redacted.make(value)
   return config.demo && name === DEMO_KEY_ENV ? Redacted.make("simulated") : undefined

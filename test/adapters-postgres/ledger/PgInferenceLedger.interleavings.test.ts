@@ -116,7 +116,7 @@ const wrongAccounts = Effect.gen(function* () {
 }).pipe(Effect.orDie)
 
 const ROUNDS = 30
-const STEPS_PER_ROUND = 6
+const STEPS_PER_ROUND = 8
 
 const RUNS = 4
 const PER_RUN = 150
@@ -204,10 +204,13 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
         const sweeps = yield* OpenHolds
         const nodes = yield* Effect.all([aNode({ batchSize: 4 }), aNode({ queues: 2 }), aNode({ batchSize: 2 })])
         yield* nodes[2].nodes.leave
-        const rounds = FastCheck.array(FastCheck.array(step, { maxLength: STEPS_PER_ROUND }), {
-          minLength: ROUNDS,
-          maxLength: ROUNDS
-        })
+        const rounds = FastCheck.array(
+          FastCheck.array(step, { minLength: STEPS_PER_ROUND, maxLength: STEPS_PER_ROUND }),
+          {
+            minLength: ROUNDS,
+            maxLength: ROUNDS
+          }
+        )
         for (const run of FastCheck.sample(rounds, RUNS)) {
           const customers = yield* Effect.all([
             aCustomer({ usdMicro: 2n }),

@@ -119,7 +119,8 @@ const PROVIDER_MEMBERS: ReadonlySet<string> = new Set([
 const PROVIDER_MEMBER_PREFIXES =
   /^(?:x[_-]|provider|vendor|native_|upstream|gateway|openrouter|litellm|amazon|azure|groq|bedrock|vertex)/i
 
-const isProviderMember = (name: string): boolean => PROVIDER_MEMBERS.has(name) || PROVIDER_MEMBER_PREFIXES.test(name)
+export const isProviderMember = (name: string): boolean =>
+  PROVIDER_MEMBERS.has(name) || PROVIDER_MEMBER_PREFIXES.test(name)
 
 /** Returns a copy without the members that identify the provider, or the same object if there are none. */
 export const withoutProviderMembers = <A extends { readonly [member: string]: unknown }>(object: A): A => {

@@ -2,6 +2,10 @@
  * Runs one exchange (one HTTP request and its response) with an upstream. Forwards undici's callbacks to the relay,
  * which sends the response to the client.
  *
+ * The class implements the callbacks of undici's own HTTP client (`onConnect`, `onHeaders`, ...). For handlers with the
+ * newer callbacks (`onRequestStart`, ...), undici creates an adapter per request, calls it for each chunk, and converts
+ * all response headers.
+ *
  * The slot that `ProviderGate` granted represents one connection, and undici cannot cancel a connection that it is
  * still opening. The slot is therefore released only after the relay has closed the exchange and undici has made its
  * last callback.
@@ -12,13 +16,13 @@ import * as Either from "effect/Either"
 import type { Dispatcher } from "undici"
 import type { Slot } from "./ProviderGate.ts"
 
-type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-
 export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #events: UpstreamEvents
   readonly #slot: Slot
-  /** The handle to pause and abort the request. Undefined until undici assigns the request to a connection. */
-  #controller: Dispatcher.DispatchController | undefined
+  /** Aborts the request. Undefined until undici assigns the request to a connection. */
+  #abort: ((reason: Error) => void) | undefined
+  /** Continues reading the response. Undefined until the response head has arrived. */
+  #resume: (() => void) | undefined
   /**
    * True after undici has accepted the request. An earlier failure is returned by `dispatch`. A later failure is
    * reported with `onBroken`, unless the relay has already closed the exchange.
@@ -48,57 +52,57 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   }
 
   resume(): void {
-    if (!this.#ended) this.#controller?.resume()
+    if (!this.#ended) this.#resume?.()
   }
 
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
     if (this.#ended) this.#slot.leave(verdict)
-    else this.#controller?.abort(closedByUs)
+    else this.#abort?.(closedByUs)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#verdict !== undefined) controller.abort(closedByUs)
+  onConnect(abort: (reason?: Error) => void): void {
+    this.#abort = abort
+    if (this.#verdict !== undefined) abort(closedByUs)
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onHeaders(status: number, headers: ReadonlyArray<Buffer>, resume: () => void): boolean {
     const isInterim = status < 200
-    if (isInterim || this.#verdict !== undefined) return
+    if (isInterim || this.#verdict !== undefined) return true
+    this.#resume = resume
     if (status < 300) this.#slot.answered()
-    const encoding = first(headers["content-encoding"])
+    const encoding = headerIn(headers, "content-encoding")
     if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
-      controller.abort(
-        new Error(`the response is encoded in ${encoding.slice(0, 40)}, which the request does not accept`)
-      )
-      return
+      this.#abort?.(new Error(`the response is encoded in ${encoding.slice(0, 40)}, which the request does not accept`))
+      return true
     }
     this.#events.onHead({
       status,
-      contentType: first(headers["content-type"]) ?? "",
-      retryAfter: first(headers["retry-after"])
+      contentType: headerIn(headers, "content-type") ?? "",
+      retryAfter: headerIn(headers, "retry-after")
     })
+    return true
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#verdict === undefined && !this.#events.onData(chunk)) controller.pause()
+  onData(chunk: Buffer): boolean {
+    return this.#verdict !== undefined || this.#events.onData(chunk)
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#ended = true
     if (this.#verdict === undefined) this.#events.onEnd()
     else this.#slot.leave(this.#verdict)
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  onError(error: Error): void {
     this.#ended = true
     if (!this.#accepted) {
       this.#refusal = error
       return
     }
     if (this.#verdict !== undefined) {
-      const neverConnected = this.#controller === undefined
+      const neverConnected = this.#abort === undefined
       this.#slot.leave(neverConnected && this.#verdict === "undecided" ? "failed" : this.#verdict)
       return
     }
@@ -112,8 +116,15 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
 
 const closedByUs = new Error("closed by the relay")
 
-const first = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
-  typeof value === "string" || value === undefined ? value : value[0]
+/** Returns the value of the first header with this lower-case name. In `headers`, names and values alternate. */
+const headerIn = (headers: ReadonlyArray<Buffer>, name: string): string | undefined => {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const given = headers[i]
+    if (given?.length === name.length && given.toString("latin1").toLowerCase() === name)
+      return headers[i + 1]?.toString("latin1")
+  }
+  return undefined
+}
 
 const MAX_REASON_CHARACTERS = 300
 

@@ -197,17 +197,21 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#phase = "settling"
     const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
     const clientGone = this.#delivery.outcome("client_gone")
-    this.#count(complete, [content], (counts) => {
-      const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
-      this.#settlementSent = true
-      this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
-        this.#step(() => {
-          if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
-          else if (exit.value === undefined) this.#withhold()
-          else this.#finish(Exit.succeed(write))
+    this.#count(
+      complete,
+      () => [content()],
+      (counts) => {
+        const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
+        this.#settlementSent = true
+        this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
+          this.#step(() => {
+            if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+            else if (exit.value === undefined) this.#withhold()
+            else this.#finish(Exit.succeed(write))
+          })
         })
-      })
-    })
+      }
+    )
   }
 
   /**
@@ -229,19 +233,23 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #settleEnded(exit: Exit.Exit<undefined, AttemptError>): void {
     this.#phase = "settling"
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
-    this.#count(outcome, this.#delivery.text.texts, (counts) => {
-      const measured = this.#delivery.measured(outcome, counts)
-      this.#settlementSent = true
-      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
-      this.#finish(exit)
-    })
+    this.#count(
+      outcome,
+      () => this.#delivery.text.texts,
+      (counts) => {
+        const measured = this.#delivery.measured(outcome, counts)
+        this.#settlementSent = true
+        this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+        this.#finish(exit)
+      }
+    )
   }
 
   /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
-  #count(outcome: Outcome, contents: ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
+  #count(outcome: Outcome, contents: () => ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
-      this.#ports.run(localCounts(outcome, contents, this.#request, this.#ports.counter), (exit) => {
+      this.#ports.run(localCounts(outcome, contents(), this.#request, this.#ports.counter), (exit) => {
         if (Exit.isFailure(exit)) this.#step(() => this.#settleAtCheckpoint(outcome.ending, exit.cause))
         else this.#step(() => then(exit.value))
       })

@@ -34,8 +34,8 @@ export type Attempt =
   /** The whole response has arrived and is not yet written to the client. */
   | {
       readonly _tag: "Completed"
-      /** The response content, as the deltas of a stream would carry it. */
-      readonly content: string
+      /** Returns the response content, as the deltas of a stream would carry it. */
+      readonly content: () => string
       readonly write: () => void
     }
 

@@ -1,8 +1,9 @@
 /**
- * The inference ledger stores a durable hold before a request is sent upstream, and one settlement afterwards.
+ * The inference ledger stores a durable hold before a byte of the response is written, and one settlement afterwards. The
+ * hold of a stream grows while the stream is delivered.
  *
- * Many requests share one database transaction, in which each hold and each settlement is decided. The rules of these
- * decisions are in the domain (`Hold`, `Settlement`).
+ * Many requests share one database transaction, in which each hold, each extension and each settlement is decided. The
+ * rules of these decisions are in the domain (`Hold`, `Settlement`).
  */
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"

@@ -7,7 +7,11 @@ import { context, deltaChunk, finished, framesOf, requestOf, streamed, usageFram
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 const translated = (body: unknown) => chatProtocol.translate(requestOf({}), context, bytes(body))
 const translatedJson = (body: unknown) =>
-  Either.map(translated(body), ({ body, ...rest }) => ({ ...rest, json: JSON.parse(body) }))
+  Either.map(translated(body), ({ body, encoding, content, usage }) => ({
+    json: JSON.parse(Buffer.from(body, encoding).toString()),
+    content: content(),
+    usage
+  }))
 const asStream = (body: unknown, includeUsage = false) =>
   chatProtocol.stream.fromWholeResponse(streamed(includeUsage), context, bytes(body))
 

@@ -40,7 +40,7 @@ describe("an embeddings response", () => {
       model: "public",
       usage: { prompt_tokens: 3, total_tokens: 3 }
     })
-    expect(content).toBe("")
+    expect(content()).toBe("")
     expect(usage).toMatchObject({ prompt: { input: 3n, cacheRead: 0n }, output: 0n })
   })
 

@@ -151,7 +151,7 @@ describe("any whole message", () => {
     const stream = Either.getOrThrow(messagesProtocol.stream.fromWholeResponse(streamed, context, body))
     return (
       stream.end === "complete" &&
-      stream.content === whole.content &&
+      stream.content === whole.content() &&
       stream.content === eventsOf(stream.frames).map(contentOfEvent).join("") &&
       String(Object.values(stream.usage?.prompt ?? {})) === String(Object.values(whole.usage?.prompt ?? {})) &&
       stream.usage?.output === whole.usage?.output

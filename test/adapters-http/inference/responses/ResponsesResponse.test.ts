@@ -11,8 +11,8 @@ import { context, eventsOf, requestOf, typesOf } from "./TranslatedStream.ts"
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 const translated = (body: unknown) => responsesProtocol.translate(requestOf(), context, bytes(body))
 const translatedJson = (body: unknown) => {
-  const { body: json, ...rest } = Either.getOrThrow(translated(body))
-  return { ...rest, json: JSON.parse(json) }
+  const { body: json, content, usage } = Either.getOrThrow(translated(body))
+  return { json: JSON.parse(json), content: content(), usage }
 }
 const asStream = (body: unknown) =>
   responsesProtocol.stream.fromWholeResponse(requestOf({ stream: true }), context, bytes(body))

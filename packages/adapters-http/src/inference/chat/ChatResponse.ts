@@ -10,10 +10,20 @@ import * as Either from "effect/Either"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { finishReasonOf, normalizedMessage } from "./ChatChoice.ts"
+import { splicedCompletion } from "./ChatCompletionBytes.ts"
 import { ChatStream, completionIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 
 export const translatedResponse = (
+  context: ResponseContext,
+  body: Buffer
+): Either.Either<TranslatedResponse, ResponseFailure> => {
+  const spliced = splicedCompletion(context, body)
+  return spliced === undefined ? parsedCompletion(context, body) : Either.right(spliced)
+}
+
+/** Rewrites a completion of any form. */
+export const parsedCompletion = (
   { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer
 ): Either.Either<TranslatedResponse, ResponseFailure> =>
@@ -28,7 +38,12 @@ export const translatedResponse = (
       choices: choicesOf(completion).map(normalizedChoice),
       usage: usage.member
     }
-    return Either.right({ body: JSON.stringify(response), content: contentOf(response), usage: reported })
+    return Either.right({
+      body: JSON.stringify(response),
+      encoding: "utf8",
+      content: () => contentOf(response),
+      usage: reported
+    })
   })
 
 /** Translates a whole completion to the frames of a stream. The message of each choice becomes one delta. */

@@ -33,7 +33,8 @@ export const translatedResponse = (
   return Either.right({
     body: `{"object":"list","data":[${response.items.join(",")}],"model":${JSON.stringify(publicName)}${figures}}`,
     // An embedding contains no text, so a local token count of the output is 0.
-    content: "",
+    encoding: "utf8",
+    content: () => "",
     usage
   })
 }

@@ -102,7 +102,7 @@ class CountTokens {
       yield* (yield* ApiKeyAuthenticator).authenticate(presented)
       const request = yield* readCountRequest(yield* this.#body)
       const tokens = yield* countPrompt("messages", request, (candidate) => this.#providerCount(request, candidate))
-      this.#response.writeWhole(`{"input_tokens":${tokens}}`)
+      this.#response.writeWhole(`{"input_tokens":${tokens}}`, "utf8")
     })
     this.#fiber = this.#settings.fork(counted)
     this.#fiber.addObserver((exit) => {

@@ -22,7 +22,8 @@ export const translatedResponse = (
     const figures = withFigures(noFigures, message.usage)
     return Either.right({
       body: message.content === given.content ? withContentOf(body, message) : JSON.stringify(message),
-      content: contentOfMessage(message),
+      encoding: "utf8",
+      content: () => contentOfMessage(message),
       usage: figures === noFigures ? undefined : reportedBy(figures)
     })
   })

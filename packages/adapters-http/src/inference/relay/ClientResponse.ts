@@ -97,13 +97,13 @@ export class ClientResponse {
   }
 
   /** Writes a JSON response with status 200. */
-  writeWhole(body: string): void {
+  writeWhole(body: string, encoding: "utf8" | "latin1"): void {
     if (this.ended || this.gone) return
     this.ended = true
-    const bytes = Buffer.byteLength(body)
+    const bytes = Buffer.byteLength(body, encoding)
     this.#settings.counters.responseBytes += bytes
     this.#head(200, [...JSON_RESPONSE, String(bytes)])
-    this.#response.end(body)
+    this.#response.end(body, encoding)
     this.#expectTaking()
   }
 

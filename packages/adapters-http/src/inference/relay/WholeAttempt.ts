@@ -53,10 +53,10 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
       this.unusable(translated.left)
       return
     }
-    const { content, usage, body: rewritten } = translated.right
+    const { content, usage, body: rewritten, encoding } = translated.right
     if (usage !== undefined) this.#delivery.report(usage)
     this.finish("served")
     this.completed = true
-    this.callback(Exit.succeed({ _tag: "Completed", content, write: () => response.writeWhole(rewritten) }))
+    this.callback(Exit.succeed({ _tag: "Completed", content, write: () => response.writeWhole(rewritten, encoding) }))
   }
 }

@@ -18,7 +18,12 @@ export const translatedResponse = (
 ): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromResponse(body, (given) => {
     const response = redactedResponse(given, context)
-    return { body: JSON.stringify(response), content: contentOfResponse(response), usage: reportedIn(given) }
+    return {
+      body: JSON.stringify(response),
+      encoding: "utf8",
+      content: () => contentOfResponse(response),
+      usage: reportedIn(given)
+    }
   })
 
 export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
