@@ -19,8 +19,10 @@ const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.j
 /** The same flags as in the Dockerfile and in docs/operations.md. */
 const PRODUCTION_FLAGS = ["--max-semi-space-size=64"]
 
-/** The number of customers that send the requests. */
+/** The default number of customers that send the requests. */
 const CUSTOMERS = 4
+/** The number of customers that are created or read at the same time; each takes a process of the command line. */
+const AT_ONCE = 4
 const CREDIT_USD_MICRO = 1_000_000_000_000n
 
 /**
@@ -39,8 +41,8 @@ export interface TollgateTarget extends Target {
   readonly chargedUsdMicro: () => Promise<bigint>
   /** Runs the audit. Returns the error of the command, or an empty text if the ledger is consistent. */
   readonly audit: () => Promise<string>
-  /** Starts another node on the same database. */
-  readonly beside: () => Promise<Target>
+  /** Starts another node on the same database, or a server with this many workers, which use all CPUs. */
+  readonly beside: (workers?: number) => Promise<Target>
 }
 
 export const isBuilt = (checkout = THIS_CHECKOUT): boolean =>
@@ -51,13 +53,15 @@ export interface TollgateOptions {
   readonly name?: string
   /** The number of workers, which use the CPUs of this process. If undefined, one process uses the measured CPU. */
   readonly workers?: number
+  /** The number of customers that send the requests. */
+  readonly customers?: number
 }
 
 /** Starts the server of a checkout with a separate Postgres. The files of both are in `directory`. */
 export const startTollgate = async (
   upstreamPort: number,
   directory: string,
-  { checkout = THIS_CHECKOUT, name = "Tollgate", workers }: TollgateOptions = {}
+  { checkout = THIS_CHECKOUT, customers = CUSTOMERS, name = "Tollgate", workers }: TollgateOptions = {}
 ): Promise<TollgateTarget> => {
   mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
@@ -87,8 +91,8 @@ export const startTollgate = async (
     return JSON.parse(stdout)
   }
 
-  const ownCpu = workers === undefined ? MEASURED_CPU : undefined
-  const launch = async (port: number, cpu: number | undefined = ownCpu): Promise<ChildProcess> => {
+  const launch = async (port: number, workers?: number, oneCpu = MEASURED_CPU): Promise<ChildProcess> => {
+    const cpu = workers === undefined ? oneCpu : undefined
     const log = join(directory, `server-${port}.log`)
     const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, serverOf(checkout)])
     const ports = { PORT: String(port), METRICS_PORT: String(await freePort()) }
@@ -106,12 +110,21 @@ export const startTollgate = async (
   try {
     await tollgate("migrate")
     const port = await freePort()
-    const first = await launch(port)
-    const emails = Array.from({ length: CUSTOMERS }, (_, i) => `bench-${i}@example.com`)
-    const keys = await Promise.all(emails.map((email) => createCustomer(tollgate, email)))
+    const first = await launch(port, workers)
+    const emails = Array.from({ length: customers }, (_, i) => `bench-${i}@example.com`)
+    const keys: Array<string> = []
+    while (keys.length < customers) {
+      const next = emails.slice(keys.length, keys.length + AT_ONCE)
+      keys.push(...(await Promise.all(next.map((email) => createCustomer(tollgate, email)))))
+    }
     const balance = async (): Promise<bigint> => {
-      const shown = await Promise.all(emails.map((email) => tollgate("users", "show", email)))
-      return shown.reduce<bigint>((sum, user) => sum + BigInt(member(user, "payg", "balance_usd_micro")), 0n)
+      let sum = 0n
+      for (let i = 0; i < emails.length; i += AT_ONCE) {
+        const next = emails.slice(i, i + AT_ONCE)
+        const shown = await Promise.all(next.map((email) => tollgate("users", "show", email)))
+        for (const user of shown) sum += BigInt(member(user, "payg", "balance_usd_micro"))
+      }
+      return sum
     }
     const before = await balance()
     const behind = (child: ChildProcess): TollgateTarget => ({
@@ -122,7 +135,7 @@ export const startTollgate = async (
       stop: () => stop(child).then(closePostgres),
       restarted: () =>
         stop(child)
-          .then(() => launch(port))
+          .then(() => launch(port, workers))
           .then(behind),
       chargedUsdMicro: async () => {
         await eventually("the last settlements", 30_000, async () => {
@@ -136,10 +149,11 @@ export const startTollgate = async (
           () => "",
           (error: unknown) => String(error)
         ),
-      beside: async () => {
+      beside: async (workers) => {
         const port = await freePort()
-        const other = await launch(port, SERVING_CPU)
-        return { name: "another node", port, keys, pids: [other.pid ?? 0], stop: () => stop(other) }
+        const other = await launch(port, workers, SERVING_CPU)
+        const name = workers === undefined ? "another node" : `WORKERS=${workers}`
+        return { name, port, keys, pids: family(other.pid ?? 0), stop: () => stop(other) }
       }
     })
     return behind(first)

@@ -1,11 +1,14 @@
 /**
  * `npm run bench -- --workers`: a server with two workers beside a server with one process, in the same rounds.
  *
- * No process is pinned to a CPU, because the figure of interest is what one machine serves with all its CPUs. Each server
- * has a Postgres of its own.
+ * No process is pinned to a CPU, because the figure of interest is what one machine serves with all its CPUs. Both servers
+ * use the same database.
+ *
+ * The number of customers matters. Two workers that serve the same customer at the same time write the same row, and each
+ * has to decide again when the other has changed the balance. So whole responses are measured with one customer for each
+ * connection, and with a few customers that all connections share.
  */
 import { availableParallelism } from "node:os"
-import { join } from "node:path"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, type Plan } from "./Measurements.ts"
 import { jsonColumns, roundsTable, streamColumns } from "./Report.ts"
@@ -17,6 +20,7 @@ const WORKERS = 2
 /** The load, the upstream and Postgres use about this many CPUs beside the workers. */
 const OTHER_CPUS = 2
 const MAX_ROUNDS = 8
+const FEW_CUSTOMERS = 4
 
 export const measureWorkers = async (
   fullPlan: Plan,
@@ -32,34 +36,36 @@ export const measureWorkers = async (
   if (cpus < WORKERS + OTHER_CPUS) {
     print(
       `This machine has ${cpus} CPUs for ${WORKERS} workers, the load, the upstream and Postgres together. ` +
-        "So the second worker adds less here than on a machine with free CPUs."
+        "So these figures do not show what a second worker adds on a machine with free CPUs."
     )
   }
   const upstream = await startWorker<number>("MockUpstream.ts", undefined)
   const load = await startWorker("LoadGenerator.ts", undefined)
   stops.push(load.stop, upstream.stop)
-  const start = async (workers: number) => {
-    const name = `WORKERS=${workers}`
-    const server = await startTollgate(upstream.ready, join(directory, name), { name, workers })
-    stops.push(server.stop)
-    return server
-  }
-  const single = await start(1)
-  const servers = [single, await start(WORKERS)]
+  const { jsonConnections: connections } = fullPlan
+  const single = await startTollgate(upstream.ready, directory, {
+    name: "WORKERS=1",
+    workers: 1,
+    customers: connections
+  })
+  stops.push(single.stop)
+  const several = await single.beside(WORKERS)
+  stops.push(several.stop)
   const plan = { ...fullPlan, rounds: Math.min(MAX_ROUNDS, fullPlan.rounds), ownCpu: false }
-  const received = new Map(servers.map((server) => [server as Target, nothingReceived]))
-  const bench = new Bench(load, plan, (target, outcome) =>
-    received.set(target, added(received.get(target) ?? nothingReceived, outcome))
-  )
+  let received = nothingReceived
+  const bench = new Bench(load, plan, (_, outcome) => {
+    received = added(received, outcome)
+  })
+  const servers = [single, several]
   await bench.warmUp(servers)
-  print(`\nWhole responses, ${plan.jsonConnections} connections, best of ${plan.rounds} rounds`)
-  print(roundsTable(await bench.json(servers), jsonColumns, single, single.name))
+  for (const customers of [connections, FEW_CUSTOMERS]) {
+    print(`\nWhole responses, ${connections} connections of ${customers} customers, best of ${plan.rounds} rounds`)
+    const [base, other] = servers.map((server): Target => ({ ...server, keys: server.keys.slice(0, customers) }))
+    if (base === undefined || other === undefined) continue
+    print(roundsTable(await bench.json([base, other]), jsonColumns, base, base.name))
+  }
   print(`\n${plan.streams} streams, one chunk each ${plan.chunkEveryMillis} ms, best of ${plan.rounds} rounds`)
   print(roundsTable(await bench.streams(servers), streamColumns, single, single.name))
   print("")
-  let exact = true
-  for (const server of servers) {
-    exact = (await chargesMatch(server, received.get(server) ?? nothingReceived, print)) && exact
-  }
-  return exact
+  return chargesMatch(single, received, print)
 }
