@@ -54,7 +54,7 @@ export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTo
     return customer
   })
 
-/** Mints plan tokens for a customer. */
+/** Grants plan tokens to a customer. */
 export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.grant(user.id, model.id, tokens)
 
 export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
@@ -87,7 +87,7 @@ export const complete = (admission: Admission, input = 96n, output = 1n): Settle
 
 export const failed = (admission: Admission): SettlementRequest => ({ admission, measure: () => measured("failed") })
 
-/** Asks for a hold that covers this usage. */
+/** Builds an extension of the hold to this many output and input tokens. */
 export const extension = (admission: Admission, output: bigint, input = 96n): Extension => ({
   admission,
   usage: TokenUsage.plain(Tokens(input), Tokens(output))
@@ -137,7 +137,7 @@ export const balancesOf = ({ user }: Customer) =>
     return { payg: of("payg"), plan: of("plan") } satisfies CustomerBalances
   }).pipe(Effect.orDie)
 
-/** Reads the endings of a customer's settlements by request id. */
+/** Returns the endings of a customer's settlements, as a map from request id to ending. */
 export const journal = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -25,7 +25,7 @@ describe("the content of a chat chunk or completion", () => {
     ],
     ["a custom tool call's name and input", { tool_calls: [{ custom: { name: "c", input: "x" } }] }, "cx"],
     [
-      "text and reasoning in parts",
+      "text and reasoning from a list of content parts",
       {
         content: [
           { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
@@ -44,7 +44,7 @@ describe("the content of a chat chunk or completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("is the content of the messages in a whole completion", () => {
+  it("is read from the messages if the completion is not streamed", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 
@@ -121,7 +121,7 @@ describe("chat usage", () => {
 })
 
 describe("the text of a chat prompt", () => {
-  it("contains messages, tool calls and tool definitions, and counts images without their base64 data", () => {
+  it("contains messages, tool calls and tool definitions; an image adds a fixed token count, not its data", () => {
     const { text, extraTokens } = promptText({
       messages: [
         { role: "system", content: "Be brief." },

@@ -50,7 +50,7 @@ describe("a top-up order", () => {
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
   })
 
-  it("is flagged for an operator if its payment is late, too small or too large", () => {
+  it("is flagged for an operator if its payment is late or too large, or if it expires underpaid", () => {
     const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
     expect(anomaliesOf(anOrder())).toEqual([])
     expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])

@@ -1,7 +1,7 @@
 /**
  * Refuses connections that do not send a valid request: bytes that are not HTTP, headers that are too large or never
- * end, or uploads that take too long. The refusal is written directly to the socket, because Node.js has created
- * no response object.
+ * end, or uploads that take too long. The refusal is written directly to the socket, because Node.js passes only the
+ * error and the socket here, and no response object.
  */
 import type { Duplex } from "node:stream"
 import type { CommonHeaders } from "./CommonHeaders.ts"

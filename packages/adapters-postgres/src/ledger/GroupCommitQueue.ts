@@ -1,12 +1,12 @@
 /**
- * Commits requests of the ledger in batches, and collects the next batch meanwhile. Each batch is one transaction. An
- * admission sets money and tokens aside for a request, in a hold. An extension grows the hold. A settlement books the
- * charge and releases the rest.
+ * Commits the requests to the ledger (admissions, extensions, settlements) in batches, and collects the next batch
+ * meanwhile. Each batch is one transaction. An admission sets money and tokens aside for an inference request, in a
+ * hold. An extension grows the hold. A settlement books the charge and releases the rest.
  *
  * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
- * transaction. The queue refuses an admission when too many requests wait or when the deadline of the admission passes,
- * and an extension when too many extensions wait or when its deadline passes. It never refuses a settlement; when too
- * many settlements wait, it refuses admissions instead.
+ * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
+ * wait. It refuses both when their deadline passes. It never refuses a settlement; when too many settlements wait, it
+ * refuses admissions instead.
  *
  * A batch that fails with a transient error is retried until it succeeds. When the database rejects a row, the queue
  * bisects the batch until only the request with this row is left, and fails that request. A request with a row that
@@ -44,12 +44,12 @@ import type { QueueEvent } from "./QueueEvent.ts"
 import { WaitingRequests } from "./WaitingRequests.ts"
 
 export interface QueueLimits {
-  /** Maximum requests of each type (settlements, extensions, admissions) per transaction. 1: one request in total. */
-  readonly batchSize: number
   /**
-   * Maximum number of waiting admissions, and of waiting extensions. Requests of users with locked rows are counted
-   * separately.
+   * Maximum requests of each type (settlements, extensions, admissions) per transaction. With the value 1, a
+   * transaction contains only one request in total, not one of each type.
    */
+  readonly batchSize: number
+  /** Maximum waiting admissions, and waiting extensions. Requests of users with locked rows are counted separately. */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
@@ -57,9 +57,10 @@ export interface QueueLimits {
   readonly admissionMillis: number
 }
 
-/** Runs one transaction. Passes the possible outcome to `onUnknownCommit` when the connection is lost at the commit. */
+/** Runs one transaction. */
 export type RunTransaction<T extends WorkTypes> = (
   work: Work<T>,
+  /** Called if the connection is lost during the commit, with the results that are valid if the commit succeeded. */
   onUnknownCommit: (outcome: Outcome<T>) => void,
   lockWait: LockWait
 ) => Promise<Outcome<T>>
@@ -157,7 +158,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
   }
 
-  /** Refuses admissions, and waits up to `flushMillis` for settlements. Returns the number of unwritten settlements. */
+  /** Refuses admissions and extensions; waits up to `flushMillis` for settlements. Returns how many are unwritten. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)
@@ -255,7 +256,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     }
   }
 
-  /** Moves the requests of these users, both skipped and queued, to the contended users. */
+  /** Moves all requests of these users to `#contended`: those skipped because of a locked row, and those that wait. */
   #separate(failed: Batch<T>, users: ReadonlySet<UserId>): void {
     if (!this.#open) refuseLate(failed, Number.POSITIVE_INFINITY)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
@@ -267,7 +268,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
-    // A late reply is ignored: the hold has grown, and its request releases it.
+    // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the
+    // inference request releases it.
     for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))
     for (const [i, waiting] of admissions.entries()) {
       const outcome = admitted[i]

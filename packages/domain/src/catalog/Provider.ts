@@ -1,5 +1,5 @@
 /**
- * Defines a provider, which runs models: how the gateway connects to the provider, and the limits for its requests.
+ * Defines how the gateway connects to a provider, which runs models, and the limits for the requests to this provider.
  *
  * `apiKeyEnv` is the name of the environment variable that contains the API key. The key itself is not stored.
  */

@@ -1,7 +1,7 @@
 /**
  * Stores the payments of a simulator in memory, up to a maximum number. At the maximum, a new payment replaces the
- * oldest payment that is not open, or else the oldest deposit address without an order, or else the oldest payment.
- * Here a payment whose time has expired still counts as open.
+ * oldest payment that is not open; if all are open, the oldest payment without an order number (a deposit address or
+ * a repeated payment); otherwise the oldest payment. Here a payment whose time has expired still counts as open.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 
@@ -9,14 +9,14 @@ const CAPACITY = 2_000
 
 export class SimulatedPayments {
   readonly #capacity: number
-  /** The payments by reference, oldest first. */
+  /** The payments by provider and reference, oldest first. */
   readonly #payments = new Map<string, SimulatedPayment>()
 
   constructor(capacity: number = CAPACITY) {
     this.#capacity = capacity
   }
 
-  /** Adds a payment, or replaces the payment with the same reference. */
+  /** Adds a payment, or replaces the payment with the same provider and reference. */
   put(payment: SimulatedPayment): void {
     this.#payments.set(keyOf(payment), payment)
     if (this.#payments.size > this.#capacity) this.#drop(payment)
