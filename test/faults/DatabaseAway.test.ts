@@ -118,9 +118,11 @@ describe.concurrent("while the database", () => {
 
     await goAway()
     const asking = { model: "m", messages }
+    // The balance is not ample for a stream with this prompt, so its provider is not called before the hold is durable.
+    const long = [{ role: "user" as const, content: "hello ".repeat(8_000) }]
     const refusals = await Promise.all([
       refusalOf(client.chat.completions.create(asking)),
-      refusalOf(client.chat.completions.create({ ...asking, stream: true })),
+      refusalOf(client.chat.completions.create({ ...asking, messages: long, stream: true })),
       refusalOf(clientOf(stranger.key).chat.completions.create(asking)),
       refusalOf(clientOf(stranger.key).models.list().then()),
       // Without the database the gateway cannot read that this key is revoked, so the refusal is the same.

@@ -60,6 +60,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   readonly #request: Request
   readonly #admission: Admission
   readonly #delivery: Delivery
+  /** How much of a stream may be written; undefined for a whole response. */
+  readonly #allowance: StreamAllowance | undefined
   readonly #ports: Ports
   readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
   #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
@@ -87,7 +89,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#routes = candidates
     this.#admission = admission
     this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
-    if (request.streamed) this.#delivery.allowance = new StreamAllowance(admission, request, this.#delivery, ports)
+    if (request.streamed) this.#allowance = new StreamAllowance(admission, request, this.#delivery, ports)
+    this.#delivery.allowance = this.#allowance
     this.#ports = ports
     this.#callback = callback
   }
@@ -101,15 +104,12 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { ledger } = this.#ports
     const isAmple = ledger.isAmple(this.#admission)
     ledger.admit(this.#admission, (exit) => {
-      if (Exit.isFailure(exit)) this.#refuse(exit.cause)
-      else this.#step(() => this.#admitted(exit.value))
+      if (Exit.isFailure(exit)) {
+        this.#connection.abort()
+        this.#finish(Exit.failCause(exit.cause))
+      } else this.#step(() => this.#admitted(exit.value))
     })
     if (isAmple) this.#step(() => this.#tryRoutes())
-  }
-
-  #refuse(cause: Cause.Cause<RelayRequestError>): void {
-    this.#connection.abort()
-    this.#finish(Exit.failCause(cause))
   }
 
   #admitted(hold: Hold): void {
@@ -137,7 +137,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       this.#afterAdmission()
       return
     }
-    this.#delivery.allowance?.open(hold, countedPrompt)
+    this.#allowance?.open(hold, countedPrompt)
     if (this.#phase === "admitting") this.#tryRoutes()
   }
 

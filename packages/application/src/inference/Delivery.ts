@@ -6,13 +6,14 @@
 
 import { chargeFor, type Ending, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, checkpoint } from "@tollgate/domain/inference/Checkpoint"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Measured } from "../ledger/InferenceLedger.ts"
 import { type ChoiceSwitch, DeliveredText } from "./DeliveredText.ts"
 import type { Indexed } from "./IndexedSet.ts"
-import type { StreamAllowance } from "./StreamAllowance.ts"
 
 /** A monotonic clock in milliseconds. Only the difference between two readings has a meaning. */
 export interface RequestClock {
@@ -21,13 +22,29 @@ export interface RequestClock {
   readonly nowMillis: () => number
 }
 
+/** How much of a stream may be written to the client. `StreamAllowance` implements it. */
+export interface Allowance {
+  /** True once the hold is durable. Before that, not even the status of the response may be written. */
+  readonly isOpen: boolean
+  /** The reason why nothing more may be written. */
+  readonly refusal: InsufficientBalance | Overloaded | undefined
+  /** The largest number of output tokens that the sent content can have. */
+  readonly sentOutputLimit: Tokens
+  /** Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream sets it. */
+  onChange: () => void
+  /** Returns whether this content may be written now, and counts it as sent. If not, `onChange` is called later. */
+  readonly permits: (content: string) => boolean
+  /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
+  readonly retry: (nowMillis: number) => void
+}
+
 export class Delivery implements Indexed {
   index = -1
   readonly requestId: RequestId
   readonly text = new DeliveredText()
   reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported
   /** How much of a stream may be written; undefined for a whole response. */
-  allowance: StreamAllowance | undefined
+  allowance: Allowance | undefined
   readonly #promptFloor: Tokens
   readonly #clock: RequestClock
   #firstDeltaAtMillis: number | undefined

@@ -22,7 +22,7 @@ import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import type { Delivery } from "./Delivery.ts"
+import type { Allowance, Delivery } from "./Delivery.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import { localPromptCount, type TokenCounter } from "./TokenCounter.ts"
 
@@ -45,7 +45,7 @@ interface Waiting {
   isCounted: boolean
 }
 
-export class StreamAllowance {
+export class StreamAllowance implements Allowance {
   readonly #admission: Admission
   readonly #request: InferenceRequest
   readonly #delivery: Delivery
@@ -68,9 +68,7 @@ export class StreamAllowance {
   /** The time from which an extension that the ledger could not decide may be repeated; undefined if there is none. */
   #retryAtMillis: number | undefined
 
-  /** Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream sets it. */
   onChange: () => void = () => {}
-  /** The reason why nothing more may be written. */
   refusal: InsufficientBalance | Overloaded | undefined
 
   constructor(admission: Admission, request: InferenceRequest, delivery: Delivery, ports: AllowancePorts) {
@@ -80,7 +78,6 @@ export class StreamAllowance {
     this.#ports = ports
   }
 
-  /** True once the hold is durable. Before that, not even the status of the response may be written. */
   get isOpen(): boolean {
     return this.#hold !== undefined
   }
@@ -93,12 +90,10 @@ export class StreamAllowance {
     this.onChange()
   }
 
-  /** The largest number of output tokens that the sent content can have. */
   get sentOutputLimit(): Tokens.Tokens {
     return Tokens.fromCount(this.#countedOutput + this.#uncountedBytes)
   }
 
-  /** Returns whether this content may be written now, and counts it as sent. If not, `onChange` is called later. */
   permits(content: string): boolean {
     if (!this.isOpen || this.refusal !== undefined) return false
     if (content === "") return true
@@ -120,7 +115,6 @@ export class StreamAllowance {
     return true
   }
 
-  /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
   retry(nowMillis: number): void {
     if (this.#retryAtMillis === undefined || nowMillis < this.#retryAtMillis) return
     this.#retryAtMillis = undefined
