@@ -89,12 +89,16 @@ export interface Splice {
 /** Applies the replacements, which must not overlap. All other bytes stay unchanged. */
 export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => {
   const inOrder = splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)
-  const parts: Array<Buffer> = []
+  let length = body.length
+  for (const { start, end, text } of inOrder) length += Buffer.byteLength(text) - (end - start)
+  const spliced = Buffer.allocUnsafe(length)
   let copiedTo = 0
+  let at = 0
   for (const { start, end, text } of inOrder) {
-    parts.push(body.subarray(copiedTo, start), Buffer.from(text))
+    at += body.copy(spliced, at, copiedTo, start)
+    at += spliced.write(text, at)
     copiedTo = end
   }
-  parts.push(body.subarray(copiedTo))
-  return Buffer.concat(parts)
+  body.copy(spliced, at, copiedTo)
+  return spliced
 }

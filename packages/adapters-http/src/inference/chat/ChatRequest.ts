@@ -88,11 +88,10 @@ const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
   choices: number
-): RequestSize => ({
-  ...sizeOfMembers([messages, tools, functions, response_format]),
-  maxOutputTokens,
-  choices
-})
+): RequestSize => {
+  const { textBytes, attachments } = sizeOfMembers([messages, tools, functions, response_format])
+  return { textBytes, attachments, maxOutputTokens, choices }
+}
 
 /**
  * Returns the largest output limit, because providers differ in the limit that they apply. Returns undefined (no limit)
