@@ -261,16 +261,14 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("considers no balance as ample while it does not use its cache, because the cache was stale", () =>
+    it.scoped("considers a balance as ample although another session has changed it since the last transaction", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
         yield* ledger.admit(aRequest(customer))
-        expect(ledger.isAmple(aRequest(customer))).toBe(true)
         yield* credit(customer, 1n)
+        expect(ledger.isAmple(aRequest(customer))).toBe(true)
         yield* ledger.admit(aRequest(customer))
-        expect(ledger.isAmple(aRequest(customer))).toBe(false)
-        yield* Effect.forEach(Array.from({ length: 7 }), () => ledger.admit(aRequest(customer)))
         expect(ledger.isAmple(aRequest(customer))).toBe(true)
       })
     )

@@ -56,9 +56,12 @@ export class LedgerTransactions {
     this.#connection = connection
   }
 
-  /** Returns whether the cache is in use and has ample balances for this request. */
+  /**
+   * Returns whether the cache has ample balances for this request. Balances of the last transaction suffice, even if
+   * another node has changed them since: an ample balance is far larger than what other nodes can use meanwhile.
+   */
   isAmple(admission: Admission): boolean {
-    return this.#uncached === 0 && this.#cache.isAmple(admission)
+    return this.#cache.isAmple(admission)
   }
 
   /**

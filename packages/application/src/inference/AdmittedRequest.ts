@@ -75,7 +75,6 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #error: AttemptError | undefined
   /** True once the settlement was passed to the ledger. */
   #settlementSent = false
-
   constructor(
     connection: RelayConnection<Request>,
     request: Request,
