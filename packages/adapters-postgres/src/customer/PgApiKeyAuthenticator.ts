@@ -114,7 +114,15 @@ export const make = (options: KeyCacheOptions = defaults) =>
         )
       )
 
-    const digestOf = (presented: Redacted.Redacted<string>) => hash("sha256", Redacted.value(presented), "base64")
+    // Consecutive requests of one connection present the same `Redacted`.
+    const digests = new WeakMap<Redacted.Redacted<string>, string>()
+    const digestOf = (presented: Redacted.Redacted<string>): string => {
+      const known = digests.get(presented)
+      if (known !== undefined) return known
+      const digest = hash("sha256", Redacted.value(presented), "base64")
+      digests.set(presented, digest)
+      return digest
+    }
 
     const cached = (digest: string): Authentication | undefined =>
       (
