@@ -1,6 +1,8 @@
 /**
  * Kills servers with SIGKILL repeatedly while they serve customers. Afterwards it compares the charge of each request with
  * the tokens that the client received.
+ *
+ * KILLS sets the number of servers that are killed (default 20).
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -10,10 +12,10 @@ import { type Customer, type SettlementRow, TestGateway, until } from "../suppor
 import { asPlayed, type Play, PROMPT_TOKENS } from "../support/upstream/Play.ts"
 import { signal } from "../support/upstream/Script.ts"
 
-const KILLS = 20
+const KILLS = Number(process.env.KILLS ?? 20)
 const CLIENTS = 32
 const CUSTOMERS = 5
-const CREDIT_USD_MICRO = 5_000_000n
+const CREDIT_USD_MICRO = 250_000n * BigInt(KILLS)
 const DEAD_AFTER_SECONDS = 2
 /** The maximum age of a dead server's last checkpoint, as docs/operations.md states. */
 const CHECKPOINT_AGE_MILLIS = 5_000
@@ -79,65 +81,71 @@ const rememberCheckpoints = async (): Promise<void> => {
   for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
 }
 
-it(`no request is lost, charged twice or charged for undelivered content when servers are killed ${KILLS} times`, async () => {
-  const servers = [await startServer(), await startServer()]
-  let stopped = false
-  const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))
+it(
+  `no request is lost, charged twice or charged for undelivered content when servers are killed ${KILLS} times`,
+  async () => {
+    const servers = [await startServer(), await startServer()]
+    let stopped = false
+    const load = Array.from({ length: CLIENTS }, (_, nth) => keepCalling(nth, servers, () => stopped))
 
-  for (let kill = 0; kill < KILLS; kill++) {
-    // One of the two servers runs longer, so that some streams are old and have several checkpoints.
-    const which = kill % 5 === 4 ? 1 : 0
-    const victim = servers[which] as Server
-    const heard = calls.length
-    await until(() => calls.length > heard + CLIENTS / 4)
-    await sleep(Math.random() * 400)
-    await rememberCheckpoints()
-    victim.killedAtMillis = performance.now()
-    await victim.process.kill()
-    servers[which] = await startServer()
-  }
-  stopped = true
-  stop.fire()
-  await Promise.all(load)
+    for (let kill = 0; kill < KILLS; kill++) {
+      // One of the two servers runs longer, so that some streams are old and have several checkpoints.
+      const which = kill % 5 === 4 ? 1 : 0
+      const victim = servers[which] as Server
+      const heard = calls.length
+      await until(() => calls.length > heard + CLIENTS / 4)
+      await sleep(Math.random() * 400)
+      await rememberCheckpoints()
+      victim.killedAtMillis = performance.now()
+      await victim.process.kill()
+      servers[which] = await startServer()
+    }
+    stopped = true
+    stop.fire()
+    await Promise.all(load)
 
-  // The remaining servers settle the holds of the dead servers.
-  await observer.settled()
-  for (const { process } of servers) expect(await process.stop()).toEqual({ code: 0, signal: null })
+    // The remaining servers settle the holds of the dead servers.
+    await observer.settled()
+    for (const { process } of servers) expect(await process.stop()).toEqual({ code: 0, signal: null })
 
-  const settlements = new Map(
-    (await observer.query<SettlementRow>("SELECT * FROM settlement")).map((row) => [row.request_id, row])
-  )
-  const answered = calls.filter(({ client }) => client.status === 200)
-  const wrong = answered.flatMap((call) => {
-    const row = settlements.get(call.client.requestId)
-    const faults = row === undefined ? ["not settled"] : faultsOf(call, row)
-    return faults.map((fault) => `${fault}: ${describeCall(call, row)}`)
-  })
-  expect(wrong).toEqual([])
-  expect(calls.filter(({ client }) => client.ending === "refused").map(({ client }) => client.body)).toEqual([])
-
-  const known = new Set(answered.map(({ client }) => client.requestId))
-  const unheard = [...settlements.values()].filter(({ request_id }) => !known.has(request_id))
-  expect(unheard.filter(({ cost_pico }) => cost_pico > 0n)).toEqual([])
-
-  for (const customer of customers) {
-    const [charged] = await observer.query<{ pico: string; written_off: string }>(
-      `SELECT coalesce(sum(payg_pico), 0) AS pico, coalesce(sum(writeoff_pico), 0) AS written_off
-       FROM settlement WHERE user_id = $1`,
-      [customer.userId]
+    const settlements = new Map(
+      (await observer.query<SettlementRow>("SELECT * FROM settlement")).map((row) => [row.request_id, row])
     )
-    const { paygPico } = await observer.balances(customer)
-    expect(paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - BigInt(charged?.pico ?? "0"))
-    expect(charged?.written_off).toBe("0")
-  }
-  expect(await observer.audit()).toEqual([])
+    const answered = calls.filter(({ client }) => client.status === 200)
+    const wrong = answered.flatMap((call) => {
+      const row = settlements.get(call.client.requestId)
+      const faults = row === undefined ? ["not settled"] : faultsOf(call, row)
+      return faults.map((fault) => `${fault}: ${describeCall(call, row)}`)
+    })
+    expect(wrong).toEqual([])
+    expect(calls.filter(({ client }) => client.ending === "refused").map(({ client }) => client.body)).toEqual([])
 
-  // The test is meaningful only if these cases occurred.
-  const orphaned = [...settlements.values()].filter(({ ending }) => ending === "orphaned")
-  expect(orphaned.length).toBeGreaterThan(KILLS)
-  expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(0)
-  expect(answered.filter(({ client }) => client.ending === "done").length).toBeGreaterThan(KILLS * 10)
-}, 75_000)
+    const known = new Set(answered.map(({ client }) => client.requestId))
+    const unheard = [...settlements.values()].filter(({ request_id }) => !known.has(request_id))
+    expect(unheard.filter(({ cost_pico }) => cost_pico > 0n)).toEqual([])
+
+    for (const customer of customers) {
+      const [charged] = await observer.query<{ pico: string; written_off: string }>(
+        `SELECT coalesce(sum(payg_pico), 0) AS pico, coalesce(sum(writeoff_pico), 0) AS written_off
+       FROM settlement WHERE user_id = $1`,
+        [customer.userId]
+      )
+      const { paygPico } = await observer.balances(customer)
+      expect(paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - BigInt(charged?.pico ?? "0"))
+      expect(charged?.written_off).toBe("0")
+    }
+    expect(await observer.audit()).toEqual([])
+
+    // The test is meaningful only if these cases occurred.
+    const orphaned = [...settlements.values()].filter(({ ending }) => ending === "orphaned")
+    expect(orphaned.length).toBeGreaterThan(KILLS)
+    expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(
+      0
+    )
+    expect(answered.filter(({ client }) => client.ending === "done").length).toBeGreaterThan(KILLS * 10)
+  },
+  15_000 + KILLS * 4_000
+)
 
 const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyArray<string> => {
   const received = BigInt(client.deltas.length)
