@@ -50,10 +50,14 @@ const object = (members: { readonly [name: string]: FastCheck.Arbitrary<string> 
       ([before, after, text]) => `${before}${JSON.stringify(name)}${after}:${before}${text}${after}`
     )
   const others = FastCheck.oneof(
-    ...Object.keys(members).map(member),
-    FastCheck.tuple(FastCheck.oneof(string, constantFrom('"x_trace"', '"\\u0063ost"', '"__proto__"')), value).map(
-      ([name, text]) => `${name}:${text}`
-    )
+    { weight: 1, arbitrary: FastCheck.oneof(...Object.keys(members).map(member)) },
+    {
+      weight: 8,
+      arbitrary: FastCheck.tuple(
+        FastCheck.oneof(string, constantFrom('"x_trace"', '"\\u0063ost"', '"__proto__"')),
+        value
+      ).map(([name, text]) => `${name}:${text}`)
+    }
   )
   return FastCheck.tuple(FastCheck.tuple(...required.map(member)), FastCheck.array(others, { maxLength: 2 }))
     .chain(([needed, more]) =>
@@ -76,16 +80,19 @@ const message = object(
 )
 const choice = object(
   {
-    index: constantFrom("0", "1", "12", "1e1", "-0", "null"),
+    index: constantFrom("0", "1", "2", "12", "3", "4", "1e1", "-0"),
     message,
-    finish_reason: FastCheck.oneof(constantFrom('"stop"', '"length"', '"MAX_TOKENS"', "null", '"error"'), string),
+    finish_reason: FastCheck.oneof(
+      constantFrom('"stop"', '"length"', '"MAX_TOKENS"', "null", '"Tool-Use"'),
+      constantFrom('""', '"eos"', '"error"')
+    ),
     logprobs: constantFrom("null", '{"content":[{"logprob":-0.10}]}')
   },
   ["message", "finish_reason"]
 )
 const body = object(
   {
-    object: constantFrom('"chat.completion"', '"chat.completion"', '"error"'),
+    object: FastCheck.constant('"chat.completion"'),
     choices: FastCheck.array(choice, { minLength: 1, maxLength: 2 }).map((all) => `[${all.join(",")}]`),
     usage: FastCheck.oneof(
       constantFrom("null", JSON.stringify(usage(7, 2, 3)), '{"prompt_tokens":1,"completion_tokens":2,"cost":3}'),
