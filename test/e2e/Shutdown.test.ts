@@ -12,7 +12,7 @@ import { asPlayed, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
 import { signal } from "../support/upstream/Script.ts"
 
 const DRAIN_SECONDS = 4
-const DEAD_AFTER_SECONDS = "1"
+const DEAD_AFTER_SECONDS = "2"
 
 interface Told {
   readonly status: number
@@ -93,7 +93,7 @@ it("a stopping server completes streams within the grace period, cuts the others
   expect(JSON.parse(late.body)).toMatchObject({ type: "error", error: { code: "overloaded" } })
 
   // The test waits longer than the time after which a silent server counts as dead.
-  const atLeast = finite.deltas.length + 80
+  const atLeast = finite.deltas.length + 130
   await finite.received(atLeast)
   go.fire()
   expect(await finite.over).toBe("done")

@@ -12,9 +12,10 @@ import * as Responses from "../support/upstream/ResponsesWire.ts"
 import { event, type Step, script, type Wire } from "../support/upstream/Script.ts"
 
 const STREAMS = 25
-/** The number of tokens that each stream would have: the balance covers a quarter of one of them. */
+/** The number of tokens that each stream would have: the balance covers an eighth of one of them. */
 const TOKENS = 100_000
 const CREDIT_USD_MICRO = 50_000n
+const PRICES = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 4_000_000 }
 /** Exactly one token. */
 const WORD = " hello"
 const PROMPT = "Say hello."
@@ -23,7 +24,10 @@ let a: TestGateway
 let b: TestGateway
 
 beforeAll(async () => {
-  a = await TestGateway.start({ provider: { protocols: ["chat", "messages", "responses"] } })
+  a = await TestGateway.start({
+    provider: { protocols: ["chat", "messages", "responses"] },
+    model: { price_usd_micro_per_million_tokens: PRICES }
+  })
   b = await TestGateway.start({ beside: a })
 })
 afterAll(async () => {
