@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
-import { done, event, json, type Step, script, signal, stall } from "../../../support/upstream/Script.ts"
+import { done, event, json, type Step, script, signal, stall, until, wait } from "../../../support/upstream/Script.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, nothingLeft, planOf, startGateway } from "./TestGateway.ts"
 
@@ -163,6 +163,23 @@ describe("a stream whose ledger cannot decide", () => {
     await eventually(() => journal.holds.size === 1)
     journal.holds.clear()
     await client.untilText('"code":"overloaded"')
+    await eventually(() => journal.settled.length === 1)
+    client.socket.destroy()
+  })
+})
+
+describe("a stream that another node has settled", () => {
+  it("ends at its next frame even if no content waited when the ledger reported it", async () => {
+    const settled = signal()
+    // The last of these words requests the next slice. The hold still covers the words themselves.
+    const steps = [say("a"), until(settled), ...words(53), wait(100), say(WORD), stall]
+    const { gateway, journal } = await playing(steps)
+    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    await client.untilText('"content":"a"')
+    journal.holds.clear()
+    settled.fire()
+    await client.untilText('"code":"overloaded"')
+    expect(contents(client.text).length).toBe(54)
     await eventually(() => journal.settled.length === 1)
     client.socket.destroy()
   })
