@@ -10,6 +10,7 @@ import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
+import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -80,7 +81,7 @@ const providers = ({ simulator, merchant, withoutPictures, database }: Programme
   })
 }
 
-const stores = Layer.mergeAll(resellerStores, requestStores, PgApiKeyAuthenticator.layer()).pipe(
+const stores = Layer.mergeAll(resellerStores, requestStores, PgApiKeyAuthenticator.layer(), PgFunds.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer))
 )
 

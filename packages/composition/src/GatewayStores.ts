@@ -9,6 +9,7 @@ import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgA
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
@@ -36,7 +37,7 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections reserved for API key lookups, the sweep of holds, and the node's heartbeat. Many logins or mints that
+ * Connections reserved for lookups of API keys and funds, the sweep of holds, and the node's heartbeat. Many logins or mints that
  * wait for locks can occupy the pool of the other stores. They must neither delay inference nor make this node appear
  * dead.
  */
@@ -106,7 +107,7 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
     resellerStores,
     accountStores,
     requestStores,
-    Layer.provide(PgApiKeyAuthenticator.layer(), reservedConnections),
+    Layer.provide(Layer.merge(PgApiKeyAuthenticator.layer(), PgFunds.layer), reservedConnections),
     openHolds(config),
     rankings(config)
   ).pipe(

@@ -1,3 +1,4 @@
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { afterEach, describe, expect, it } from "vitest"
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
@@ -98,8 +99,8 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("is refused while all bodies together exceed the memory limit, and accepted after memory is released", async () => {
-    const { gateway, respond } = await start({ allBodiesBytes: 300_000 })
+  it("is refused while the bodies of its customer have half of the memory, and accepted after memory is released", async () => {
+    const { gateway, respond } = await start({ allBodiesBytes: 700_000 })
     const large = hello({ pad: "x".repeat(200_000) })
     const first = post(gateway.url, large)
     await eventually(() => gateway.counters.bodyBytes > 200_000)
@@ -153,5 +154,66 @@ describe("a body", () => {
     await respond()
     expect((await client.response()).status).toBe(200)
     client.leave()
+  })
+})
+
+describe("a body above 64 KiB of a customer without funds", () => {
+  const poor = async () => {
+    const started = await start()
+    started.gateway.journal.refusal = new InsufficientBalance()
+    return started
+  }
+
+  it("is refused with 402 before a byte of it is read", async () => {
+    const { gateway, upstreams } = await poor()
+    const client = await RawClient.connect(gateway.port)
+    const { status, headers, body } = await client.send(upload(["content-length: 65537"])).response()
+    expect([status, headers.get("connection"), headers.get("x-should-retry")]).toEqual([402, "close", "false"])
+    expect(body).toContain('"code":"insufficient_balance"')
+    expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
+    client.leave()
+  })
+
+  it("is refused with 402 without 100 Continue if the client expects it", async () => {
+    const { gateway } = await poor()
+    const client = await RawClient.connect(gateway.port)
+    const head = upload(["content-length: 65537", "expect: 100-continue"])
+    expect((await client.send(head).response()).status).toBe(402)
+    client.leave()
+  })
+
+  it("is refused with 402 at 64 KiB if it has no announced length", async () => {
+    const { gateway } = await poor()
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload(["transfer-encoding: chunked"]))
+    const chunk = Buffer.alloc(40_000, " ")
+    for (let i = 0; i < 2; i++)
+      client
+        .send(`${chunk.length.toString(16)}\r\n`)
+        .send(chunk)
+        .send("\r\n")
+    const { status, body } = await client.response()
+    expect([status, body]).toEqual([402, expect.stringContaining('"code":"insufficient_balance"')])
+    await eventually(() => gateway.counters.bodyBytes === 0)
+    client.leave()
+  })
+
+  it("is refused with 402 for a token count too, in the envelope of the messages protocol", async () => {
+    const { gateway } = await poor()
+    const client = await RawClient.connect(gateway.port)
+    client.send(upload(["content-length: 65537"]).replace("chat/completions", "messages/count_tokens"))
+    const { status, body } = await client.response()
+    expect([status, JSON.parse(body)]).toMatchObject([
+      402,
+      { type: "error", error: { code: "insufficient_balance", details: { error_code: "insufficient_balance" } } }
+    ])
+    client.leave()
+  })
+
+  it("is read and checked in the usual order if it has at most 64 KiB", async () => {
+    const { gateway } = await poor()
+    const pad = "x".repeat(60_000)
+    expect((await post(gateway.url, hello({ pad, model: "unknown" }))).status).toBe(404)
+    expect((await post(gateway.url, hello({ pad }))).status).toBe(402)
   })
 })

@@ -10,6 +10,12 @@ import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/in
 import * as Either from "effect/Either"
 import type { MemoryReservation } from "./MemoryReservation.ts"
 
+/**
+ * The maximum size in bytes of a body that is read before it is known whether the customer has funds. Ordinary requests
+ * are smaller, so they wait for no query.
+ */
+export const MAX_UNFUNDED_BYTES = 64 * 1024
+
 /** Receives a body chunk by chunk. */
 export interface BodyConsumer<A, E> {
   /** Takes a chunk. Returns an error to refuse the body; after an error, no further chunk is passed. */
@@ -57,7 +63,7 @@ export const readWholeBody = (
   reservation: MemoryReservation,
   callback: (result: Either.Either<Buffer, BodyRefusal>) => void
 ): (() => void) => {
-  const body = new WholeBody(limitBytes, reservation)
+  const body = new WholeBody(limitBytes, reservation, announcedBytes(request.headers))
   if (!request.complete) return consumeBody(request, body, callback)
   const chunk: Buffer | null = request.read()
   const error = chunk === null ? undefined : body.take(chunk)
@@ -68,32 +74,56 @@ export const readWholeBody = (
 const nothingToStop = () => {}
 const EMPTY = Buffer.alloc(0)
 
+/**
+ * Collects a whole body. The memory of a large body with an announced length is allocated once, so that its chunks and
+ * their concatenation do not exist at the same time.
+ */
 class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
   readonly #limitBytes: number
   readonly #reservation: MemoryReservation
+  readonly #announcedBytes: number
   readonly #chunks: Array<Buffer> = []
+  #whole: Buffer | undefined
   #bytes = 0
 
-  constructor(limitBytes: number, reservation: MemoryReservation) {
+  constructor(limitBytes: number, reservation: MemoryReservation, announcedBytes: number) {
     this.#limitBytes = limitBytes
     this.#reservation = reservation
+    this.#announcedBytes = announcedBytes
   }
 
   take(chunk: Buffer): BodyRefusal | undefined {
+    const at = this.#bytes
     this.#bytes += chunk.length
     if (this.#bytes > this.#limitBytes) return new RequestTooLarge({ limitBytes: this.#limitBytes })
-    if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
-    this.#chunks.push(chunk)
+    const isAllocated = this.#announcedBytes > MAX_UNFUNDED_BYTES
+    const needed = !isAllocated ? chunk.length : this.#whole === undefined ? this.#announcedBytes : 0
+    if (!this.#reservation.take(needed)) return new Overloaded({ retryAfterSeconds: 1 })
+    if (isAllocated) {
+      this.#whole ??= Buffer.allocUnsafeSlow(this.#announcedBytes)
+      chunk.copy(this.#whole, at)
+    } else this.#chunks.push(chunk)
     return undefined
   }
 
   end(): Either.Either<Buffer, BodyRefusal> {
+    if (this.#whole !== undefined) return Either.right(this.#whole)
     if (this.#chunks.length > 1) return Either.right(Buffer.concat(this.#chunks, this.#bytes))
     return Either.right(this.#chunks[0] ?? EMPTY)
   }
 }
 
 export type InferenceBodyRefusal = BodyRefusal | InvalidRequest
+
+export interface InferenceBodyLimits {
+  readonly limitBytes: number
+  readonly reservation: MemoryReservation
+  /**
+   * Called once, before more than {@link MAX_UNFUNDED_BYTES} of a body are read. Calls back with false if the request
+   * has ended; the body is then not read further.
+   */
+  readonly beforeLargeBody: (callback: (continues: boolean) => void) => void
+}
 
 /**
  * Reads the JSON body of a request to the relay or for a token count. The caller has already checked the API key, so a
@@ -102,8 +132,7 @@ export type InferenceBodyRefusal = BodyRefusal | InvalidRequest
 export const readInferenceBody = (
   request: IncomingMessage,
   response: ServerResponse,
-  limitBytes: number,
-  reservation: MemoryReservation,
+  { beforeLargeBody, limitBytes, reservation }: InferenceBodyLimits,
   callback: (result: Either.Either<Buffer, InferenceBodyRefusal>) => void
 ): void => {
   const error = jsonHeadersError(request.headers, limitBytes)
@@ -112,8 +141,35 @@ export const readInferenceBody = (
     return
   }
   const expectsContinue = request.headers.expect !== undefined && request.httpVersion === "1.1"
-  if (expectsContinue && !request.complete) response.writeContinue()
-  readWholeBody(request, limitBytes, reservation, callback)
+  const read = () => {
+    if (expectsContinue && !request.complete) response.writeContinue()
+    return readWholeBody(request, limitBytes, reservation, callback)
+  }
+  if (announcedBytes(request.headers) > MAX_UNFUNDED_BYTES) beforeLargeBody((continues) => continues && read())
+  else {
+    const stop = read()
+    if (request.headers["transfer-encoding"] !== undefined) pauseAtLargeBody(request, beforeLargeBody, stop)
+  }
+}
+
+/** Pauses a body without an announced length when it has become large, and continues it if the request continues. */
+const pauseAtLargeBody = (
+  request: IncomingMessage,
+  beforeLargeBody: InferenceBodyLimits["beforeLargeBody"],
+  stop: () => void
+): void => {
+  let bytes = 0
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes <= MAX_UNFUNDED_BYTES) return
+    request.off("data", onData)
+    request.pause()
+    beforeLargeBody((continues) => {
+      if (continues) request.resume()
+      else stop()
+    })
+  }
+  request.on("data", onData)
 }
 
 /** Matches any JSON media type, and `text/plain`, which browsers declare for a string body without an explicit type. */

@@ -12,6 +12,7 @@ import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { Funds } from "@tollgate/application/inference/Funds"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Upstreams } from "@tollgate/application/inference/Upstreams"
@@ -167,6 +168,12 @@ const authenticator = Layer.succeed(ApiKeyAuthenticator, {
   recall: identify
 })
 
+/** Every customer has funds, unless the next admission fails with `InsufficientBalance`. */
+const funds = (journal: Journal) =>
+  Layer.succeed(Funds, {
+    areAvailable: () => Effect.sync(() => journal.refusal?._tag !== "InsufficientBalance")
+  })
+
 const database = (journal: Journal) =>
   Layer.succeed(Database, {
     reachable: Effect.sync(() => journal.reachable),
@@ -258,6 +265,7 @@ export const startGateway = async ({
       Layer.mergeAll(
         ledger(journal),
         authenticator,
+        funds(journal),
         database(journal),
         counter(journal),
         upstreams,

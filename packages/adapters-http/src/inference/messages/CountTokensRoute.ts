@@ -6,11 +6,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { countPrompt } from "@tollgate/application/inference/CountPrompt"
+import { requireFunds } from "@tollgate/application/inference/Funds"
 import type { UpstreamExchange, UpstreamRequest, Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject } from "@tollgate/domain/inference/Json"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
@@ -23,7 +26,7 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { presentedKey } from "../../auth/PresentedKey.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
-import { type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
+import { type InferenceBodyLimits, type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
@@ -59,6 +62,7 @@ class CountTokens {
   readonly #settings: ExchangeSettings
   readonly #permits: Effect.Semaphore
   readonly #reservation: MemoryReservation
+  #over = false
   #fiber: Fiber.RuntimeFiber<unknown, RelayError> | undefined
 
   constructor(
@@ -77,9 +81,19 @@ class CountTokens {
     this.#reservation = new MemoryReservation(settings.counters.bodyMemory, settings.limits.allBodiesBytes)
   }
 
-  readonly #body = Effect.async<Buffer, InferenceBodyRefusal>((resume) =>
-    readInferenceBody(this.#request, this.#nodeResponse, this.#settings.limits.bodyBytes, this.#reservation, resume)
-  )
+  #body({ userId }: Principal): Effect.Effect<Buffer, InferenceBodyRefusal | InsufficientBalance> {
+    this.#reservation.assignTo(userId)
+    const { funds, limits, run } = this.#settings
+    return Effect.async((resume) => {
+      const beforeLargeBody: InferenceBodyLimits["beforeLargeBody"] = (callback) =>
+        run(requireFunds(funds, userId), (exit) => {
+          callback(Exit.isSuccess(exit) && !this.#over)
+          if (Exit.isFailure(exit)) resume(Exit.failCause(exit.cause))
+        })
+      const bodyLimits = { limitBytes: limits.bodyBytes, reservation: this.#reservation, beforeLargeBody }
+      readInferenceBody(this.#request, this.#nodeResponse, bodyLimits, resume)
+    })
+  }
 
   /**
    * Requests a count from one provider. Returns none immediately if {@link MAX_CONCURRENT_COUNTS} counts are running.
@@ -99,13 +113,14 @@ class CountTokens {
   start(onOver: () => void): void {
     const counted = Effect.gen(this, function* () {
       const presented = yield* presentedKey(this.#request.rawHeaders, this.#request.socket)
-      yield* (yield* ApiKeyAuthenticator).authenticate(presented)
-      const request = yield* readCountRequest(yield* this.#body)
+      const principal = yield* (yield* ApiKeyAuthenticator).authenticate(presented)
+      const request = yield* readCountRequest(yield* this.#body(principal))
       const tokens = yield* countPrompt("messages", request, (candidate) => this.#providerCount(request, candidate))
       this.#response.writeWhole(`{"input_tokens":${tokens}}`, "utf8")
     })
     this.#fiber = this.#settings.fork(counted)
     this.#fiber.addObserver((exit) => {
+      this.#over = true
       if (Exit.isFailure(exit)) this.#report(exit.cause)
       this.#reservation.release()
       onOver()

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Run } from "@tollgate/application/inference/AdmittedRequest"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { Funds } from "@tollgate/application/inference/Funds"
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
@@ -80,6 +81,7 @@ export const make = (
     const settings: ExchangeSettings = {
       ...options,
       authenticator: yield* ApiKeyAuthenticator,
+      funds: yield* Funds,
       relayRequest: yield* makeRelayRequest(run),
       run,
       fork: (effect) => runFork(effect),

@@ -11,6 +11,7 @@ import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Run, WriteResponse } from "@tollgate/application/inference/AdmittedRequest"
 import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
+import { type Funds, requireFunds } from "@tollgate/application/inference/Funds"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
 import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
@@ -30,7 +31,7 @@ import * as FiberId from "effect/FiberId"
 import type * as Redacted from "effect/Redacted"
 import { presentedKey } from "../../auth/PresentedKey.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
-import { readInferenceBody } from "../../http/RequestBody.ts"
+import { type InferenceBodyLimits, readInferenceBody } from "../../http/RequestBody.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
@@ -39,7 +40,7 @@ import { StreamAttempt } from "./StreamAttempt.ts"
 import { WholeAttempt } from "./WholeAttempt.ts"
 
 /** The ports that relayed requests use, besides `Upstreams`. */
-export type RelayPorts = ApiKeyAuthenticator | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
+export type RelayPorts = ApiKeyAuthenticator | Funds | CurrentCatalog | InferenceLedger | OpenRequests | TokenCounter
 
 export interface BodyLimits {
   readonly bodyBytes: number
@@ -49,6 +50,7 @@ export interface BodyLimits {
 
 export interface ExchangeSettings extends ClientResponseSettings, AttemptSettings {
   readonly authenticator: ApiKeyAuthenticator["Type"]
+  readonly funds: Funds["Type"]
   readonly relayRequest: RelayRequest
   /** Runs an effect in a new fiber, for steps that few requests need. */
   readonly run: Run
@@ -120,10 +122,22 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
 
   #readBody(principal: Principal): void {
     if (this.#over) return
-    const { bodyBytes } = this.#settings.limits
-    readInferenceBody(this.#request, this.#nodeResponse, bodyBytes, this.#reservation, (body) => {
+    this.#reservation.assignTo(principal.userId)
+    const limits: InferenceBodyLimits = {
+      limitBytes: this.#settings.limits.bodyBytes,
+      reservation: this.#reservation,
+      beforeLargeBody: (callback) => this.#checkFunds(principal, callback)
+    }
+    readInferenceBody(this.#request, this.#nodeResponse, limits, (body) => {
       if (body._tag === "Left") this.#end(Exit.fail(body.left))
       else this.#step(() => this.#relay(principal, body.right))
+    })
+  }
+
+  #checkFunds({ userId }: Principal, callback: (continues: boolean) => void): void {
+    this.#settings.run(requireFunds(this.#settings.funds, userId), (exit) => {
+      callback(Exit.isSuccess(exit) && !this.#over)
+      if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
     })
   }
 
