@@ -10,10 +10,10 @@
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
  * committed.
  */
-import { Socket } from "node:net"
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
 import { ConnectionLost, isConnectionLost, mayHaveCommitted } from "../client/SqlErrorClass.ts"
+import { type Driver, type DriverClient, pgDriver, type Response } from "./LedgerDriver.ts"
 
 /** A statement with a fixed text, prepared under its name. */
 export interface Statement {
@@ -48,11 +48,6 @@ export interface ConnectionLimits {
   readonly lockMillis: number
 }
 
-interface Open {
-  readonly client: Pg.Client
-  readonly socket: Socket
-}
-
 /** Identifies a backend. A process id alone is not enough, because the operating system can reuse it. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
@@ -74,15 +69,17 @@ const NO_BACKEND: Backend = [0, "-infinity"]
 export class DedicatedConnection {
   readonly #settings: Pg.ClientConfig
   readonly #limits: ConnectionLimits
+  readonly #driver: Driver
   readonly #begin: Readonly<Record<LockWait, string>>
-  #open: Open | undefined
-  #opening: Socket | undefined
+  #open: DriverClient | undefined
+  #opening: DriverClient | undefined
   #closed = false
   #backend = NO_BACKEND
 
-  constructor(settings: Pg.ClientConfig, limits: ConnectionLimits) {
+  constructor(settings: Pg.ClientConfig, limits: ConnectionLimits, driver: Driver = pgDriver) {
     this.#settings = settings
     this.#limits = limits
+    this.#driver = driver
     this.#begin = { bounded: beginWith(limits.lockMillis), none: beginWith(NO_LOCK_WAIT_MILLIS) }
   }
 
@@ -97,9 +94,8 @@ export class DedicatedConnection {
     onUnknownCommit: (result: A) => void = ignore,
     lockWait: LockWait = "bounded"
   ): Promise<A> {
-    const open = this.#open ?? (await this.#connect())
-    const { client } = open
-    const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    const client = this.#open ?? (await this.#connect())
+    const timer = setTimeout(() => this.#drop(client), this.#limits.transactionMillis)
     // The first error causes the errors of the later statements, so the first error is reported.
     let refused: unknown
     try {
@@ -123,7 +119,7 @@ export class DedicatedConnection {
       return result
     } catch (error) {
       const cause = refused ?? error
-      await this.#rollBack(open, cause)
+      await this.#rollBack(client, cause)
       throw cause
     } finally {
       clearTimeout(timer)
@@ -136,13 +132,13 @@ export class DedicatedConnection {
    * is lost and the outcome is unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
-    const open = this.#open ?? (await this.#connect())
-    const timer = setTimeout(() => this.#drop(open), this.#limits.transactionMillis)
+    const client = this.#open ?? (await this.#connect())
+    const timer = setTimeout(() => this.#drop(client), this.#limits.transactionMillis)
     try {
-      await prepared(open.client, statement, values)
+      await prepared(client, statement, values)
     } catch (error) {
       if (mayHaveCommitted(error)) onUnknownCommit()
-      if (isConnectionLost(error)) this.#drop(open)
+      if (isConnectionLost(error)) this.#drop(client)
       throw error
     } finally {
       clearTimeout(timer)
@@ -164,39 +160,36 @@ export class DedicatedConnection {
     this.cut()
   }
 
-  async #connect(): Promise<Open> {
+  async #connect(): Promise<DriverClient> {
     if (this.#closed) throw new ConnectionLost("the connection was closed by this process")
-    const socket = new Socket()
-    this.#opening = socket
-    const client = new Pg.Client({
+    const client = this.#driver.open({
       ...this.#settings,
       pipeline: true,
       application_name: "tollgate ledger",
       // The timer below limits the whole time for connecting and for the setup statements.
-      connectionTimeoutMillis: 0,
-      stream: () => socket
+      connectionTimeoutMillis: 0
     })
-    const open = { client, socket }
-    client.on("error", () => this.#drop(open))
-    client.on("end", () => this.#drop(open))
-    const timer = setTimeout(() => socket.destroy(), this.#limits.connectMillis)
+    this.#opening = client
+    client.on("error", () => this.#drop(client))
+    client.on("end", () => this.#drop(client))
+    const timer = setTimeout(() => client.destroy(), this.#limits.connectMillis)
     try {
       await client.connect().catch(lost)
       await simpleQuery(client, setUp(this.#limits))
       await this.#endPredecessor(client)
     } catch (error) {
-      socket.destroy()
+      client.destroy()
       throw error
     } finally {
       clearTimeout(timer)
       this.#opening = undefined
     }
-    this.#open = open
-    return open
+    this.#open = client
+    return client
   }
 
   /** Terminates the previous backend if it still runs, and stores the identity of the new backend. */
-  async #endPredecessor(client: Pg.Client): Promise<void> {
+  async #endPredecessor(client: DriverClient): Promise<void> {
     const { rows: ended } = await prepared(client, END_BACKEND, [...this.#backend, this.#limits.connectMillis])
     if (ended.some(([gone]) => gone !== true))
       throw new ConnectionLost("the backend of the previous connection has not ended yet")
@@ -209,17 +202,17 @@ export class DedicatedConnection {
    * Rolls back the transaction. Responses arrive in order, so this also waits for the responses to all earlier
    * statements.
    */
-  async #rollBack(open: Open, error: unknown): Promise<void> {
-    const rolledBack = await simpleQuery(open.client, "ROLLBACK").then(
+  async #rollBack(client: DriverClient, error: unknown): Promise<void> {
+    const rolledBack = await simpleQuery(client, "ROLLBACK").then(
       () => true,
       () => false
     )
-    if (!rolledBack || isConnectionLost(error)) this.#drop(open)
+    if (!rolledBack || isConnectionLost(error)) this.#drop(client)
   }
 
-  #drop(open: Open): void {
-    open.socket.destroy()
-    if (this.#open === open) this.#open = undefined
+  #drop(client: DriverClient): void {
+    client.destroy()
+    if (this.#open === client) this.#open = undefined
   }
 }
 
@@ -242,15 +235,13 @@ const END_BACKEND: Statement = {
     FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::text::timestamptz`
 }
 
-type Response = Pg.QueryArrayResult<Array<unknown>>
+const simpleQuery = (client: DriverClient, text: string): Promise<Response> =>
+  client.query({ text, rowMode: "array" }).catch(lost)
 
-const simpleQuery = (client: Pg.Client, text: string): Promise<Response> =>
-  client.query<Array<unknown>>({ text, rowMode: "array" }).catch(lost)
+const prepared = (client: DriverClient, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Response> =>
+  client.query({ name, text, values: [...values], rowMode: "array" }).catch(lost)
 
-const prepared = (client: Pg.Client, { name, text }: Statement, values: ReadonlyArray<unknown>): Promise<Response> =>
-  client.query<Array<unknown>>({ name, text, values: [...values], rowMode: "array" }).catch(lost)
-
-const commit = async (client: Pg.Client, write: BoundStatement | undefined): Promise<void> => {
+const commit = async (client: DriverClient, write: BoundStatement | undefined): Promise<void> => {
   const written = write && prepared(client, write.statement, write.values)
   const [committed] = await Promise.all([simpleQuery(client, "COMMIT"), written])
   if (committed.command !== "COMMIT") throw new ConnectionLost("the server rolled back instead of committing")

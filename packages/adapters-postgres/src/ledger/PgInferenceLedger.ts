@@ -21,6 +21,7 @@ import { PgSettings } from "../client/PgSettings.ts"
 import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
 import { GroupCommitQueue, type QueueLimits } from "./GroupCommitQueue.ts"
 import { saveCheckpoints } from "./HoldRows.ts"
+import { LedgerDriver } from "./LedgerDriver.ts"
 import { LedgerTransactions } from "./LedgerTransactions.ts"
 import { type LedgerTypes, ledgerWork } from "./LedgerWork.ts"
 import { logged, type QueueEvent } from "./QueueEvent.ts"
@@ -114,7 +115,7 @@ export const layer = (options: Partial<LedgerOptions> = {}): Layer.Layer<Inferen
 
 const connection = (settings: PgSettings["Type"], limits: ConnectionLimits) =>
   Effect.acquireRelease(
-    Effect.sync(() => new DedicatedConnection(settings, limits)),
+    Effect.map(LedgerDriver, (driver) => new DedicatedConnection(settings, limits, driver)),
     (own) => Effect.sync(() => own.close())
   )
 

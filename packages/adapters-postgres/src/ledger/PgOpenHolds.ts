@@ -24,6 +24,7 @@ import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { type Decided, DedicatedConnection, type Query } from "./DedicatedConnection.ts"
 import { lockedHold, lockingHolds, readPrices } from "./HoldRows.ts"
+import { LedgerDriver } from "./LedgerDriver.ts"
 import { lockFreeAccounts } from "./LockedRows.ts"
 import { type ReapedBatch, type Reaper, reap } from "./OrphanReaper.ts"
 import { settleHold, settleHolds } from "./SettlementRows.ts"
@@ -57,7 +58,7 @@ export const layer = ({
       const writeOffs = yield* WriteOffs
       const oneAtATime = yield* Effect.makeSemaphore(1)
       const connection = yield* Effect.acquireRelease(
-        Effect.sync(() => new DedicatedConnection(settings, LIMITS)),
+        Effect.map(LedgerDriver, (driver) => new DedicatedConnection(settings, LIMITS, driver)),
         (own) => Effect.sync(() => own.close())
       )
       const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>

@@ -1,0 +1,49 @@
+/**
+ * The part of the database driver that a dedicated connection uses.
+ *
+ * The simulation of the ledger (`npm run simulate`) replaces the driver by a model of the database. All code above the
+ * driver runs unchanged in the simulation.
+ */
+import { Socket } from "node:net"
+import * as Context from "effect/Context"
+import * as Pg from "pg"
+
+export type Response = Pg.QueryArrayResult<Array<unknown>>
+
+/** One connection of the driver. Statements are sent at once, and their responses arrive in order. */
+export interface DriverClient {
+  readonly connect: () => Promise<unknown>
+  /** Fails with `Pg.DatabaseError` if the server reports an error, and with another error if the connection is lost. */
+  readonly query: (query: {
+    readonly name?: string
+    readonly text: string
+    readonly values?: Array<unknown>
+    readonly rowMode: "array"
+  }) => Promise<Response>
+  readonly on: (event: "error" | "end", listener: () => void) => unknown
+  /** Closes the socket at once. All statements without a response fail. */
+  readonly destroy: () => void
+}
+
+export interface Driver {
+  /** Creates a client, which is not connected yet. */
+  readonly open: (settings: Pg.ClientConfig) => DriverClient
+}
+
+export const pgDriver: Driver = {
+  open: (settings) => {
+    const socket = new Socket()
+    const client = new Pg.Client({ ...settings, stream: () => socket })
+    return {
+      connect: () => client.connect(),
+      query: (query) => client.query<Array<unknown>>(query),
+      on: (event, listener) => client.on(event, listener),
+      destroy: () => socket.destroy()
+    }
+  }
+}
+
+/** The driver of all ledger connections. It is a reference with a default value, because only a simulation replaces it. */
+export class LedgerDriver extends Context.Reference<LedgerDriver>()("@tollgate/adapters-postgres/LedgerDriver", {
+  defaultValue: () => pgDriver
+}) {}
