@@ -28,7 +28,7 @@ describe("the issues of a request body", () => {
   it.each([[[]], [null], ["text"], [7], [undefined]])(
     "name the body itself by an empty path if the body is %j",
     (body) => {
-      expect(told(Signup, body)).toEqual([": an object"])
+      expect(told(Signup, body)).toEqual([": the body must be an object"])
     }
   )
 

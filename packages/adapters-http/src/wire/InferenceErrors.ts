@@ -148,7 +148,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
 
 const keyMessages = {
   missing: "An API key is required. Send it as 'Authorization: Bearer <key>' or as 'x-api-key: <key>'.",
-  conflicting: "The request has two different API keys. Send only one.",
+  conflicting: "The request has two different credentials. Send only one API key.",
   unknown: "The API key is not valid. Check the key, or ask its issuer for a new key."
 }
 

@@ -76,7 +76,7 @@ const rangeOf = ({ bounds }: AmountOutOfRange): string =>
 const notFound: { readonly [What in NotFound["what"]]: string } = {
   customer: "You have no customer with this id. GET /api/reseller/customers lists your customers.",
   key: "None of your customers has a key with this id.",
-  webhook: "There is no payment provider with this name."
+  webhook: "This service receives no webhooks from a payment provider with this name."
 }
 
 const rows: Rows = {
@@ -135,7 +135,7 @@ const rows: Rows = {
     code: "not_found",
     message: ({ what }) => notFound[what],
     meaning:
-      "The customer or key in the path does not exist or does not belong to the reseller, or the payment provider in the path does not exist.",
+      "The customer or key in the path does not exist or does not belong to the reseller, or the service receives no webhooks from the payment provider in the path.",
     example: new NotFound({ what: "customer" })
   },
   EmailExists: {

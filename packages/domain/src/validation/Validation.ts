@@ -30,7 +30,10 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
   const expected = new Map<string, Set<string>>()
   for (const { path, message } of issues) {
     const member = path.join(".")
-    expected.set(member, (expected.get(member) ?? new Set()).add(member === "" ? "an object" : wordsFor(message)))
+    expected.set(
+      member,
+      (expected.get(member) ?? new Set()).add(member === "" ? "the body must be an object" : wordsFor(message))
+    )
   }
   const details = [...expected].map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
