@@ -158,10 +158,12 @@ describe("a stream whose ledger cannot decide", () => {
   })
 
   it("ends as overloaded if another node has settled the request", async () => {
-    const { gateway, journal } = await playing([say("a"), ...words(1_000), stall])
+    const settled = signal()
+    const { gateway, journal } = await playing([say("a"), until(settled), ...words(1_000), stall])
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
-    await eventually(() => journal.holds.size === 1)
+    await client.untilText('"content":"a"')
     journal.holds.clear()
+    settled.fire()
     await client.untilText('"code":"overloaded"')
     await eventually(() => journal.settled.length === 1)
     client.socket.destroy()
