@@ -17,7 +17,7 @@ export default {
     },
     {
       name: "domain-imports-effect-only",
-      comment: "The domain imports no library except effect, and no module of Node.",
+      comment: "The domain imports no library except effect, and no module of Node.js.",
       severity: "error",
       from: { path: "^packages/domain/src/" },
       to: { pathNot: "^(packages/domain/src/|node_modules/effect/)" }

@@ -30,7 +30,7 @@ export const create = (options: GatewayOptions): Http.Server => {
     requireHostHeader: false
   })
   // A worker of a cluster would pass a connection above its limit to another worker, and that worker back to this one.
-  // With this option of Node 22.12 and later, the worker closes the connection, as a single process does.
+  // With this option of Node.js 22.12 and later, the worker closes the connection, as a single process does.
   return Object.assign(server, { maxConnections: options.maxConnections, dropMaxConnection: true })
 }
 

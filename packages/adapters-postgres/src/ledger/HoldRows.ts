@@ -81,7 +81,8 @@ const GROWN = columnsOf<GrownHold>({
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
 })
 
-// The accounts are written too, because the customer can get a plan or a first credit while the request runs.
+// The columns `plan_account` and `payg_account` are written too, because the customer can get a plan or a first credit
+// while the request runs.
 const GROW: Part = {
   name: "grow",
   writes: (first) => `
@@ -179,8 +180,8 @@ const CHECKPOINT_BATCH_SIZE = 1_000
 /**
  * Saves the delivered tokens of running requests as checkpoints. Only holds of this node are updated.
  *
- * A locked hold is being settled and needs no checkpoint, so it is skipped. A checkpoint therefore never waits for a
- * settlement.
+ * A locked hold is skipped: it is being settled and needs no checkpoint, or is being extended and gets one in the next
+ * round. A checkpoint therefore never waits for another transaction.
  */
 export const saveCheckpoints = async (
   connection: DedicatedConnection,

@@ -1,5 +1,5 @@
 /**
- * Defines the requests of the inference ledger: requests to text and embedding models. Many of these requests share a
+ * Defines the admissions, extensions and settlements of requests to text and embedding models. Many of them share a
  * transaction.
  */
 import type {

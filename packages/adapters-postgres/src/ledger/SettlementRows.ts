@@ -68,7 +68,10 @@ const WRITTEN: Columns<NewSettlement> = {
   duration_millis: ["int", ({ measured }) => measured.durationMillis]
 }
 
-/** The released amounts in addition. They must equal the amounts of the deleted hold, because a hold can grow. */
+/**
+ * The columns of `WRITTEN` and the released amounts. The statement compares the released amounts with the deleted row,
+ * because the hold can have grown since it was read.
+ */
 const DECIDED: Columns<NewSettlement> = {
   ...WRITTEN,
   held_tokens: ["bigint", ({ hold }) => hold.planTokens],

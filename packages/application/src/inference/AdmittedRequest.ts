@@ -3,7 +3,7 @@
  *
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
- * The phase "trying" can begin before the hold is durable. The phase "settling" begins after it.
+ * The phase "trying" can begin before the hold is durable. The phase "settling" begins only when the hold is durable.
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
@@ -256,9 +256,9 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Settles a request whose charge could not be computed because of an internal error. Such a request is settled at its
-   * checkpoint, like a request of a dead node: a checkpoint never claims more than the client received. A whole response
-   * has no checkpoint; it is neither written nor charged.
+   * Settles a request whose charge could not be computed because of an internal error. The checkpoint replaces the local
+   * counts, because it never contains more than the client received; reported usage is still used. A whole response has
+   * no checkpoint; it is neither written nor charged.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
     this.#settlementSent = true

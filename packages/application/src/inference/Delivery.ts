@@ -30,7 +30,10 @@ export interface Allowance {
   readonly refusal: InsufficientBalance | Overloaded | undefined
   /** The largest number of output tokens that the sent content can have. */
   readonly sentOutputLimit: Tokens
-  /** Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream sets it. */
+  /**
+   * Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream assigns
+   * this callback.
+   */
   onChange: () => void
   /** Returns whether this content may be written now, and counts it as sent. If not, `onChange` is called later. */
   readonly permits: (content: string) => boolean

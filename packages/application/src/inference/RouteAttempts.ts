@@ -22,9 +22,9 @@ export type AttemptError = RouteError | InsufficientBalance
 
 export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly error: E
-  /** True if another route may succeed, because the provider caused the failure and cannot have billed a response. */
+  /** True if another route may succeed and the provider cannot have billed a response. */
   readonly retryElsewhere: boolean
-  /** True if nothing was sent, so that no provider has received the request. */
+  /** Set only by image attempts: true if nothing was sent, so that no provider has received the request. */
   readonly unsent?: true
 }
 

@@ -32,7 +32,7 @@ export interface AllowancePorts {
   readonly run: <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 }
 
-/** The number of uncounted bytes from which the content is counted exactly before the hold grows. */
+/** If at least this many bytes are uncounted, they are counted exactly before the hold grows. */
 const COUNTED_BYTES = 4_096
 /** The pause after an extension that the ledger could not decide. */
 const RETRY_MILLIS = 250
@@ -61,7 +61,10 @@ export class StreamAllowance implements Allowance {
   #slice = FIRST_SLICE
   /** The number of tokens that the hold covers in addition to the sent content. */
   #room = 0
-  /** True if the last extension got less than it asked for. The hold then grows again only if content waits. */
+  /**
+   * True if the hold, when it was created or last extended, got less than was asked for. The hold then grows again
+   * only if content waits.
+   */
   #isExhausted = false
   #waiting: Waiting | undefined
   #isBusy = false
@@ -182,7 +185,7 @@ export class StreamAllowance implements Allowance {
 
   #finish(): void {
     this.#isBusy = false
-    // The caller of `permits` must have stored the content that waits before it is called.
+    // `onChange` runs in a microtask, so that the caller of `permits` has stored the waiting content first.
     if (this.#waiting !== undefined || this.refusal !== undefined) queueMicrotask(() => this.onChange())
   }
 
@@ -202,7 +205,8 @@ export class StreamAllowance implements Allowance {
 
   get #prompt(): TokenUsage.TokenUsage {
     const { estimate } = this.#admission
-    // A hold that cannot grow must cover even an unusual prompt. Otherwise the settlement takes what the prompt lacks.
+    // A hold that cannot grow must cover even an unusual prompt. If the hold can still grow, balance is left. From this
+    // balance, the settlement debits the part of an unusual prompt that the hold does not cover.
     const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
     return { ...TokenUsage.none, ...(this.#reportedPrompt ?? { input: this.#countedPrompt ?? estimated }) }
   }

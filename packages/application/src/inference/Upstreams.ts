@@ -29,7 +29,7 @@ export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
   /**
    * Returns false to pause the response body until `resume` is called. It is declared as a method, because TypeScript then
-   * accepts a function whose parameter is Node's `Buffer`.
+   * accepts a function whose parameter is a `Buffer` of Node.js.
    */
   onData(chunk: Uint8Array): boolean
   readonly onEnd: () => void
@@ -45,7 +45,7 @@ export type Verdict =
   | "failed"
   /** The provider refuses our API key or account. The route is disabled at once. */
   | "misconfigured"
-  /** The attempt has no result, because the client disconnected. */
+  /** The attempt does not show whether the provider works, for example because the client disconnected. */
   | "undecided"
 
 export interface UpstreamExchange {

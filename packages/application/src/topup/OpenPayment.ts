@@ -2,7 +2,8 @@
  * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
  * After a failure the draft is abandoned and stays invisible. If the provider may have opened the payment in spite of
- * the failure, the payment has no order (it is orphaned) and is cancelled in the background.
+ * the failure, the payment belongs to an abandoned draft (it is orphaned), and is cancelled in the background if the
+ * provider supports this.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

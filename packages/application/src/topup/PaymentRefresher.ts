@@ -1,10 +1,10 @@
 /**
- * Limits this node's requests to payment providers: one request per order at a time, a maximum number of concurrent
- * requests, and a pause between two refreshes of an order.
+ * Limits this node's requests to payment providers: one refresh per order at a time, a maximum number of concurrent
+ * refreshes and openings, and a pause between two refreshes of an order.
  *
- * A client that disconnects stops neither the opening of a payment nor a refresh that other clients wait for.
- * Concurrent refreshes of one order share one provider request. For an order paid with real money, clients and webhooks
- * cause at most one refresh per second.
+ * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
+ * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A `crediting`
+ * order has no pause, because its refresh sends no request to the provider.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

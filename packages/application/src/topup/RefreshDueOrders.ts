@@ -1,6 +1,7 @@
 /**
  * Refreshes orders in batches. In the background, the due orders are refreshed, so that a payment is credited even if
- * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all open orders are refreshed.
+ * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all `crediting` and `pending` orders
+ * are refreshed too.
  *
  * Several nodes can refresh orders concurrently: a claim gives each order to one node at a time.
  */
@@ -38,7 +39,7 @@ export interface RefreshCounts {
 }
 
 export interface OpenRefreshCounts extends RefreshCounts {
-  /** The number of open real-money orders that are not refreshed, because their provider is not configured. */
+  /** The number of real-money orders that are not refreshed, because their provider is not configured. */
   readonly withoutProvider: number
 }
 
@@ -72,7 +73,7 @@ export const refreshDueTopUps = (
     return counts
   })
 
-/** Refreshes every open order, due or not, and then the other due orders. */
+/** Refreshes every `crediting` and `pending` order, due or not, and then the other due orders. */
 export const refreshOpenTopUps: Effect.Effect<
   OpenRefreshCounts,
   never,

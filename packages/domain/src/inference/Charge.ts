@@ -18,11 +18,14 @@ import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts
 
 /** How the response to a request ended. */
 export type Ending =
-  /** The provider finished, and every byte was delivered to the client. */
+  /** The provider finished. Every byte of a stream was delivered; a whole response is written afterwards. */
   | "complete"
-  /** The client disconnected before the end. */
+  /** The client disconnected before the end, or the shutdown ended the request. */
   | "client_gone"
-  /** The provider disconnected, stalled or sent an error after the first delta. */
+  /**
+   * After the first delta, the provider disconnected, stalled or sent an error, or the gateway could not continue the
+   * stream for a reason other than the balance.
+   */
   | "upstream_cut"
   /** The balance was used up: the hold does not cover the next part of the stream, and it cannot grow. */
   | "balance_exhausted"

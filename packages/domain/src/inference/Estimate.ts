@@ -35,13 +35,16 @@ const MIN_BYTES_PER_TOKEN = 3
 const DEFAULT_MAX_OUTPUT = 16_384
 
 /**
- * Returns a number of prompt tokens that no local count exceeds. Text has at most one token for each UTF-8 byte. The framing
- * of a message has fewer tokens than the text of the message, which includes its role, has bytes.
+ * Returns a number of prompt tokens that no local count exceeds. Text has at most one token for each UTF-8 byte. The text
+ * of a message, with its role, has more bytes than the framing of the message has tokens; hence the factor 2.
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
   Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))
 
-/** Returns whether a hold covers the prompt and one output token, whatever the exact count of the prompt is. */
+/**
+ * Returns whether a stream may begin without a count of its prompt: the hold covers the whole estimate, or one output
+ * token and the largest possible prompt.
+ */
 export const isPromptCovered = (hold: Hold, estimate: Estimate, price: Price): boolean =>
   covers(hold, TokenUsage.plain(estimate.inputCeiling, estimate.output), price) ||
   covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)

@@ -62,7 +62,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** The circuit breakers of all providers that serve the model refuse the request. */
+/** A provider's circuit breaker refuses the request. The client gets this error only if this applies to every route. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   retryAfterSeconds: Schema.Number
 }) {}

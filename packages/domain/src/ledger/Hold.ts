@@ -20,9 +20,9 @@ export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>
 export interface Estimate {
   /** The minimum number of prompt tokens. */
   readonly inputFloor: Tokens.Tokens
-  /** The maximum number of prompt tokens. Unusual text can have more tokens. */
+  /** A number of prompt tokens that ordinary text does not exceed. Unusual text can have more. */
   readonly inputCeiling: Tokens.Tokens
-  /** The number of output tokens to set aside before the request is sent. */
+  /** The number of output tokens to set aside at the admission. */
   readonly output: Tokens.Tokens
 }
 

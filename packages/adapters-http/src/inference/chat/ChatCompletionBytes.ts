@@ -44,7 +44,7 @@ export const splicedCompletion = (context: ResponseContext, body: Buffer): Trans
 
 class CompletionBytes {
   readonly #reader: JsonReader
-  /** The body, with one character for each byte. All texts in this class have this form. */
+  /** The body, with one character for each byte. All texts in this class except `#usage` have this form. */
   readonly #text: string
   #choices = ""
   #count = 0

@@ -1,9 +1,9 @@
 /**
  * `ClientResponse` writes the response to one relayed request: a whole JSON response, an error, or an event stream.
  *
- * Content counts as delivered once the client's socket has taken the bytes of the write that contains the content. Node
- * reports this with the callback of the write. This class writes the HTTP chunk framing of streams itself, because
- * Node's framing needs four socket writes per chunk.
+ * Content counts as delivered once the client's socket has taken the bytes of the write that contains the content.
+ * Node.js reports this with the callback of the write. This class writes the HTTP chunk framing of streams itself,
+ * because the framing of Node.js needs four socket writes per chunk.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { DeliveredText } from "@tollgate/application/inference/DeliveredText"
@@ -90,7 +90,7 @@ export class ClientResponse {
   end(frames: string): void {
     if (this.ended || this.gone) return
     this.ended = true
-    // The callback of Node's `end` is not used: it is called even if the socket was destroyed before the last write.
+    // The callback of `end` is not used: it is called even if the socket was destroyed before the last write.
     this.#send(frames, LAST_CHUNK)
     this.#response.end()
     this.#expectTaking()
@@ -117,7 +117,7 @@ export class ClientResponse {
     })
   }
 
-  /** Records the end of the response. Must be called once, when Node emits `close` for the response. */
+  /** Records the end of the response. Must be called once, when Node.js emits `close` for the response. */
   close(): void {
     if (this.#marks !== undefined) this.#settings.counters.openStreams -= 1
     this.gone ||= !this.ended || this.#marks?.isEmpty === false
@@ -145,15 +145,15 @@ export class ClientResponse {
     const bytes = Buffer.byteLength(frames)
     this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
-    // Node writes text faster as latin1. This is correct if each character of the text is one byte in UTF-8.
+    // Node.js writes text faster as latin1. This is correct if each character of the text is one byte in UTF-8.
     const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
     if (!hasRoom && !this.blocked) this.#block()
     return hasRoom
   }
 
-  /** Marks the content of the oldest pending write as delivered. Node calls this function once for each write. */
+  /** Marks the content of the oldest pending write as delivered. Node.js calls this function once for each write. */
   readonly #taken = (error?: Error | null): void => {
-    // If the connection is reset, Node reports pending writes as successful, so `destroyed` is checked too.
+    // If the connection is reset, Node.js reports pending writes as successful, so `destroyed` is checked too.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
     if (this.ended && this.#marks.isEmpty) this.onTaken?.()
@@ -169,7 +169,7 @@ export class ClientResponse {
     })
   }
 
-  /** Makes Node close the connection after a time without progress. Progress within one large write counts. */
+  /** Makes Node.js close the connection after a time without progress. Progress within one large write counts. */
   #expectTaking(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)

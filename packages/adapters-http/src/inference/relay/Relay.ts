@@ -115,7 +115,7 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // The next tick runs after Node has parsed the first packet, so a small body is already complete when it is
+        // The next tick runs after Node.js has parsed the first packet, so a small body is already complete when it is
         // read.
         process.nextTick(() => exchange.start(onOver))
       },

@@ -63,7 +63,10 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
 
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
-/** The error for requests that are still open when the drain ends. Clients should repeat them on another server. */
+/**
+ * The error for requests that are still open when the grace period of the shutdown is over. Clients should repeat them
+ * on another server.
+ */
 const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
 
 export class RelayExchange<Request extends InferenceRequest> implements RelayConnection<Request> {
@@ -193,7 +196,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     })
   }
 
-  /** Aborts the request if the client disconnected. Must be called once, when Node emits `close` for the response. */
+  /** Aborts the request if the client disconnected. Must be called once, when Node.js emits `close` for the response. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return
@@ -202,8 +205,8 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
   }
 
   /**
-   * Ends this request because the drain has ended: sends an error, and settles the request as if the client had
-   * disconnected. Does nothing if the response is already complete.
+   * Ends this request because the grace period of the shutdown is over: sends an error, and settles the request as if
+   * the client had disconnected. Does nothing if the response is already complete.
    */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return

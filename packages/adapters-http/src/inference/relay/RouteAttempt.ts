@@ -97,7 +97,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     else this.#close(this.#verdict)
   }
 
-  /** Ends the attempt without a verdict on the provider, because the client disconnected or the drain has ended. */
+  /**
+   * Ends the attempt without a verdict on the provider: the client disconnected, the grace period of the shutdown is
+   * over, or the admission was refused.
+   */
   abort(): void {
     this.finish("undecided")
   }

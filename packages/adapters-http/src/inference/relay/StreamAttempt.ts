@@ -1,6 +1,7 @@
 /**
  * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from
- * the provider leads to at most one write. Content counts as delivered once the client's socket has taken its write.
+ * the provider leads to at most one write, unless a part of it is held back or it ends with an error. Content counts as
+ * delivered once the client's socket has taken its write.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  *
@@ -41,9 +42,9 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   #completedAtMillis: number | undefined
   /** The translation that must not be written yet; undefined if nothing is held back. */
   #heldBack: Translation | undefined
-  /** The events behind the translation that is held back. */
+  /** The events that follow the translation that is held back. */
   #waitingEvents: Array<SseEvent> = []
-  /** True if the provider's stream has ended while a translation was held back. */
+  /** True if no more data of the provider will arrive after the translation that is held back. */
   #endWaits = false
   #heldBackAtMillis = 0
 

@@ -2,8 +2,9 @@
  * Handles repeats. A repeat is a further deposit to an address that already received a deposit for an order.
  * NOWPayments makes each repeat a separate payment. A repeat refers to the original payment, and often to no order.
  *
- * A repeat with a final status is described in a remark on the order. The amount of a repeat counts as received when it
- * has reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
+ * A repeat is described in a remark on the order as soon as it has a status after which its money is counted or lost
+ * (`partially_paid`, `finished`, `failed`, `refunded`, `expired`). The amount of a repeat counts as received when it has
+ * reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
  * credit the order. The gateway cannot decide, because it would have to add up several payments, and NOWPayments does
  * not document that the amount of the first payment stays the same after the second. A deposit of another coin does not
  * count, because the value of that coin can differ from a dollar.
@@ -59,7 +60,7 @@ interface Repeat {
   readonly remark: string
 }
 
-/** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its status is not final. */
+/** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its money is still on the way. */
 const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined

@@ -8,7 +8,7 @@ import type { PaymentLimits } from "./PaymentHttp.ts"
 export interface PaymentTerms {
   /** True if the provider is a simulator on this machine, so that payments are not real money. */
   readonly simulated: boolean
-  /** The URL to which the provider sends webhooks. If undefined, the gateway only polls payments. */
+  /** The URL to which the provider sends webhooks. If undefined, payments are opened without such a URL. */
   readonly callbackUrl: string | undefined
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
