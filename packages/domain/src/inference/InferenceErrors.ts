@@ -11,7 +11,8 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
 }) {}
 
 /**
- * The API key is missing, unknown, malformed or revoked, or its user is blocked, or the request has two different keys.
+ * The API key is missing, unknown, malformed or revoked, or its user is blocked, or the request has two different
+ * credentials.
  */
 export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidApiKey", {
   reason: Schema.Literal("missing", "conflicting", "unknown")
