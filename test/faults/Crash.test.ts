@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { recordFigures } from "../support/Figures.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
@@ -142,7 +143,20 @@ it(
     expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(
       0
     )
-    expect(answered.filter(({ client }) => client.ending === "done").length).toBeGreaterThan(KILLS * 10)
+    const complete = answered.filter(({ client }) => client.ending === "done")
+    expect(complete.length).toBeGreaterThan(KILLS * 10)
+
+    const received = answered.reduce((sum, { client }) => sum + client.deltas.length, 0)
+    const charged = [...settlements.values()].reduce((sum, row) => sum + row.charged_output, 0n)
+    recordFigures({
+      "servers killed": KILLS,
+      "streams that the clients received completely": complete.length,
+      "streams that a kill cut": answered.length - complete.length,
+      "requests settled by another server": orphaned.length,
+      "output tokens that the clients received": received,
+      "output tokens that were charged": charged,
+      "requests with a wrong charge": wrong.length
+    })
   },
   15_000 + KILLS * 4_000
 )

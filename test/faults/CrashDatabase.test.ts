@@ -1,6 +1,8 @@
 /**
  * Tests a gateway under load whose database fails in several ways. Every delivered response is charged exactly once, and
  * the gateway recovers without help.
+ *
+ * FAULTS sets the number of failures (default 5).
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,14 +13,16 @@ import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { recordFigures } from "../support/Figures.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
 import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
 import { signal } from "../support/upstream/Script.ts"
 
+const FAULTS = Number(process.env.FAULTS ?? 5)
 const STREAMS = 15
 const WHOLE_ANSWERS = 5
-const CREDIT_USD_MICRO = 5_000_000n
+const CREDIT_USD_MICRO = 1_000_000n * BigInt(FAULTS)
 const DEAD_AFTER_SECONDS = 1
 
 interface Answer {
@@ -93,13 +97,15 @@ const faults = {
   }
 }
 
-const sequence: ReadonlyArray<keyof typeof faults> = [
+const CYCLE: ReadonlyArray<keyof typeof faults> = [
   "every connection is ended",
   "a backend is killed",
   "every connection is ended",
   "Postgres is stopped until the heartbeat of every node is overdue",
   "a backend is killed"
 ]
+
+const sequence = Array.from({ length: FAULTS }, (_, nth) => CYCLE[nth % CYCLE.length] as keyof typeof faults)
 
 const answers: Array<Answer> = []
 
@@ -124,54 +130,65 @@ const wholeAnswer = async (): Promise<void> => {
   answers.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
 }
 
-it(`the gateway charges every delivered response exactly once through ${sequence.length} database failures`, async () => {
-  let stopped = false
-  const keepAsking = async (ask: () => Promise<void>) => {
-    while (!stopped) {
-      await ask()
-      await sleep(20)
+it(
+  `the gateway charges every delivered response exactly once through ${sequence.length} database failures`,
+  async () => {
+    let stopped = false
+    const keepAsking = async (ask: () => Promise<void>) => {
+      while (!stopped) {
+        await ask()
+        await sleep(20)
+      }
     }
-  }
-  const load = [
-    ...Array.from({ length: STREAMS }, () => keepAsking(stream)),
-    ...Array.from({ length: WHOLE_ANSWERS }, () => keepAsking(wholeAnswer))
-  ]
-  const served = () => answers.filter(({ status }) => status === 200).length
-  try {
-    for (const fault of sequence) {
-      const before = served()
-      await until(() => served() > before + 3 * load.length)
-      await faults[fault]()
-      // The gateway must recover without help.
-      const after = served()
-      await until(() => served() > after + 2 * load.length)
+    const load = [
+      ...Array.from({ length: STREAMS }, () => keepAsking(stream)),
+      ...Array.from({ length: WHOLE_ANSWERS }, () => keepAsking(wholeAnswer))
+    ]
+    const served = () => answers.filter(({ status }) => status === 200).length
+    try {
+      for (const fault of sequence) {
+        const before = served()
+        await until(() => served() > before + 3 * load.length)
+        await faults[fault]()
+        // The gateway must recover without help.
+        const after = served()
+        await until(() => served() > after + 2 * load.length)
+      }
+    } finally {
+      stopped = true
+      await Promise.all(load)
     }
-  } finally {
-    stopped = true
-    await Promise.all(load)
-  }
-  await gateway.settled()
+    await gateway.settled()
 
-  const settlements = await gateway.query<SettlementRow>("SELECT * FROM settlement")
-  const byId = new Map(settlements.map((row) => [row.request_id, row]))
-  const delivered = answers.filter(({ status }) => status === 200)
-  const wrong = delivered.filter(({ requestId, tokens }) => {
-    const row = byId.get(requestId)
-    return !(
-      row?.ending === "complete" &&
-      row.charged_output === BigInt(tokens) &&
-      row.charged_input === BigInt(PROMPT_TOKENS)
-    )
-  })
-  expect(wrong.map(({ requestId, tokens }) => ({ requestId, tokens, row: byId.get(requestId) }))).toEqual([])
+    const settlements = await gateway.query<SettlementRow>("SELECT * FROM settlement")
+    const byId = new Map(settlements.map((row) => [row.request_id, row]))
+    const delivered = answers.filter(({ status }) => status === 200)
+    const wrong = delivered.filter(({ requestId, tokens }) => {
+      const row = byId.get(requestId)
+      return !(
+        row?.ending === "complete" &&
+        row.charged_output === BigInt(tokens) &&
+        row.charged_input === BigInt(PROMPT_TOKENS)
+      )
+    })
+    expect(wrong.map(({ requestId, tokens }) => ({ requestId, tokens, row: byId.get(requestId) }))).toEqual([])
 
-  const paid = settlements.filter(({ cost_pico }) => cost_pico > 0n)
-  expect(paid).toHaveLength(delivered.length)
-  const charged = paid.reduce((sum, { payg_pico }) => sum + payg_pico, 0n)
-  expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
-  expect(await gateway.audit()).toEqual([])
+    const paid = settlements.filter(({ cost_pico }) => cost_pico > 0n)
+    expect(paid).toHaveLength(delivered.length)
+    const charged = paid.reduce((sum, { payg_pico }) => sum + payg_pico, 0n)
+    expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
+    expect(await gateway.audit()).toEqual([])
 
-  // Every refused client received 503 overloaded, after which a client can retry.
-  const refused = answers.filter(({ status }) => status !== 200)
-  expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
-}, 60_000)
+    // Every refused client received 503 overloaded, after which a client can retry.
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
+
+    recordFigures({
+      "database faults": sequence.length,
+      "of which Postgres was stopped": sequence.filter((fault) => fault.startsWith("Postgres is stopped")).length,
+      "responses delivered completely, each charged exactly once": delivered.length,
+      "requests refused with 503 overloaded": refused.length
+    })
+  },
+  15_000 + FAULTS * 9_000
+)

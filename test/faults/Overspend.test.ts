@@ -5,6 +5,7 @@
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { recordFigures } from "../support/Figures.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
 import { chunk } from "../support/upstream/ChatWire.ts"
 import * as Messages from "../support/upstream/MessagesWire.ts"
@@ -151,6 +152,10 @@ describe.each(protocols)(
       expect(paidPico).toBeLessThanOrEqual(CREDIT_USD_MICRO * 1_000_000n)
       // The balance is used up: every stream was cut, and less than one token of each stream is left.
       expect(paidPico).toBeGreaterThan(((CREDIT_USD_MICRO * 9n) / 10n) * 1_000_000n)
+      recordFigures({
+        [`${protocol.name}: output tokens delivered, and charged`]: `${delivered}, ${charged}`,
+        [`${protocol.name}: pico-USD paid, of a balance of`]: `${paidPico}, ${CREDIT_USD_MICRO * 1_000_000n}`
+      })
     })
   }
 )

@@ -1,0 +1,150 @@
+/**
+ * Lists the proofs of `npm run proof`. Each proof runs a program or a part of the test suite with larger numbers than
+ * `npm test`, and shows one promise of the README or of SECURITY.md.
+ */
+
+/** The numbers of one run. `--scale` multiplies the full numbers, so that a short run can check the programs themselves. */
+export interface Scale {
+  readonly of: (full: number) => number
+  /** The duration of the soak. */
+  readonly soakMinutes: number
+}
+
+export interface Proof {
+  readonly name: string
+  readonly promise: string
+  /** What the run must have reached, apart from the result of the program. */
+  readonly wanted: (scale: Scale) => string
+  /** The command of the repository that shows the promise. */
+  readonly command: (scale: Scale) => Command
+  /**
+   * "alone": compares latencies, so nothing else may run. "beside": counts, so two proofs run at the same time. "soak":
+   * runs during all proofs that are "beside".
+   */
+  readonly load: "alone" | "beside" | "soak"
+}
+
+export interface Command {
+  readonly environment: Readonly<Record<string, string>>
+  /** The test files of a vitest run, or the program and its arguments. */
+  readonly run: { readonly tests: ReadonlyArray<string> } | { readonly program: ReadonlyArray<string> }
+}
+
+/** The result of one proof. */
+export interface Result {
+  readonly proof: Proof
+  readonly command: string
+  readonly passed: boolean
+  readonly seconds: number
+  /** Each figure as a name and a value. */
+  readonly figures: ReadonlyArray<readonly [name: string, value: string]>
+}
+
+const tests = (files: ReadonlyArray<string>, environment: Command["environment"] = {}): Command => ({
+  environment,
+  run: { tests: files }
+})
+const program = (...args: ReadonlyArray<string>): Command => ({ environment: {}, run: { program: args } })
+
+const KILLS = 1_000
+const DATABASE_FAULTS = 500
+const EARLY_KILLS = 50
+const RESELLER_KILLS = 25
+const FUZZ_INPUTS = 10_000_000
+const HISTORIES = 1_000_000
+
+const count = (value: number): string => value.toLocaleString("en-US")
+
+export const proofs: ReadonlyArray<Proof> = [
+  {
+    name: "hostile-bodies",
+    promise: "A customer without a balance cannot exhaust the memory or block the event loop with large bodies.",
+    wanted: () =>
+      "ten shapes of 31 MiB, three at once: memory below +200 MiB, /healthz below 100 ms, p99 at most doubled",
+    command: () => program("test/proof/HostileBodies.ts"),
+    load: "alone"
+  },
+  {
+    name: "fair-shares",
+    promise: "One client, reseller or provider cannot take the service from the others.",
+    wanted: () => "four attacks: every chat of the others is 200, p99 at most doubled",
+    command: () => program("test/proof/FairShares.ts"),
+    load: "alone"
+  },
+  {
+    name: "kill-9",
+    promise: "A killed server loses no request and charges no request twice or for more than the client received.",
+    wanted: ({ of }) => `${count(of(KILLS))} servers killed while they stream`,
+    command: ({ of }) => tests(["test/faults/Crash.test.ts"], { KILLS: String(of(KILLS)) }),
+    load: "beside"
+  },
+  {
+    name: "early-call",
+    promise: "The provider is called early, but nothing is delivered or charged before the hold is durable.",
+    wanted: ({ of }) => `${count(of(EARLY_KILLS))} servers killed while their database is frozen`,
+    command: ({ of }) => tests(["test/faults/EarlyCall.test.ts"], { KILLS: String(of(EARLY_KILLS)) }),
+    load: "beside"
+  },
+  {
+    name: "kill-9-reseller",
+    promise: "Orders, mints and keys are stored completely or not at all.",
+    wanted: ({ of }) => `${count(of(RESELLER_KILLS))} servers killed while resellers work`,
+    command: ({ of }) => tests(["test/faults/CrashReseller.test.ts"], { KILLS: String(of(RESELLER_KILLS)) }),
+    load: "beside"
+  },
+  {
+    name: "database-faults",
+    promise: "Each delivered response is charged exactly once, however its database fails.",
+    wanted: ({ of }) => `${count(of(DATABASE_FAULTS))} faults: connections ended, backends killed, Postgres stopped`,
+    command: ({ of }) => tests(["test/faults/CrashDatabase.test.ts"], { FAULTS: String(of(DATABASE_FAULTS)) }),
+    load: "beside"
+  },
+  {
+    name: "overspend",
+    promise: "A balance is never overspent: no token is delivered beyond it, and nothing is written off.",
+    wanted: () =>
+      "three protocols, 25 streams at two servers on 0.05 USD; 200 requests at two nodes for a balance of ten",
+    command: () => tests(["test/faults/Overspend.test.ts", "test/faults/Nodes.test.ts"]),
+    load: "beside"
+  },
+  {
+    name: "disconnect",
+    promise: "A client that disconnects pays for exactly what it received.",
+    wanted: () => "a disconnect after each frame, in three protocols",
+    command: () => tests(["test/e2e/Disconnect.test.ts", "test/e2e/Messages.test.ts", "test/e2e/Responses.test.ts"]),
+    load: "beside"
+  },
+  {
+    name: "upstream-faults",
+    promise: "A broken provider never causes a wrong charge, and a stream never ends without its protocol's last word.",
+    wanted: () => "at least 40 faults in each of three protocols",
+    command: () =>
+      tests([
+        "test/faults/UpstreamFaults.test.ts",
+        "test/faults/MessagesFaults.test.ts",
+        "test/faults/ResponsesFaults.test.ts"
+      ]),
+    load: "beside"
+  },
+  {
+    name: "fuzz",
+    promise: "No input breaks a parser, and every parser agrees with its reference.",
+    wanted: ({ of }) => `${count(of(FUZZ_INPUTS))} inputs without a finding`,
+    command: ({ of }) => program("test/fuzz/main.ts", "--inputs", String(of(FUZZ_INPUTS))),
+    load: "beside"
+  },
+  {
+    name: "simulation",
+    promise: "The ledger keeps its invariants in every order of events, delays, losses and crashes.",
+    wanted: ({ of }) => `${count(of(HISTORIES))} simulated histories without a violation`,
+    command: ({ of }) => program("test/simulation/main.ts", "--seeds", String(of(HISTORIES))),
+    load: "beside"
+  },
+  {
+    name: "soak",
+    promise: "A server under constant load keeps its memory and its descriptors flat, and its charges exact.",
+    wanted: ({ soakMinutes }) => `${count(soakMinutes)} minutes of mixed load`,
+    command: ({ soakMinutes }) => program("test/proof/Soak.ts", "--minutes", String(soakMinutes)),
+    load: "soak"
+  }
+]

@@ -1,0 +1,117 @@
+/**
+ * Runs every proof and writes docs/proof.md (`npm run proof`).
+ *
+ *     npm run proof -- --hours 1            all proofs; the soak lasts one hour
+ *     npm run proof -- --only fuzz,soak     some proofs; the page is not written
+ *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; no page
+ *
+ * Proofs that compare latencies run alone, one after another. The other proofs run two at a time, beside the soak.
+ */
+import { spawn } from "node:child_process"
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { proofPage } from "./Page.ts"
+import { type Proof, proofs, type Result, type Scale } from "./Proofs.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const LOGS = join(ROOT, ".tollgate/proof")
+const PROGRESS_MILLIS = 60_000
+
+const { values } = parseArgs({
+  options: {
+    hours: { type: "string", default: "1" },
+    only: { type: "string" },
+    scale: { type: "string", default: "1" }
+  }
+})
+const factor = Number(values.scale)
+const scale: Scale = {
+  of: (full) => Math.max(1, Math.round(full * factor)),
+  soakMinutes: Math.max(1, Math.round(Number(values.hours) * 60 * factor))
+}
+const names = values.only?.split(",")
+const wanted = proofs.filter(({ name }) => names === undefined || names.includes(name))
+const unknown = names?.filter((name) => !proofs.some((proof) => proof.name === name)) ?? []
+if (unknown.length > 0 || !(factor > 0) || Number.isNaN(scale.soakMinutes)) {
+  process.stderr.write(`Unknown proof or number. The proofs are: ${proofs.map(({ name }) => name).join(", ")}\n`)
+  process.exit(2)
+}
+
+const print = (text: string) => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
+const running = new Map<string, number>()
+mkdirSync(LOGS, { recursive: true })
+
+const run = async (proof: Proof): Promise<Result> => {
+  const { environment, run } = proof.command(scale)
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-proof-"))
+  const figuresFile = join(directory, "figures")
+  const reportFile = join(directory, "report.json")
+  const args =
+    "tests" in run
+      ? ["node_modules/vitest/vitest.mjs", "run", "--no-isolate", ...run.tests, "--reporter=default", "--reporter=json"]
+      : ["--conditions=source", "--import", "tsx", ...run.program]
+  const more = "tests" in run ? [`--outputFile.json=${reportFile}`] : []
+  const begunAt = performance.now()
+  running.set(proof.name, begunAt)
+  print(`${proof.name}: ${proof.wanted(scale)}`)
+  const log = createWriteStream(join(LOGS, `${proof.name}.log`))
+  const child = spawn(process.execPath, [...args, ...more], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment, PROOF_FIGURES: figuresFile },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  child.stdout.pipe(log)
+  child.stderr.pipe(log)
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
+  running.delete(proof.name)
+  const seconds = Math.round((performance.now() - begunAt) / 1_000)
+  const recorded = existsSync(figuresFile) ? readFileSync(figuresFile, "utf8").trim().split("\n") : []
+  const figures = [
+    ...testFigures(reportFile),
+    ...recorded.flatMap((line) => Object.entries(JSON.parse(line) as Record<string, string>))
+  ]
+  rmSync(directory, { recursive: true, force: true })
+  print(`${proof.name}: ${code === 0 ? "passed" : `FAILED, see .tollgate/proof/${proof.name}.log`} after ${seconds} s`)
+  const settings = Object.entries(environment).map(([name, value]) => `${name}=${value} `)
+  const what = "tests" in run ? `npx vitest run --no-isolate ${run.tests.join(" ")}` : programText(run.program)
+  return { proof, command: `${settings.join("")}${what}`, passed: code === 0, seconds, figures }
+}
+
+const programText = (args: ReadonlyArray<string>): string => `node --conditions=source --import tsx ${args.join(" ")}`
+
+const testFigures = (file: string): ReadonlyArray<readonly [string, string]> => {
+  if (!existsSync(file)) return []
+  const report = JSON.parse(readFileSync(file, "utf8")) as { numPassedTests: number; numFailedTests: number }
+  return [
+    ["tests passed", String(report.numPassedTests)],
+    ["tests failed", String(report.numFailedTests)]
+  ]
+}
+
+/** Runs proofs one after another. Takes each from `queue`, which several lanes can share. */
+const lane = async (queue: Array<Proof>): Promise<ReadonlyArray<Result>> => {
+  const results: Array<Result> = []
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) results.push(await run(next))
+  return results
+}
+
+const progress = setInterval(() => {
+  const minutes = (since: number) => Math.round((performance.now() - since) / 60_000)
+  print(`running: ${[...running].map(([name, since]) => `${name} (${minutes(since)} min)`).join(", ")}`)
+}, PROGRESS_MILLIS)
+
+const ofLoad = (load: Proof["load"]) => wanted.filter((proof) => proof.load === load)
+const alone = await lane(ofLoad("alone"))
+const shared = ofLoad("beside")
+const others = await Promise.all([lane(shared), lane(shared), lane(ofLoad("soak"))])
+clearInterval(progress)
+const results = [...alone, ...others.flat()]
+const inOrder = wanted.flatMap((proof) => results.filter((result) => result.proof === proof))
+const page = proofPage(inOrder, scale)
+if (names === undefined && factor === 1) {
+  writeFileSync(join(ROOT, "docs/proof.md"), page)
+  print("wrote docs/proof.md")
+} else process.stdout.write(page)
+process.exitCode = results.every(({ passed }) => passed) ? 0 : 1

@@ -1,0 +1,15 @@
+/**
+ * Records what a test or a program has counted, so that `npm run proof` can print it in docs/proof.md. Nothing is
+ * recorded unless the environment variable PROOF_FIGURES contains the path of a file.
+ */
+import { appendFileSync } from "node:fs"
+
+export type Figures = Readonly<Record<string, string | number | bigint>>
+
+/** Records figures, for example `{ "servers killed": 1_000 }`. Each name reads as a sentence fragment after its value. */
+export const recordFigures = (figures: Figures): void => {
+  const file = process.env.PROOF_FIGURES
+  if (file === undefined) return
+  const texts = Object.entries(figures).map(([name, value]) => [name, String(value)])
+  appendFileSync(file, `${JSON.stringify(Object.fromEntries(texts))}\n`)
+}
