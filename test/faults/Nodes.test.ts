@@ -2,13 +2,13 @@
  * Tests several nodes on one database. Balances, keys and the catalog are the same on all nodes. A live node that other nodes
  * consider dead causes no wrong charge.
  */
+import { setTimeout as sleep } from "node:timers/promises"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
-import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Layer, ManagedRuntime } from "effect"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
@@ -58,16 +58,21 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
   )
 
 /**
- * Returns a function that sweeps the holds of dead nodes, as this node or, if no node is given, as the operator's
- * command. The function `dispose` closes the connections.
+ * Returns a function that sweeps the holds of dead nodes, as the operator's command. The function `dispose` closes the
+ * connections.
  */
-const sweeping = (sweeper?: NodeId) => {
-  const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600, ...(sweeper === undefined ? {} : { sweeper }) })
+const sweeping = () => {
+  const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600 })
   const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
   return {
     sweep: () => runtime.runPromise(Effect.flatMap(OpenHolds, (open) => open.sweep)),
     dispose: () => runtime.dispose()
   }
+}
+
+/** Blocks the event loop of this process, and with it every node that runs in this process. */
+const blockEventLoop = (millis: number): void => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis)
 }
 
 const holdsOf = async ({ userId }: Customer): Promise<number> =>
@@ -245,23 +250,54 @@ describe("a node that other nodes consider dead", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is not declared dead by a node whose own heartbeat is late, because the database can be unreachable for all nodes", async () => {
-    const go = signal()
-    a.upstream.always(asPlayed(go))
-    const client = StreamClient.open(a.url, a.key, { deltas: 10_000, everyMillis: 20 })
+  it("is not declared dead while it gets a seventh of the processor time, or while every node is paused", async () => {
+    const settings = { NODE_DEAD_AFTER_SECONDS: "2" }
+    const sweeper = await TestGateway.start({ beside: a, settings })
+    const starved = await ServerProcess.beside(a, settings)
+    a.upstream.always(asPlayed())
+    const client = StreamClient.open(starved.url, a.key, { deltas: 10_000, everyMillis: 20 })
     await client.received(1)
-    await a.query("UPDATE gateway_node SET left_at = clock_timestamp()")
-    const [sweeper] = await a.query<{ id: NodeId }>(
-      "INSERT INTO gateway_node (id, beat_at) VALUES (gen_random_uuid(), clock_timestamp() - interval '1 hour') RETURNING id"
-    )
-    const { sweep, dispose } = sweeping(sweeper?.id)
-    expect(await sweep()).toBe(0)
-    await a.query("UPDATE gateway_node SET beat_at = clock_timestamp() WHERE id = $1", [sweeper?.id])
-    expect(await sweep()).toBe(1)
-    await dispose()
-    await a.query("UPDATE gateway_node SET left_at = NULL")
-    go.fire()
-    expect(await client.over).toBe("done")
+    for (let turn = 0; turn < 4; turn++) {
+      starved.signal("SIGSTOP")
+      await sleep(600)
+      starved.signal("SIGCONT")
+      await sleep(100)
+    }
+    // The machine is paused for longer than the time to death.
+    starved.signal("SIGSTOP")
+    blockEventLoop(2_200)
+    starved.signal("SIGCONT")
+    await sleep(2_200)
+    client.leave()
+    expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "client_gone" })
+    expect(await starved.stop()).toEqual({ code: 0, signal: null })
+    await sweeper.stop()
+  })
+
+  it("is not declared dead, by itself or another node, when event loops are blocked and clocks jump", async () => {
+    const settings = { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS }
+    const nodes = await Promise.all([1, 2].map(() => TestGateway.start({ beside: a, settings })))
+    a.upstream.always(asPlayed())
+    const clients = nodes.map(({ url }) => StreamClient.open(url, a.key, { deltas: 10_000, everyMillis: 20 }))
+    for (const client of clients) await client.received(1)
+    await sleep(1_200)
+    for (const millis of [450, 900, 1_300]) {
+      blockEventLoop(millis)
+      await sleep(200)
+    }
+    await sleep(1_100)
+    // A jump of the database's clock has the same effect on the age of each heartbeat.
+    for (const hours of [-1, 1, 2, -2]) {
+      await a.query("UPDATE gateway_node SET beat_at = beat_at + make_interval(hours => $1)", [hours])
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hours * 3_600_000 })
+      await sleep(250)
+    }
+    vi.useRealTimers()
+    for (const client of clients) {
+      client.leave()
+      expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "client_gone" })
+    }
+    for (const node of nodes) await node.stop()
   })
 
   it("settles some of its own requests while a sweep settles the others, and each request is settled once", async () => {

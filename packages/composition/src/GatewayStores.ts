@@ -37,9 +37,8 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections reserved for lookups of API keys and funds, the sweep of holds, and the node's heartbeat. Many logins or mints that
- * wait for locks can occupy the pool of the other stores. They must neither delay inference nor make this node appear
- * dead.
+ * Connections reserved for lookups of API keys and funds, the list of holds, and the start and end of the node. Many logins or mints
+ * that wait for locks can occupy the pool of the other stores, but they must not delay inference.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
 
@@ -53,9 +52,7 @@ const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFina
 )
 
 const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
-  Layer.unwrapEffect(
-    Effect.map(Nodes, ({ self }) => PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS, sweeper: self }))
-  ).pipe(Layer.provide(reservedConnections))
+  Layer.provide(PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS }), reservedConnections)
 
 /** The stores that the reseller API uses. */
 export const resellerStores = Layer.mergeAll(

@@ -116,6 +116,40 @@ describe("open holds in Postgres", () => {
     )
 
     it.scoped(
+      "are swept by a node only if their node has deregistered or is silent, whatever the database's clock shows",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { sweepSilent } = yield* OpenHolds
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const [sweeper, silent, alive, gone, left] = yield* Effect.all([aNode(), aNode(), aNode(), aNode(), aNode()])
+          const requests = yield* Effect.forEach([sweeper, silent, alive, gone, left], ({ ledger }) => {
+            const request = aRequest(customer)
+            return Effect.as(ledger.admit(request), request)
+          })
+          yield* sql`DELETE FROM gateway_node WHERE id = ${gone.nodes.self}`
+          yield* left.nodes.leave
+          const read = yield* sweeper.nodes.beat
+          const others = [silent, alive, gone].map(({ nodes }) => nodes.self)
+          expect(read.map(({ node }) => node).sort()).toEqual(others.sort())
+          expect(read.find(({ node }) => node === gone.nodes.self)?.beatAt).toBeNull()
+          yield* alive.nodes.beat
+          // The database's clock jumps by an hour: every stored heartbeat looks an hour old.
+          yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 hour'`
+          expect(yield* sweepSilent([])).toBe(1)
+          yield* sql`UPDATE gateway_node SET beat_at = beat_at + interval '1 hour'`
+          expect(yield* sweepSilent(read)).toBe(2)
+          expect(yield* sweepSilent(read)).toBe(0)
+          expect([...(yield* journal(customer)).keys()].sort()).toEqual(
+            [requests[1], requests[3], requests[4]].map((request) => request?.requestId ?? "").sort()
+          )
+          yield* silence(alive.nodes.self, 31)
+          yield* silence(sweeper.nodes.self, 31)
+          expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(2)
+        })
+    )
+
+    it.scoped(
       "are settled once when several nodes sweep them and the node that was judged dead settles them concurrently",
       () =>
         Effect.gen(function* () {

@@ -37,8 +37,8 @@ describe("the background tasks", () => {
       const abandon = aRound()
       const fold = aRound()
       yield* startOneNode({
-        beat: beat.round,
-        sweep: Effect.never,
+        beat: Effect.as(beat.round, []),
+        sweep: () => Effect.never,
         abandon: Effect.zipRight(abandon.round, Effect.dieMessage("no database")),
         forgetKeys: Effect.never,
         fold: fold.round

@@ -11,22 +11,23 @@ import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
-import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
+import { type Heartbeat, type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import { Duration, Effect, Layer } from "effect"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 
 interface Rounds {
-  readonly beat: Effect.Effect<unknown>
-  readonly sweep: Effect.Effect<number>
+  /** The last heartbeats of the other nodes. */
+  readonly beat: Effect.Effect<ReadonlyArray<Heartbeat>>
+  readonly sweep: (silent: ReadonlyArray<Heartbeat>) => Effect.Effect<number>
   readonly abandon: Effect.Effect<number>
   readonly forgetKeys: Effect.Effect<number>
   readonly fold: Effect.Effect<number>
 }
 
 const nothing: Rounds = {
-  beat: Effect.void,
-  sweep: Effect.succeed(0),
+  beat: Effect.succeed([]),
+  sweep: () => Effect.succeed(0),
   abandon: Effect.succeed(0),
   forgetKeys: Effect.succeed(0),
   fold: Effect.succeed(0)
@@ -45,8 +46,8 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
   const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }
   const load = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
   const ports = Layer.mergeAll(
-    Layer.succeed(Nodes, { self: "node" as NodeId, beat: Effect.asVoid(beat), leave: Effect.void }),
-    Layer.mock(OpenHolds, { list: Effect.succeed([]), sweep }),
+    Layer.succeed(Nodes, { self: "node" as NodeId, beat, leave: Effect.void }),
+    Layer.mock(OpenHolds, { sweepSilent: sweep }),
     Layer.mock(InferenceLedger, {
       admit: () => {},
       isAmple: () => false,

@@ -1,16 +1,15 @@
 /**
  * Lists open holds, and settles orphaned holds: holds of dead nodes.
  *
- * A node is dead when it has deregistered, when its row is missing, or when its last heartbeat is too old by the
- * database clock. Any node or an operator can run a sweep. A sweep settles each orphaned hold at its last checkpoint.
- * It skips holds that another session has locked, and holds of users with a locked account. The next sweep selects the
- * skipped holds again.
+ * Any node or an operator can run a sweep. A node names the nodes that are dead, with their last heartbeats; a node that
+ * has sent another heartbeat since is alive. An operator has watched no heartbeats, so the database clock decides. A
+ * sweep settles each orphaned hold at its last checkpoint. It skips holds that another session has locked, and holds of
+ * users with a locked account. The next sweep selects the skipped holds again.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
-import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -22,7 +21,13 @@ import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { type Decided, DedicatedConnection, type Query } from "./DedicatedConnection.ts"
+import {
+  type BoundStatement,
+  type Decided,
+  DedicatedConnection,
+  type Query,
+  type Statement
+} from "./DedicatedConnection.ts"
 import { lockedHold, lockingHolds, readPrices } from "./HoldRows.ts"
 import { LedgerDriver } from "./LedgerDriver.ts"
 import { lockFreeAccounts } from "./LockedRows.ts"
@@ -33,11 +38,6 @@ import { inOneStatement } from "./WriteStatement.ts"
 
 export interface OpenHoldsOptions {
   readonly nodeDeadAfterSeconds: number
-  /**
-   * The node that runs the sweep; undefined when an operator runs it. A node sweeps only while its own heartbeat is
-   * recent, because after a database outage every node looks dead until its next heartbeat.
-   */
-  readonly sweeper?: NodeId
 }
 
 export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
@@ -46,8 +46,7 @@ const BATCH_SIZE = 500
 const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
 
 export const layer = ({
-  nodeDeadAfterSeconds,
-  sweeper
+  nodeDeadAfterSeconds
 }: OpenHoldsOptions = defaults): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> =>
   Layer.scoped(
     OpenHolds,
@@ -65,7 +64,7 @@ export const layer = ({
         void Runtime.runFork(runtime)(
           Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
         )
-      const reaper: Reaper = {
+      const reaperOf = (lock: Statement, dead: unknown, ...rest: ReadonlyArray<unknown>): Reaper => ({
         maxBatchSize: BATCH_SIZE,
         transact: async (work) => {
           const batch = await connection.transact(work)
@@ -73,24 +72,33 @@ export const layer = ({
           return batch
         },
         reapBatch: (query, excluded, batchSize, onLocked) =>
-          settleOrphans(query, [nodeDeadAfterSeconds, [...excluded], batchSize, sweeper ?? null], onLocked),
+          settleOrphans(query, { statement: lock, values: [dead, [...excluded], batchSize, ...rest] }, onLocked),
         onRejected
-      }
+      })
+      const sweep = (reaper: Reaper) => oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
       return {
         list: sqlErrorsAreDefects(
           Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
         ),
-        sweep: oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
+        sweep: sweep(reaperOf(LOCK_ORPHANS, nodeDeadAfterSeconds)),
+        sweepSilent: (silent) =>
+          sweep(
+            reaperOf(
+              LOCK_SILENT,
+              silent.map(({ node }) => node),
+              silent.map(({ beatAt }) => beatAt)
+            )
+          )
       }
     })
   )
 
 const settleOrphans = async (
   query: Query,
-  selection: ReadonlyArray<unknown>,
+  { statement, values }: BoundStatement,
   onLocked: (requestIds: ReadonlyArray<RequestId>) => void
 ): Promise<Decided<ReapedBatch>> => {
-  const holds = (await query(LOCK_ORPHANS, selection)).map(lockedHold)
+  const holds = (await query(statement, values)).map(lockedHold)
   onLocked(holds.map(({ requestId }) => requestId))
   if (holds.length === 0) return { result: { taken: 0, skipped: [], writtenOff: UsdPico(0n) }, write: undefined }
   const [prices, { balances, contended }] = await Promise.all([
@@ -126,21 +134,33 @@ const atCheckpoint = (checkpoint: Checkpoint): Measured => {
     : { ending: "orphaned", charge, ...times }
 }
 
-const ORPHANED = `
-  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < clock_timestamp() - make_interval(secs => $1))`
+/**
+ * Selects the holds of nodes whose last heartbeat is too old by the database clock. `now()` is the time at which the
+ * transaction began. It precedes the snapshot that the statement reads, so a delay of the statement ages no heartbeat.
+ */
+const IS_LATE = `
+  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < now() - make_interval(secs => $1))`
 
-const LOCK_ORPHANS = lockingHolds(
-  "lock_orphans",
-  `LEFT JOIN gateway_node AS node ON node.id = hold.node_id
-    WHERE ${ORPHANED} AND hold.request_id <> ALL ($2::uuid[]) AND ($4::uuid IS NULL OR EXISTS (
-      SELECT FROM gateway_node AS sweeper
-      WHERE sweeper.id = $4 AND sweeper.beat_at > clock_timestamp() - make_interval(secs => $1) / 2))
-    ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED`
-)
+/** Selects the holds of deregistered nodes, and of nodes whose last heartbeat is one of the given heartbeats. */
+const IS_SILENT = `
+  (node.left_at IS NOT NULL OR EXISTS (
+    SELECT FROM unnest($1::uuid[], $4::timestamptz[]) AS silent (node_id, beat_at)
+    WHERE silent.node_id = hold.node_id AND silent.beat_at IS NOT DISTINCT FROM node.beat_at))`
+
+const lockingOrphans = (name: string, isOrphaned: string): Statement =>
+  lockingHolds(
+    name,
+    `LEFT JOIN gateway_node AS node ON node.id = hold.node_id
+      WHERE ${isOrphaned} AND hold.request_id <> ALL ($2::uuid[])
+      ORDER BY hold.request_id LIMIT $3 FOR UPDATE OF hold SKIP LOCKED`
+  )
+
+const LOCK_ORPHANS = lockingOrphans("lock_orphans", IS_LATE)
+const LOCK_SILENT = lockingOrphans("lock_silent", IS_SILENT)
 
 const LIST = `
   SELECT hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
-    hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${ORPHANED} AS orphaned
+    hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${IS_LATE} AS orphaned
   FROM open_request AS hold
   JOIN app_user ON app_user.id = hold.user_id
   JOIN model ON model.id = hold.model_id

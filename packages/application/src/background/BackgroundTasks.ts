@@ -7,19 +7,20 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { ImageRequests } from "../images/ImageRequests.ts"
 import { checkpointOpenRequests, type OpenRequests } from "../inference/OpenRequests.ts"
 import type { InferenceLedger } from "../ledger/InferenceLedger.ts"
 import { OpenHolds } from "../ledger/OpenHolds.ts"
-import { Nodes } from "../operations/Nodes.ts"
+import { type Heartbeat, Nodes } from "../operations/Nodes.ts"
 import { UsageRollUps } from "../rankings/UsageRollUps.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
 import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
 import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
-import { nodeIntervals, OwnHeartbeat } from "./NodeHeartbeat.ts"
+import { HeartbeatWatch, nodeIntervals } from "./NodeHeartbeat.ts"
 
 export interface BackgroundTask<R> {
   readonly name: string
@@ -46,12 +47,12 @@ export type BackgroundPorts =
 export const backgroundTasks = (deadAfter: Duration.Duration) =>
   Effect.map(Clock.currentTimeNanos, (startedAt): ReadonlyArray<BackgroundTask<BackgroundPorts>> => {
     const { heartbeatInterval, checkpointInterval, sweepInterval } = nodeIntervals(deadAfter)
-    const ownHeartbeat = new OwnHeartbeat(deadAfter, heartbeatInterval, startedAt)
+    const watch = new HeartbeatWatch(deadAfter, startedAt)
     return [
       {
         name: "node heartbeat",
         interval: heartbeatInterval,
-        round: Effect.flatMap(Nodes, ({ beat }) => Effect.zipRight(beat, ownHeartbeat.recordBeat)),
+        round: Effect.flatMap(Nodes, ({ beat }) => Effect.flatMap(beat, watch.record)),
         failure: "the heartbeat of this node failed"
       },
       {
@@ -63,7 +64,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
       {
         name: "sweep of dead nodes' holds",
         interval: sweepInterval,
-        round: Effect.flatMap(ownHeartbeat.isSteady, (steady) => (steady ? sweepHolds : Effect.void)),
+        round: Effect.flatMap(watch.silent, Option.match({ onNone: () => Effect.void, onSome: sweepHolds })),
         failure: "the sweep of dead nodes' holds failed"
       },
       {
@@ -95,11 +96,12 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
     ]
   })
 
-const sweepHolds = Effect.flatMap(OpenHolds, ({ sweep }) =>
-  Effect.tap(sweep, (swept) =>
-    swept > 0 ? Effect.logWarning("settled the holds of dead nodes", { swept }) : Effect.void
+const sweepHolds = (silent: ReadonlyArray<Heartbeat>) =>
+  Effect.flatMap(OpenHolds, ({ sweepSilent }) =>
+    Effect.tap(sweepSilent(silent), (swept) =>
+      swept > 0 ? Effect.logWarning("settled the holds of dead nodes", { swept }) : Effect.void
+    )
   )
-)
 
 /**
  * Ends the image requests whose lease has expired. The next image request of the same customer would do this too.

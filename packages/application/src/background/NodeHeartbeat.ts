@@ -1,14 +1,17 @@
 /**
- * Computes the interval of this node's heartbeats, and records whether there was a gap between them.
+ * Computes the intervals of a node's background work, and decides which other nodes are silent.
  *
- * A node considers other nodes dead only while its own heartbeats are steady. A gap means that the database was
- * unreachable or that this process was paused. After a gap, this node waits for `deadAfter` before it settles the holds
- * of nodes without heartbeats. Without this wait, all nodes would look dead after an outage of the database, and
- * requests that they are still serving would be settled.
+ * With each of its own heartbeats, a node reads the heartbeats of the other nodes. A node is silent if its heartbeat has
+ * not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a jump of any clock makes
+ * no node silent. The time is measured only while this node's own heartbeats are stored in time. A gap between them means
+ * that the database was unreachable or that this process was paused. The same can be true of the other nodes, so the
+ * measurement begins again after a gap.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Heartbeat, NodeId } from "../operations/Nodes.ts"
 
 export interface NodeIntervals {
   readonly heartbeatInterval: Duration.Duration
@@ -16,12 +19,12 @@ export interface NodeIntervals {
   readonly sweepInterval: Duration.Duration
 }
 
-const HEARTBEATS_BEFORE_DEATH = 3
+const HEARTBEATS_BEFORE_DEATH = 6
 
 /**
- * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses one
- * heartbeat is not considered dead. If a node dies, the content delivered in its last seconds is not charged; older
- * content is charged.
+ * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses four
+ * heartbeats in succession is not considered dead. If a node dies, the content delivered in its last seconds is not
+ * charged; older content is charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
@@ -32,29 +35,56 @@ export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   }
 }
 
-export class OwnHeartbeat {
+/** A heartbeat, and the time since which it is known, in nanoseconds of this process. */
+interface Known {
+  readonly heartbeat: Heartbeat
+  readonly since: bigint
+}
+
+export class HeartbeatWatch {
   readonly #deadAfter: bigint
-  /** The shortest gap between two heartbeats, in nanoseconds, after which this node can look dead to other nodes. */
+  /** The longest gap between two own heartbeats, in nanoseconds, that does not restart the measurement. */
   readonly #maxGap: bigint
   #lastBeatAt: bigint
   #steadySince: bigint
+  #known: ReadonlyMap<NodeId, Known> = new Map()
 
-  constructor(deadAfter: Duration.Duration, interval: Duration.Duration, startedAt: bigint) {
+  constructor(deadAfter: Duration.Duration, startedAt: bigint) {
     this.#deadAfter = Duration.unsafeToNanos(deadAfter)
-    this.#maxGap = this.#deadAfter - Duration.unsafeToNanos(interval)
+    this.#maxGap = this.#deadAfter / 2n
     this.#lastBeatAt = startedAt
     this.#steadySince = startedAt
   }
 
-  /** Records a heartbeat. The caller runs this effect after the database has stored the heartbeat. */
-  readonly recordBeat: Effect.Effect<void> = Effect.map(Clock.currentTimeNanos, (now) => {
-    if (now - this.#lastBeatAt >= this.#maxGap) this.#steadySince = now
-    this.#lastBeatAt = now
-  })
+  /** Records a stored heartbeat of this node, and the heartbeats of the other nodes that were read with it. */
+  readonly record = (others: ReadonlyArray<Heartbeat>): Effect.Effect<void> =>
+    Effect.map(Clock.currentTimeNanos, (now) => {
+      if (now - this.#lastBeatAt > this.#maxGap) {
+        this.#steadySince = now
+        this.#known = new Map()
+      }
+      this.#lastBeatAt = now
+      this.#known = new Map(
+        others.map((heartbeat) => {
+          const known = this.#known.get(heartbeat.node)
+          return [
+            heartbeat.node,
+            known?.heartbeat.beatAt === heartbeat.beatAt ? known : { heartbeat, since: now }
+          ] as const
+        })
+      )
+    })
 
-  /** Returns true if the last heartbeat is recent and the last gap ended at least `deadAfter` ago. */
-  readonly isSteady: Effect.Effect<boolean> = Effect.map(
+  /**
+   * Returns the last heartbeats of the silent nodes. Returns none while this node cannot judge: its own last heartbeat
+   * is late, or its heartbeats have been steady for less than `deadAfter`.
+   */
+  readonly silent: Effect.Effect<Option.Option<ReadonlyArray<Heartbeat>>> = Effect.map(
     Clock.currentTimeNanos,
-    (now) => now - this.#lastBeatAt < this.#maxGap && now - this.#steadySince >= this.#deadAfter
+    (now) => {
+      if (now - this.#lastBeatAt > this.#maxGap || now - this.#steadySince < this.#deadAfter) return Option.none()
+      const silent = [...this.#known.values()].filter(({ since }) => now - since >= this.#deadAfter)
+      return Option.some(silent.map(({ heartbeat }) => heartbeat))
+    }
   )
 }

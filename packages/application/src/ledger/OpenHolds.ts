@@ -6,6 +6,7 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Heartbeat } from "../operations/Nodes.ts"
 
 export interface OpenHold {
   readonly requestId: RequestId
@@ -24,9 +25,15 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
     /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
     /**
-     * Settles the holds of dead nodes at their last checkpoints, and returns the number of settled holds. Several nodes
-     * may run the sweep concurrently.
+     * Settles the holds of dead nodes at their last checkpoints, and returns the number of settled holds. A node is dead
+     * if it has deregistered, if its row is missing, or if its last heartbeat is too old by the database clock. Several
+     * sweeps may run concurrently.
      */
     readonly sweep: Effect.Effect<number>
+    /**
+     * Like `sweep`, but only these nodes and deregistered nodes are dead. A node that has sent another heartbeat than
+     * the given one is alive.
+     */
+    readonly sweepSilent: (silent: ReadonlyArray<Heartbeat>) => Effect.Effect<number>
   }
 >() {}

@@ -8,13 +8,23 @@ import type * as Effect from "effect/Effect"
 
 export type NodeId = string & Brand.Brand<"NodeId">
 
+/** The last heartbeat of a node, as the database stores it. */
+export interface Heartbeat {
+  readonly node: NodeId
+  /** The database time of the heartbeat as text, only to be compared; null if the node has no row. */
+  readonly beatAt: string | null
+}
+
 export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
   Nodes,
   {
     /** The id of this process. */
     readonly self: NodeId
-    /** Stores a heartbeat of this node with the database time. */
-    readonly beat: Effect.Effect<void>
+    /**
+     * Stores a heartbeat of this node with the database time. Returns the last heartbeats of all other nodes that have
+     * open holds and have not deregistered.
+     */
+    readonly beat: Effect.Effect<ReadonlyArray<Heartbeat>>
     /** Deregisters this node. Other nodes then settle its remaining holds without waiting until it counts as dead. */
     readonly leave: Effect.Effect<void>
   }
