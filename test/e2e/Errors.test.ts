@@ -251,6 +251,7 @@ describe("a request body", () => {
       "model"
     ],
     ["has two model members, one of them capitalized", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
+    ["has a stream member that is capitalized", `{"model":"m","messages":${user},"Stream":true}`, "stream"],
     ["has two messages members", `{"model":"m","messages":${user},"messages":${user}}`, "messages"],
     ["has two stream members", `{"model":"m","stream":false,"messages":${user},"stream":true}`, "stream"],
     [

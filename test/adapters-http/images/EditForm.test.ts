@@ -120,6 +120,8 @@ describe("a form", () => {
   it("is refused at its first unsupported part, which can be a file or a text", () => {
     expect(verdict({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(verdict({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
+    expect(verdict({ name: "Prompt", value: "x" })).toBe("UnsupportedParameter Prompt")
+    expect(verdict({ name: "Image", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter Image")
     expect(verdict({ name: "other", value: aPng(), filename: "a.png" })).toBe("UnsupportedParameter other")
     expect(verdict({ name: "__proto__", value: "x" })).toBe("UnsupportedParameter __proto__")
     const large = aForm({ name: "mask", value: Buffer.alloc(5 * MIB), filename: "mask.png" })

@@ -160,6 +160,8 @@ describe("an image generation", () => {
       "400 unsupported_parameter response_format"
     )
     expect(await refusal(generate({ ...aRequest, user: "x" }))).toBe("400 unsupported_parameter user")
+    expect(await refusal(generate({ ...aRequest, Prompt: "b" }))).toBe("400 unsupported_parameter Prompt")
+    expect(await refusal(generate({ model: "painter", PROMPT: "b" }))).toBe("400 unsupported_parameter PROMPT")
     expect(await refusal(generate('{"model":"painter","prompt":"a","prompt":"b"}'))).toBe("400 invalid_request prompt")
     expect(await refusal(generate('{"model":"painter","\\u0070rompt":"a","prompt":"b"}'))).toBe(
       "400 invalid_request prompt"
@@ -188,10 +190,10 @@ describe("an image generation", () => {
     expect(await refusal(generate())).toBe("400 unsupported_endpoint model")
   })
 
-  it("is refused with 413 request_too_large over 256 KiB, before the body is complete, and its connection is closed", async () => {
+  it("is refused with 413 request_too_large over 512 KiB, before the body is complete, and its connection is closed", async () => {
     const announced = await RawClient.connect(gateway.port)
     announced.send(
-      raw("/v1/images/generations", ["content-type: application/json", `content-length: ${256 * 1024 + 1}`])
+      raw("/v1/images/generations", ["content-type: application/json", `content-length: ${512 * 1024 + 1}`])
     )
     const early = await announced.response()
     expect([early.status, JSON.parse(early.body).error.code]).toEqual([413, "request_too_large"])
@@ -200,14 +202,19 @@ describe("an image generation", () => {
 
     const streamed = await RawClient.connect(gateway.port)
     streamed.send(raw("/v1/images/generations", ["transfer-encoding: chunked"]))
-    streamed.send(`50000\r\n${"x".repeat(0x50000)}\r\n`)
+    streamed.send(`90000\r\n${"x".repeat(0x90000)}\r\n`)
     expect((await streamed.response()).status).toBe(413)
     streamed.send("0\r\n\r\n")
     await streamed.untilClosed()
+  })
 
-    const fits = generate({ ...aRequest, prompt: "🦊".repeat(32_000) })
-    await respond(200, result)
+  it("can have a prompt of 32,000 characters, each escaped as two surrogates", async () => {
+    const bodyOf = (foxes: number) => `{"model":"painter","prompt":"${"\\ud83e\\udd8a".repeat(foxes)}"}`
+    const fits = generate(bodyOf(32_000))
+    const { request } = await respond(200, result)
     expect((await fits).status).toBe(200)
+    expect(JSON.parse(Buffer.from(request.body).toString()).prompt).toBe("🦊".repeat(32_000))
+    expect(await refusal(generate(bodyOf(32_001)))).toBe("400 invalid_request prompt")
   })
 })
 

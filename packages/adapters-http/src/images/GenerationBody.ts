@@ -13,9 +13,10 @@ import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
 
 /**
  * The maximum size of the body in bytes (docs/reference/limits.md#a10). A body of this size can contain the longest
- * prompt, even if all its characters are escaped, and all other members.
+ * prompt, even if all its characters are escaped, and all other members. An escaped character has up to 12 bytes: a
+ * character beyond U+FFFF, such as an emoji, is escaped as two surrogates of 6 bytes each.
  */
-export const MAX_GENERATION_BYTES = 256 * 1024
+export const MAX_GENERATION_BYTES = 512 * 1024
 
 type GenerationError = InvalidRequest | BodyRefusal
 
@@ -34,8 +35,11 @@ export const readGeneration = (
 
 const everyField = Object.fromEntries(fieldNames.map((name) => [name, {}])) as { readonly [N in FieldName]: MemberPlan }
 
-/** Checks that the body is a well-formed JSON object in which each supported member occurs at most once. */
-const scan = scanner({ members: everyField, media: { members: [], types: [] } })
+/**
+ * Checks that the body is a well-formed JSON object in which each supported member occurs at most once. A name such as
+ * `Prompt` is no supported member, and the table of the fields refuses it.
+ */
+const scan = scanner({ members: everyField, media: { members: [], types: [] }, caseSensitive: true })
 
 const membersIn = (body: Buffer): Either.Either<GivenMembers, InvalidRequest> =>
   Either.map(scan(body), () => new Map(Object.entries(JSON.parse(body.toString()) as object)))

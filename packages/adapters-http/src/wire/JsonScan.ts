@@ -2,10 +2,11 @@
  * Scans the bytes of a body in one pass: checks that the body is a well-formed JSON object, and finds the members that
  * routing, metering and billing need.
  *
- * Each of these members must occur at most once and in its exact spelling. A duplicate, or a name that differs only in
- * case, is refused (docs/reference/inference.md#f3). Otherwise the gateway and the provider could read different
- * values, because some parsers take the last duplicate, and some parsers ignore case. For all other members, only the
- * syntax is checked. A member that every array element must have can be repeated, because its value is not used.
+ * Each of these members must occur at most once (docs/reference/inference.md#f3) and in its exact spelling
+ * (docs/reference/inference.md#i7). A duplicate, or a name that differs only in case, is refused. Otherwise the gateway
+ * and the provider could read different values, because some parsers take the last duplicate, and some parsers ignore
+ * case. For all other members, only the syntax is checked. The member that `each` requires in every element of an array
+ * (such as `role` in `messages`) can be repeated: the scan checks only that its last value is a string.
  */
 
 import { isUtf8 } from "node:buffer"
@@ -19,6 +20,8 @@ import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 export interface ScanPlan<Name extends string> {
   readonly members: { readonly [N in Name]: MemberPlan }
   readonly media: MediaNames
+  /** True if a name that differs only in case is another member, which the caller checks. */
+  readonly caseSensitive?: true
 }
 
 export interface MemberPlan {
@@ -55,10 +58,11 @@ export const scanner = <Name extends string>(
 ): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
   const wanted = wantedOf(plan.members)
   const media = mediaOf(plan.media)
+  const refusesNear = plan.caseSensitive !== true
   return (body) => {
     if (!isUtf8(body)) return Either.left(notJson("it is not UTF-8"))
     const found: Found = {}
-    const scan = new Scan(body, media)
+    const scan = new Scan(body, media, refusesNear)
     return scan.root(wanted, found) ? Either.right(found as ScannedBody<Name>) : Either.left(scan.refusal())
   }
 }
@@ -87,9 +91,11 @@ const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => (
 
 class Scan {
   readonly #reader: JsonReader
+  readonly #refusesNear: boolean
   #refusal: InvalidRequest | undefined
 
-  constructor(body: Buffer, media: Media) {
+  constructor(body: Buffer, media: Media, refusesNear: boolean) {
+    this.#refusesNear = refusesNear
     this.#reader = new JsonReader(body, new BodySize(media))
   }
 
@@ -126,7 +132,7 @@ class Scan {
       const value = reader.name(at)
       if (value < 0) return -1
       const match = wanted.names.find(reader.bytes, at + 1, reader.nameEnd)
-      if (match === NO_MATCH) return reader.value(value, depth, at + 1)
+      if (match === NO_MATCH || (match < 0 && !this.#refusesNear)) return reader.value(value, depth, at + 1)
       const member = wanted.members[match < 0 ? nearMatch(match) : match]
       if (member === undefined) return -1
       const name = path + member.name
