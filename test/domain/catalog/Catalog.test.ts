@@ -106,6 +106,30 @@ describe("a catalog file", () => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
+  it("is refused with one line for each wrong member, which names the values that are allowed", () => {
+    const wrong = file(
+      [
+        model("x", { kind: "txt", hidden: "yes", capabilities: ["draw"], routes: "all" }),
+        model("y", { price_usd_micro_per_million_tokens: null })
+      ],
+      [provider("a", { auth: "basic", protocols: ["chatt"] })]
+    )
+    expect(issuesOf(wrong)).toEqual([
+      'providers.0.auth: Expected "bearer" or "x-api-key", actual "basic"',
+      'providers.0.protocols.0: Expected "chat" or "messages" or "responses" or "images" or "embeddings", actual "chatt"',
+      'models.0.kind: Expected "text" or "image" or "embedding", actual "txt"',
+      'models.0.hidden: Expected boolean, actual "yes"',
+      'models.0.capabilities.0: Expected "generate" or "edit", actual "draw"',
+      'models.0.routes: Expected an array, actual "all"',
+      "models.1.price_usd_micro_per_million_tokens: Expected an object, actual null"
+    ])
+    const route = (upstream_model: string) => ({ provider: "b", upstream_model })
+    expect(issuesOf(file([model("x", { routes: [route("1"), route("2")] })]))).toEqual([
+      'models "x": no provider "b" in this file'
+    ])
+    expect(issuesOf([])).toEqual(["the file: Expected an object, actual []"])
+  })
+
   it.each([1, 10_000_000])("accepts max_output_tokens of %i for a text model", (max_output_tokens) => {
     const { models } = Either.getOrThrow(parseCatalogFile(file([model("x", { max_output_tokens })])))
     expect(models[0]?.maxOutputTokens).toBe(max_output_tokens)

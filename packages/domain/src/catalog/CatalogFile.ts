@@ -6,12 +6,12 @@
  * set.
  */
 import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { hasCapabilities, kindsOfModels, protocols } from "../inference/InferenceRequest.ts"
 import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { UsdCents } from "../money/UsdCents.ts"
+import { issuesOf } from "./CatalogFileIssues.ts"
 import type { ModelTerms, TierTerms } from "./Model.ts"
 import { type Provider, ProviderName } from "./Provider.ts"
 
@@ -97,10 +97,7 @@ const decode = Schema.decodeUnknownEither(FileSchema, { errors: "all", onExcessP
 
 export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, CatalogFileInvalid> =>
   decode(json).pipe(
-    Either.mapLeft((error) => {
-      const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
-      return new CatalogFileInvalid({ issues: issues.map(({ path, message }) => `${path.join(".")}: ${message}`) })
-    }),
+    Either.mapLeft((error) => new CatalogFileInvalid({ issues: issuesOf(error) })),
     Either.flatMap((file) => {
       const issues = contradictions(file)
       return issues.length > 0 ? Either.left(new CatalogFileInvalid({ issues })) : Either.right(toTerms(file))
@@ -126,8 +123,8 @@ const contradictions = (file: File): ReadonlyArray<string> => {
   }
   for (const model of file.models) {
     const at = `models "${model.public_name}"`
-    for (const route of model.routes) {
-      if (!providers.has(route.provider)) issues.push(`${at}: no provider "${route.provider}" in this file`)
+    for (const provider of new Set(model.routes.map((route) => route.provider))) {
+      if (!providers.has(provider)) issues.push(`${at}: no provider "${provider}" in this file`)
     }
     for (const key of repeated(model.routes.map((route) => `${route.provider} / ${route.upstream_model}`))) {
       issues.push(`${at}: duplicate route ${key}`)
@@ -145,7 +142,7 @@ const contradictions = (file: File): ReadonlyArray<string> => {
       issues.push(`${at}: only text models have max_output_tokens`)
     }
   }
-  return issues
+  return [...new Set(issues)]
 }
 
 const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [

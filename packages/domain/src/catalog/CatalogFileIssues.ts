@@ -1,0 +1,48 @@
+/**
+ * Describes the mistakes in a catalog file, one line for each wrong member.
+ *
+ * The schema library reports one issue for each value that a member may have, and one more if the member is optional.
+ * The issues of one member are merged into one line.
+ */
+import * as ParseResult from "effect/ParseResult"
+
+const MAX_SHOWN_CHARACTERS = 100
+const MISMATCH = /^Expected (.+), actual (.+)$/s
+
+/** Returns one line for each wrong member. Each line begins with the path of the member. */
+export const issuesOf = (error: ParseResult.ParseError): ReadonlyArray<string> => {
+  const messages = new Map<string, Array<string>>()
+  const containers = new Set<string>()
+  for (const { path, message } of ParseResult.ArrayFormatter.formatErrorSync(error)) {
+    const member = path.join(".")
+    messages.set(member, [...(messages.get(member) ?? []), message])
+    for (let length = 1; length < path.length; length++) containers.add(path.slice(0, length).join("."))
+  }
+  // If the content of a member is wrong, the issues of the content describe the mistake.
+  return [...messages]
+    .filter(([member]) => !containers.has(member))
+    .map(([member, own]) => `${member === "" ? "the file" : member}: ${merged(own)}`)
+}
+
+/** Merges the messages about one member. */
+const merged = (messages: ReadonlyArray<string>): string => {
+  const mismatches = messages.flatMap((message) => {
+    const [, expected, actual] = MISMATCH.exec(message) ?? []
+    return expected === undefined || actual === undefined ? [] : [{ expected: plain(expected), actual }]
+  })
+  const other = messages.find((message) => !MISMATCH.test(message))
+  if (other !== undefined || mismatches[0] === undefined) return other ?? ""
+  const expected = new Set(mismatches.map((mismatch) => mismatch.expected))
+  // An optional member may be absent, but the line is about a member that is present.
+  if (expected.size > 1) expected.delete("undefined")
+  return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual)}`
+}
+
+/** Describes the type of an expected value without the notation of TypeScript. */
+const plain = (expected: string): string => {
+  if (expected.startsWith("{") || expected.startsWith("(Struct")) return "an object"
+  return /^(readonly \[|ReadonlyArray<)/.test(expected) ? "an array" : expected
+}
+
+const shortened = (value: string): string =>
+  value.length > MAX_SHOWN_CHARACTERS ? `${value.slice(0, MAX_SHOWN_CHARACTERS)}...` : value
