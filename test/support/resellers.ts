@@ -122,6 +122,7 @@ export const observation: FastCheck.Arbitrary<PaymentObservation> = FastCheck.tu
     "Paid" as const,
     "Expired" as const,
     "Failed" as const,
+    "Refunded" as const,
     "Suspicious" as const
   )
 ).map(([received, evidence, paidAt, _tag]) => ({ _tag, received, evidence, paidAt, reason: "because" }))

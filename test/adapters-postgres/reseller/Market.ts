@@ -69,7 +69,7 @@ export const action: FastCheck.Arbitrary<Action> = FastCheck.record({
   reseller: FastCheck.nat(5),
   pick: FastCheck.nat(1_000),
   size: FastCheck.integer({ min: 1, max: 40 }),
-  seen: FastCheck.constantFrom("Paid", "Paid", "Pending", "Expired", "Failed", "Suspicious")
+  seen: FastCheck.constantFrom("Paid", "Paid", "Pending", "Expired", "Failed", "Refunded", "Suspicious")
 })
 
 type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]

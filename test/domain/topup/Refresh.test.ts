@@ -153,9 +153,24 @@ describe("a payment observation", () => {
   )
 
   property(
-    "raises no alert if it is not suspicious",
+    "raises no alert if it is neither suspicious nor a refund",
     [order, observation, someTime],
-    (order, seen, now) => (decideRefresh(order, seen, now).alert !== undefined) === (seen._tag === "Suspicious")
+    (order, seen, now) =>
+      (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)
+  )
+
+  property(
+    "of a refund fails a pending order, changes no other status, and stores a remark and raises an alert",
+    [order, someTime],
+    (order, now) => {
+      const seen = { _tag: "Refunded", received: undefined, reason: "chargeback" } as const
+      const { order: next, alert } = decideRefresh(order, seen, now)
+      return (
+        alert === "chargeback" &&
+        next.evidence.remarks.includes("chargeback") &&
+        next.status === (order.status === "pending" ? "failed" : order.status)
+      )
+    }
   )
 
   it.each([

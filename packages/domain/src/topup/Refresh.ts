@@ -1,13 +1,15 @@
 /**
  * Decides the next status of an order after its payment provider reported the state of the payment (an observation), and
  * credits a paid order (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5, docs/reference/reseller.md#d6,
- * docs/reference/reseller.md#d8).
+ * docs/reference/reseller.md#d8, docs/reference/reseller.md#x13).
  *
  *   observation  order status                       next status
  *   Paid         pending, expired, failed           crediting, even if the payment is late
  *   Pending      pending, 1 minute after expiry     expired
  *   Expired      pending                            expired
  *   Failed       pending                            failed
+ *   Refunded     pending                            failed, with an alert
+ *   Refunded     expired, failed, credited          unchanged, with an alert
  *   Suspicious   any                                unchanged, with an alert; the received amount is stored
  *   every other combination                         unchanged
  *
@@ -31,9 +33,10 @@ export interface Refreshed {
 export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: Date): Refreshed => {
   const evidence = allOf(order.evidence, seen.evidence)
   const next = { ...order, checkedAt: now, evidence, received: mostOf(order.received, seen.received) }
-  if (seen._tag === "Suspicious") {
+  if (seen._tag === "Suspicious" || seen._tag === "Refunded") {
     const remarked = allOf(evidence, { transactions: [], remarks: [seen.reason] })
-    return { order: { ...next, evidence: remarked }, alert: seen.reason }
+    const move = seen._tag === "Refunded" ? movedBy(order, seen, now) : {}
+    return { order: { ...next, evidence: remarked, ...move }, alert: seen.reason }
   }
   return { order: { ...next, ...movedBy(order, seen, now) }, alert: undefined }
 }
@@ -52,6 +55,7 @@ const movedBy = (
     case "Expired":
       return { status: "expired" }
     case "Failed":
+    case "Refunded":
       return { status: "failed" }
     case "Pending":
       return now.getTime() > expiresAt.getTime() + GRACE_MILLIS ? { status: "expired" } : {}

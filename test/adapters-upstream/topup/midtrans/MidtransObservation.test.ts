@@ -17,9 +17,9 @@ describe("the Midtrans status", () => {
     cancel: "Failed",
     deny: "Failed",
     failure: "Failed",
-    refund: "Suspicious",
+    refund: "Refunded",
     partial_refund: "Suspicious",
-    chargeback: "Suspicious",
+    chargeback: "Refunded",
     partial_chargeback: "Suspicious"
   }
   for (const [status, tag] of Object.entries(meanings)) {

@@ -30,7 +30,7 @@ describe("the NOWPayments status", () => {
     partially_paid: "Pending",
     finished: "Paid",
     failed: "Failed",
-    refunded: "Failed",
+    refunded: "Refunded",
     expired: "Expired"
   }
   for (const [status, tag] of Object.entries(meanings)) {
@@ -104,17 +104,17 @@ describe("the received amount of a suspicious payment", () => {
 })
 
 describe("the combined payments of an order", () => {
-  const tags = ["Paid", "Suspicious", "Pending", "Failed", "Expired"] as const
+  const tags = ["Paid", "Suspicious", "Pending", "Refunded", "Failed", "Expired"] as const
   const anObservation = FastCheck.constantFrom(...tags).map(
     (_tag): PaymentObservation =>
       _tag === "Paid"
         ? { _tag, paidAt: undefined, received: { receivedRaw: undefined, receivedUsdMicro: UsdMicro(3n) } }
-        : _tag === "Suspicious" || _tag === "Failed"
+        : _tag === "Suspicious" || _tag === "Failed" || _tag === "Refunded"
           ? { _tag, reason: "because", received: undefined }
           : { _tag, received: undefined }
   )
 
-  it("have the first of the statuses Paid, Suspicious, Pending, Failed and Expired that any of the payments has", () => {
+  it("have the first of the statuses Paid, Suspicious, Pending, Refunded, Failed and Expired that any of the payments has", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(anObservation, { minLength: 1, maxLength: 8 }), (payments) => {
         const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))

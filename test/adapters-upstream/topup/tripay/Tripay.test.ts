@@ -139,13 +139,13 @@ describe("the status of a payment", () => {
     })
   )
 
-  it.scopedLive("leaves the payment pending if the status is unknown, and fails the payment after a refund", () =>
+  it.scopedLive("leaves the payment pending if the status is unknown, and reports a refund", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
       expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Pending" })
       upstream.next(json(success(aTransaction({ status: "REFUND" }))))
-      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Failed", reason: "refunded" })
+      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Refunded", reason: "refunded" })
     }).pipe(quiet)
   )
 })

@@ -9,7 +9,7 @@ const seen = (status: string, parts: object = {}) =>
   toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
 
 describe("the Tripay status", () => {
-  const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Failed" }
+  const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Refunded" }
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
       expect(isKnown(status)).toBe(true)

@@ -60,10 +60,10 @@ const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }
     case "deny":
     case "failure":
       return { _tag: "Failed", reason: status, received }
-    // The money was paid and then refunded or charged back, in full or in part.
     case "refund":
-    case "partial_refund":
     case "chargeback":
+      return { _tag: "Refunded", reason: status, received }
+    case "partial_refund":
     case "partial_chargeback":
       return { _tag: "Suspicious", reason: status, received }
     default:

@@ -26,8 +26,8 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
 }
 
 /**
- * Returns true if a payment belongs to the order and is in the requested coin. Other coins are not counted, because
- * their value can differ from a dollar.
+ * Returns true if a payment belongs to the order and is in the requested coin. One token of the requested coin counts as
+ * one dollar. An amount in another coin is not counted as received, because a token of that coin can have another value.
  */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
@@ -41,13 +41,15 @@ export const mismatchOf = (
   if (pay_currency.toLowerCase() !== currency) return `its currency is ${pay_currency}`
   if (price_currency.toLowerCase() !== "usd") return `its price is in ${price_currency}`
   if (usdMicroOf(pay_amount) !== amount) return `its amount is ${pay_amount}`
-  if (parent_payment_id) return "it is a repeated deposit or a deposit of another coin"
+  if (parent_payment_id) {
+    return `it refers to payment ${parent_payment_id} as its original: it is a repeated deposit, or a deposit of a coin other than that payment's`
+  }
   return undefined
 }
 
 /**
  * Combines the observations of an order's payments. The result has the first of these tags that one of the payments
- * has: Paid, Suspicious, Pending, Failed, Expired. Without payments, the result is Pending.
+ * has: Paid, Suspicious, Pending, Refunded, Failed, Expired. Without payments, the result is Pending.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
   const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
@@ -58,7 +60,14 @@ export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObs
   }
 }
 
-const RANK: ReadonlyArray<PaymentObservation["_tag"]> = ["Paid", "Suspicious", "Pending", "Failed", "Expired"]
+const RANK: ReadonlyArray<PaymentObservation["_tag"]> = [
+  "Paid",
+  "Suspicious",
+  "Pending",
+  "Refunded",
+  "Failed",
+  "Expired"
+]
 
 export const isKnown = (status: string): boolean => KNOWN.has(status)
 
@@ -88,8 +97,9 @@ const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
     case "expired":
       return { _tag: "Expired" }
     case "failed":
+      return { _tag: "Failed", reason: "failed" }
     case "refunded":
-      return { _tag: "Failed", reason: payment.payment_status }
+      return { _tag: "Refunded", reason: `payment ${payment.payment_id} was refunded` }
     // All other statuses can still change. For example, a partial payment can still be completed.
     default:
       return { _tag: "Pending" }

@@ -80,7 +80,6 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
         })
         const { status } = transaction
         if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
-        if (status === "REFUND") yield* Effect.logWarning("payment refunded", { provider: label, reference })
         return toObservation(transaction, { reference, orderNumber: intent.orderNumber, total })
       })
 

@@ -41,7 +41,7 @@ const meaningOf = ({ status, paid_at }: Transaction): PaymentObservation => {
     case "FAILED":
       return { _tag: "Failed", reason: "failed", received }
     case "REFUND":
-      return { _tag: "Failed", reason: "refunded", received }
+      return { _tag: "Refunded", reason: "refunded", received }
     default:
       return { _tag: "Pending", received }
   }
