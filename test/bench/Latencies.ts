@@ -2,8 +2,8 @@
  * Records the latencies of the requests of a run, and computes how much the requests of a part of the run raise the
  * 99th percentile.
  *
- * The percentiles of two minutes differ by more than the effect to be measured, so a disturbed minute is not compared
- * with a quiet minute. Instead, the 99th percentile of all requests of a run is compared with that of the requests
+ * From one minute to another, the 99th percentile varies by more than the effect to be measured, so a disturbed minute is
+ * not compared with a quiet one. Instead, the 99th percentile of all requests of a run is compared with that of the requests
  * outside the disturbed part of the same run.
  */
 

@@ -19,7 +19,10 @@ const frames = FastCheck.array(
   { maxLength: 20 }
 )
 
-/** Appends a frame, with a switch for every piece. A frame that contains only the first choice has no switches. */
+/**
+ * Appends a frame. If the frame contains text of a choice other than the first, passes a `ChoiceSwitch` (choice and start
+ * position) for every text, even if the choice does not change. Otherwise passes none.
+ */
 const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
   const content = frame.map(({ text }) => text).join("")
   const switches = frame.map(({ choice }, i) => ({
@@ -55,7 +58,7 @@ describe("delivered text", () => {
   )
 
   property(
-    "returns, for each choice, the text of any range of the deltas that were sent",
+    "returns, for each choice, the text of any range of the written frames, delivered or not",
     [frames, FastCheck.nat(25), FastCheck.nat(25)],
     (all, first, end) =>
       JSON.stringify([...deliveredOf(all).sentBetween(first, end)].sort()) ===

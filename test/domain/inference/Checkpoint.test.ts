@@ -48,21 +48,21 @@ describe("an estimate", () => {
   const outputOf = (maxOutputTokens: number | undefined, streamed: boolean, modelMaxOutputTokens?: number) =>
     estimate({ textBytes: 1, attachments: 0, maxOutputTokens, choices: 1 }, { streamed, modelMaxOutputTokens }).output
 
-  it("reserves for a whole response the smaller limit of the caller and the model", () => {
+  it("sets aside, for a response that is not a stream, the smaller limit of the caller and the model", () => {
     expect(outputOf(100_000, false, 64_000)).toBe(64_000n)
     expect(outputOf(500, false, 64_000)).toBe(500n)
     expect(outputOf(undefined, false, 64_000)).toBe(64_000n)
   })
 
-  it("reserves for a whole response the caller's limit if the model has none", () => {
+  it("sets aside, for a response that is not a stream, the caller's limit if the model has none", () => {
     expect(outputOf(1_000_000, false)).toBe(1_000_000n)
   })
 
-  it("reserves 16,384 output tokens for a whole response without any limit", () => {
+  it("sets aside, for a response that is not a stream, 16,384 output tokens if there is no limit", () => {
     expect(outputOf(undefined, false)).toBe(16_384n)
   })
 
-  it("reserves for a stream its first slice, or the limit if the limit is smaller", () => {
+  it("sets aside, for a stream, its first slice, or the limit if the limit is smaller", () => {
     expect(outputOf(100_000, true, 64_000)).toBe(1_024n)
     expect(outputOf(10, true)).toBe(10n)
   })
@@ -72,7 +72,7 @@ describe("an estimate", () => {
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  property("contains the exact number of token ids in the body", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+  property("has an input floor and an input ceiling equal to the number of token ids, if the prompt consists only of token ids", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
     const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
     const { inputFloor, inputCeiling } = estimate(size)
     return inputFloor === BigInt(n) && inputCeiling === BigInt(n)

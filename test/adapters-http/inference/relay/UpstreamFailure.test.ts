@@ -11,7 +11,7 @@ const rows = [
   { protocol: responsesProtocol, response: { status: "failed", usage: { input_tokens: 7, output_tokens: 3 } } }
 ]
 
-describe("the usage of an unusable response", () => {
+describe("the usage in a response that cannot be delivered to the client", () => {
   for (const { response, protocol } of rows) {
     it(`is read from a response in the ${protocol.protocol} protocol`, () => {
       expect(usageIn(protocol, Buffer.from(JSON.stringify(response)))).toMatchObject({

@@ -1,7 +1,7 @@
 /**
  * Serves JSON-RPC for the simulated chain as public BSC nodes do. Quantities are hexadecimal without leading zeros.
- * Errors have HTTP status 200 and a member `error`. In a request for logs, `toBlock` can be at most 5,000 above
- * `fromBlock`.
+ * Errors have HTTP status 200 and a member `error`. A request for logs searches at most 5,000 blocks. Some nodes
+ * do not count `fromBlock`; the simulator counts it, like the stricter nodes.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
@@ -164,7 +164,7 @@ const logs = (chain: SimulatedChain, filter: JsonObject | undefined, now: number
   const to = blockOf(filter?.toBlock ?? "latest", now)
   if (filter === undefined || from === undefined || to === undefined) return invalid(0)
   if (from > to) return new RpcRefusal(-32602, "invalid block range params")
-  if (to - from > MAX_LOG_BLOCKS) return new RpcRefusal(-32000, `exceed maximum block range: ${MAX_LOG_BLOCKS}`)
+  if (to - from >= MAX_LOG_BLOCKS) return new RpcRefusal(-32000, `exceed maximum block range: ${MAX_LOG_BLOCKS}`)
   const contracts = oneOf(filter.address)
   const topics = asArray(filter.topics).map(oneOf)
   return chain
