@@ -45,7 +45,7 @@ export const DeploymentVariables = Schema.Struct({
   CATALOG_FILE: optional(Setting.Text, "Catalog file that the server applies at start"),
   DEMO: optional(
     Setting.Switch,
-    "Simulated provider, demo catalog, a demo customer and a demo reseller. Default: on, unless NODE_ENV is production or DATABASE_URL is set"
+    "Simulated provider, demo catalog, a demo customer, and a demo reseller unless payment providers are configured. Default: on, unless NODE_ENV is production or DATABASE_URL is set"
   ),
   SIMULATOR_PORT: withDefault(
     Setting.Port,

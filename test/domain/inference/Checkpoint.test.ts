@@ -72,11 +72,15 @@ describe("an estimate", () => {
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  property("has an input floor and an input ceiling equal to the number of token ids, if the prompt consists only of token ids", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
-    const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
-    const { inputFloor, inputCeiling } = estimate(size)
-    return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
-  })
+  property(
+    "has an input floor and an input ceiling equal to the number of token ids, if the prompt consists only of token ids",
+    [FastCheck.integer({ min: 1, max: 9 })],
+    (n) => {
+      const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
+      const { inputFloor, inputCeiling } = estimate(size)
+      return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
+    }
+  )
 
   it("multiplies the output tokens by the number of choices", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })

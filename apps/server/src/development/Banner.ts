@@ -7,7 +7,8 @@ import type { DemoReseller } from "./DemoReseller.ts"
 
 export interface Demo {
   readonly customer: DemoCustomer
-  readonly reseller: DemoReseller
+  /** Undefined if the payment providers are real. */
+  readonly reseller: DemoReseller | undefined
   /** The file whose catalog replaces the demo catalog; undefined if the demo catalog is used. */
   readonly catalogFile: string | undefined
   /** The URL of the payment simulator; undefined if payments are not simulated. */
@@ -32,7 +33,7 @@ ${catalogFile === undefined ? "" : "The commands below name models of the demo c
   docs       ${baseUrl}/docs
   customer   ${customer.email}
   key        ${key}
-  reseller   ${reseller.email}, password ${reseller.password}
+  reseller   ${reseller === undefined ? "none, because the payment providers are real" : `${reseller.email}, password ${reseller.password}`}
 ${paymentSimulatorUrl === undefined ? "" : `  payments   ${paymentSimulatorUrl}   (simulated: one click pays an order)\n`}
 Stream a response:
 
@@ -48,16 +49,7 @@ Generate an image, returned in base64:
 
 ${call('{"model":"demo-image","prompt":"A tollgate in the morning","size":"1024x1536"}', "", "/v1/images/generations")}
 
-Log in as the reseller:
-
-  curl ${baseUrl}/api/reseller/auth/login -H "Content-Type: application/json" \\
-    -d '{"email":"${reseller.email}","password":"${reseller.password}"}'
-
-The whole reseller flow, from sign-up to usage, as curl commands:
-
-  bash docs/story.sh
-
-Show the balance, and audit the ledger:
+${reseller === undefined ? "" : resellerCommands(baseUrl, reseller)}Show the balance, and audit the ledger:
 
   npm run -s tollgate -- users show ${customer.email}
   npm run -s tollgate -- audit
@@ -65,3 +57,14 @@ Show the balance, and audit the ledger:
 Ctrl-C stops the server. The data is kept.
 `
 }
+
+const resellerCommands = (baseUrl: string, { email, password }: DemoReseller): string => `Log in as the reseller:
+
+  curl ${baseUrl}/api/reseller/auth/login -H "Content-Type: application/json" \\
+    -d '{"email":"${email}","password":"${password}"}'
+
+The whole reseller flow, from sign-up to usage, as curl commands:
+
+  bash docs/story.sh
+
+`

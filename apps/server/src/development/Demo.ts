@@ -1,6 +1,7 @@
 /**
  * Starts the demo: a simulated provider, a catalog with routes to this provider, a customer with an API key and a
- * balance, and a reseller with quota.
+ * balance, and a reseller with quota. With real payment providers there is no demo reseller, because its password is
+ * public.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
 import { SimulatorUrl } from "@tollgate/composition/Payments"
@@ -10,7 +11,7 @@ import * as Effect from "effect/Effect"
 import { banner } from "./Banner.ts"
 import { demoCatalog } from "./DemoCatalog.ts"
 import { demoCustomer } from "./DemoCustomer.ts"
-import { demoReseller } from "./DemoReseller.ts"
+import { demoReseller, warnOfDemoReseller } from "./DemoReseller.ts"
 
 /**
  * Runs the demo until the scope ends, and returns a function that prints the banner. If CATALOG_FILE is set, that
@@ -24,7 +25,8 @@ export const startDemo = (config: ServerConfig) =>
       yield* applyCatalog(demoCatalog(simulatorUrl), { actor: "demo", reason: "the demo catalog" })
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
-    const reseller = yield* demoReseller(customer.email)
+    const isRealMoney = config.payments.providers.length > 0
+    const reseller = isRealMoney ? yield* warnOfDemoReseller : yield* demoReseller(customer.email)
     const paymentSimulatorUrl = yield* SimulatorUrl
     const demo = { customer, reseller, catalogFile: config.CATALOG_FILE, paymentSimulatorUrl }
     return (baseUrl: string) => Console.log(banner(baseUrl, demo))

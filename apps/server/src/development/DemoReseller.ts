@@ -1,6 +1,6 @@
 /**
  * Creates the demo reseller, which is active, has a quota of 100 USD, and is linked to the demo customer. The server
- * prints the password, because the demo does not run in production.
+ * prints the password, because the demo does not run in production. Its payments are always simulated.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -39,6 +39,17 @@ export const demoReseller = (
     yield* (yield* Customers).link(id, customer, operator)
     return { email, password }
   }).pipe(Effect.orDie)
+
+/** Warns if an earlier start has created the demo reseller. Anyone could log in and open payments of real money. */
+export const warnOfDemoReseller: Effect.Effect<undefined, never, Resellers> = Effect.gen(function* () {
+  const known = yield* (yield* Resellers).credentials(email)
+  if (Option.isSome(known) && known.value.reseller.status === "active") {
+    yield* Effect.logWarning(
+      `the password of ${email} is public, and payments are real; run: tollgate resellers suspend ${email}`
+    )
+  }
+  return undefined
+})
 
 const signedUp = Effect.gen(function* () {
   const resellers = yield* Resellers

@@ -77,7 +77,7 @@ describe("the payments of a simulator", () => {
     expect(payments.named("", 0)).toEqual([])
   })
 
-  it("are limited in number: closed payments are removed first, then addresses without an order, then the oldest", () => {
+  it("are limited in number: unpaid payments that ended are removed first, then paid ones, then addresses without an order", () => {
     const payments = new SimulatedPayments(3)
     const references = () => payments.newestFirst(0).map(({ reference }) => reference)
     payments.put(aPayment({ reference: "open" }))
@@ -85,6 +85,11 @@ describe("the payments of a simulator", () => {
     payments.put(aPayment({ reference: "paid", state: "paid" }))
     payments.put(aPayment({ reference: "a" }))
     expect(references()).toEqual(["a", "bare", "open"])
+    const due = new SimulatedPayments(2)
+    due.put(aPayment({ reference: "paid", state: "paid" }))
+    due.put(aPayment({ reference: "expired", expiresAt: 5 }))
+    due.put(aPayment({ reference: "new", changedAt: 6 }))
+    expect(due.newestFirst(0).map(({ reference }) => reference)).toEqual(["new", "paid"])
     payments.put(aPayment({ reference: "b" }))
     expect(references()).toEqual(["b", "a", "open"])
     payments.put(aPayment({ reference: "c" }))

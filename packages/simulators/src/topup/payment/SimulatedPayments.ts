@@ -1,7 +1,8 @@
 /**
  * Stores the payments of a simulator in memory, up to a maximum number. At the maximum, a new payment replaces the
- * oldest payment that is not open; if all are open, the oldest payment without an order number (a deposit address or
- * a repeated payment); otherwise the oldest payment. Here a payment whose time has expired still counts as open.
+ * oldest payment that has ended unpaid, so that the gateway can still read a payment that was just paid. If there is
+ * none, it replaces the oldest paid payment, then the oldest payment without an order number (a deposit address or a
+ * repeated payment), and then the oldest payment.
  */
 import { type SimulatedPayment, seenAt } from "./SimulatedPayment.ts"
 
@@ -41,8 +42,11 @@ export class SimulatedPayments {
 
   #drop(newest: SimulatedPayment): void {
     const payments = [...this.#payments.values()].filter((payment) => payment !== newest)
+    const states = payments.map((payment) => seenAt(payment, newest.changedAt).state)
+    const first = (wanted: (state: SimulatedPayment["state"]) => boolean) => payments[states.findIndex(wanted)]
     const victim =
-      payments.find(({ state }) => state !== "open") ??
+      first((state) => state !== "open" && state !== "paid") ??
+      first((state) => state === "paid") ??
       payments.find(({ orderNumber }) => orderNumber === undefined) ??
       payments[0]
     if (victim !== undefined) this.#payments.delete(keyOf(victim))
