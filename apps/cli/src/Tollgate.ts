@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { audit } from "./commands/Audit.ts"
 import { blacklist } from "./commands/Blacklist.ts"
-import { catalog } from "./commands/Catalog.ts"
+import { catalog, catalogApply, catalogShow } from "./commands/Catalog.ts"
 import { customers } from "./commands/Customers.ts"
 import { doctorOver } from "./commands/Doctor.ts"
 import { holds } from "./commands/Holds.ts"
@@ -60,7 +60,7 @@ export const tollgate = Command.make("tollgate").pipe(
     withLive(Live.connected)(migrate),
     withReadyDatabase(audit),
     doctorOver(Live.settings, Live.opened),
-    withReadyDatabase(catalog),
+    withLive(Layer.empty)(catalog(withReadyDatabase(catalogApply), withReadyDatabase(catalogShow))),
     withReadyDatabase(resellers),
     withReadyDatabase(blacklist),
     withReadyDatabase(users),

@@ -38,6 +38,7 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
     }),
     Layer.succeed(Catalogs, {
       load: Effect.dieMessage("relation catalog_state is broken"),
+      preview: () => Effect.dieMessage("tollgate doctor compares no catalog file"),
       apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
     Layer.mock(OpenHolds, { list: Effect.succeed([]) }),

@@ -8,6 +8,8 @@ import { type CatalogChange, Catalogs } from "@tollgate/application/catalog/Cata
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
 import type { Report } from "../terminal/Output.ts"
+import { changeDocument, changeLines, previewDocument } from "./CatalogChangeView.ts"
+import { importCommand, init } from "./CatalogFiles.ts"
 import { readCatalogFile } from "./CatalogFileText.ts"
 import { catalogDocument, catalogTables } from "./CatalogView.ts"
 import { reportCommand } from "./ReportCommand.ts"
@@ -17,43 +19,63 @@ const file = Args.text({ name: "file" }).pipe(
   Args.withDescription("Catalog file in JSON. A model or provider that the file does not contain is retired.")
 )
 
-const apply = reportCommand(
+const dryRun = Options.boolean("dry-run").pipe(
+  Options.withDescription("Show what the file would change, and change nothing.")
+)
+
+export const catalogApply = reportCommand(
   "apply",
   "Apply a catalog file. If the file contains an error, nothing is changed.",
-  { file, reason: Options.optional(reason) },
-  ({ file, reason }) =>
+  { file, dryRun, reason: Options.optional(reason) },
+  ({ dryRun, file, reason }) =>
     Effect.gen(function* () {
       const terms = yield* Effect.flatMap(readCatalogFile(file), parseCatalogFile)
-      const operator = yield* operatorFor("catalog apply", reason)
-      const change = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(terms, operator))
-      return {
-        document: { version: change.version, added: change.added, changed: change.changed, retired: change.retired },
-        text: changeText(change)
-      } satisfies Report
+      const catalogs = yield* Catalogs
+      if (dryRun) {
+        const change = yield* catalogs.preview(terms)
+        return { document: previewDocument(change), text: previewText(change, file) } satisfies Report
+      }
+      const change = yield* catalogs.apply(terms, yield* operatorFor("catalog apply", reason))
+      return { document: changeDocument(change), text: changeText(change) } satisfies Report
     })
 )
 
-const show = reportCommand("show", "Show the models with their prices, routes and tiers, and the providers.", {}, () =>
-  Effect.gen(function* () {
-    const catalog = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
-    return { document: catalogDocument(catalog), text: catalogTables(catalog) } satisfies Report
-  })
+export const catalogShow = reportCommand(
+  "show",
+  "Show the models with their prices, routes and tiers, and the providers.",
+  {},
+  () =>
+    Effect.gen(function* () {
+      const catalog = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)
+      return { document: catalogDocument(catalog), text: catalogTables(catalog) } satisfies Report
+    })
 )
 
-export const catalog = Command.make("catalog").pipe(
-  Command.withDescription("Manage the catalog: models, prices, routes, tiers and providers."),
-  Command.withSubcommands([apply, show])
-)
+/** Builds the command. The caller provides the ports of the two subcommands that use the stored catalog. */
+export const catalog = <R, E, Applied, Shown>(
+  apply: Command.Command<"apply", R, E, Applied>,
+  show: Command.Command<"show", R, E, Shown>
+) =>
+  Command.make("catalog").pipe(
+    Command.withDescription("Manage the catalog: models, prices, routes, tiers and providers."),
+    Command.withSubcommands([init, importCommand, apply, show])
+  )
 
-const changeText = ({ added, changed, retired, version }: CatalogChange): string => {
-  const lines = [
-    ...added.map((name) => `  added    ${name}`),
-    ...changed.map((name) => `  changed  ${name}`),
-    ...retired.map((name) => `  retired  ${name}`)
-  ]
+const changeText = (change: CatalogChange): string => {
+  const lines = changeLines(change)
   return lines.length === 0
-    ? `No change; the catalog stays at version ${version}.`
-    : [`The catalog is now at version ${version}. Running servers normally load it within a second.`, ...lines].join(
-        "\n"
-      )
+    ? `No change; the catalog stays at version ${change.version}.`
+    : [
+        `The catalog is now at version ${change.version}. Running servers normally load it within a second.`,
+        ...lines
+      ].join("\n")
 }
+
+const previewText = (change: CatalogChange, file: string): string => {
+  const lines = changeLines(change)
+  return lines.length === 0
+    ? `No change; the file equals the catalog, version ${change.version}.`
+    : [`Nothing was changed. The file would change version ${change.version}:`, ...lines, applyHint(file)].join("\n")
+}
+
+const applyHint = (file: string): string => `Apply it with: tollgate catalog apply ${file}`

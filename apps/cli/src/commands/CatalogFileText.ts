@@ -1,5 +1,5 @@
 /**
- * Reads a catalog file as JSON.
+ * Reads catalog files and price files as JSON.
  */
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
@@ -9,27 +9,44 @@ import * as Either from "effect/Either"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { readJson } from "./JsonText.ts"
 
-const MAX_BYTES = 4 * 1024 * 1024
+const MEBIBYTE = 1024 * 1024
+const MAX_BYTES = 4 * MEBIBYTE
+/** The price files of models.dev and LiteLLM have 1 to 2 MiB. */
+const MAX_PRICE_BYTES = 32 * MEBIBYTE
 
 export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFileInvalid | CommandFailed> =>
   Effect.gen(function* () {
-    const path = Path.resolve(shellDirectory(process.env), file)
-    const text = yield* Effect.tryPromise({
-      try: () => readAtMost(path, MAX_BYTES),
-      catch: (error) =>
-        new CommandFailed({
-          exit: "usage",
-          code: "file_unreadable",
-          message: `Cannot read the file: ${error instanceof Error ? error.message : String(error)}`
-        })
-    })
+    const path = pathOf(file)
+    const text = yield* readText(path, MAX_BYTES)
     if (text === undefined) {
-      return yield* new CatalogFileInvalid({ issues: [`${path} is larger than ${MAX_BYTES / 1024 / 1024} MiB`] })
+      return yield* new CatalogFileInvalid({ issues: [`${path} is larger than ${MAX_BYTES / MEBIBYTE} MiB`] })
     }
     return yield* Either.mapLeft(
-      readJson(text.replace(/^\uFEFF/, "")),
+      readJson(text),
       ({ column, line, problem }) => new CatalogFileInvalid({ issues: [`${path}:${line}:${column}: ${problem}`] })
     )
+  })
+
+/** Reads a price file. Such a file can contain a model twice; the last entry counts. Fails with the problem in words. */
+export const readPriceFile = (file: string): Effect.Effect<unknown, string | CommandFailed> =>
+  Effect.flatMap(readText(pathOf(file), MAX_PRICE_BYTES), (text) =>
+    text === undefined
+      ? Effect.fail(`the file is larger than ${MAX_PRICE_BYTES / MEBIBYTE} MiB`)
+      : Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => "the file is not valid JSON" })
+  )
+
+/** Returns the absolute path of a file that the user names relative to the current directory of the shell. */
+export const pathOf = (file: string): string => Path.resolve(shellDirectory(process.env), file)
+
+const readText = (path: string, maxBytes: number): Effect.Effect<string | undefined, CommandFailed> =>
+  Effect.tryPromise({
+    try: async () => (await readAtMost(path, maxBytes))?.replace(/^\uFEFF/, ""),
+    catch: (error) =>
+      new CommandFailed({
+        exit: "usage",
+        code: "file_unreadable",
+        message: `Cannot read the file: ${error instanceof Error ? error.message : String(error)}`
+      })
   })
 
 /** Returns the current directory of the user's shell. A script that npm starts runs in the project root instead. */

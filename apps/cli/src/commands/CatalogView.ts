@@ -1,8 +1,9 @@
 /**
  * Formats the stored catalog as JSON and as text tables. The JSON has the members of a catalog file, and also the ids,
- * the retired models and the version of the stored catalog.
+ * the retired models and the version of the stored catalog. `catalog apply` accepts it.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
+import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
 import type { Model } from "@tollgate/domain/catalog/Model"
 import type { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { toUsdMicro } from "@tollgate/domain/money/UsdCents"
@@ -19,6 +20,7 @@ export const catalogDocument = ({ models, providers, tiers, version }: StoredCat
     api_key_env: provider.apiKeyEnv,
     auth: provider.auth,
     protocols: provider.protocols,
+    ...(needsAllowHttp(provider.baseUrl) ? { allow_http: true } : {}),
     max_concurrency: provider.maxConcurrency,
     timeouts: {
       first_byte_ms: provider.timeouts.firstByteMillis,

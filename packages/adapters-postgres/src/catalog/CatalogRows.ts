@@ -3,7 +3,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { StoredCatalog, StoredTier } from "@tollgate/application/catalog/Catalogs"
-import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
+import type { StoredProvider, TermsOfModel } from "@tollgate/domain/catalog/CatalogDifference"
 import {
   type ImageCapability,
   type Model,
@@ -68,12 +68,6 @@ interface TierRow {
   readonly tier_usd_cents: bigint
   readonly granted_tokens: bigint
   readonly for_sale: boolean
-}
-
-export type TermsOfModel = CatalogTerms["models"][number]
-
-export interface StoredProvider extends Provider {
-  readonly retired: boolean
 }
 
 /**

@@ -2,6 +2,7 @@
  * Declares the ports of the catalog: `CurrentCatalog` is the copy in memory, `Catalogs` is the stored catalog.
  */
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
+import type { MemberChange } from "@tollgate/domain/catalog/CatalogDifference"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import type { Model, TierTerms } from "@tollgate/domain/catalog/Model"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
@@ -17,11 +18,15 @@ export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCa
   { readonly get: () => Catalog }
 >() {}
 
+/** What a catalog file changes. The names are public names of models, and `provider <name>` for providers. */
 export interface CatalogChange {
+  /** The version of the stored catalog afterwards. */
   readonly version: number
   readonly added: ReadonlyArray<string>
   readonly changed: ReadonlyArray<string>
   readonly retired: ReadonlyArray<string>
+  /** The members that differ in the changed entries. */
+  readonly members: ReadonlyArray<MemberChange>
 }
 
 /** A stored tier with the public name of its model. */
@@ -46,6 +51,8 @@ export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
      * price gets its own row; the row of the old price stays unchanged.
      */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
+    /** Returns what `apply` would change now. Writes nothing. */
+    readonly preview: (terms: CatalogTerms) => Effect.Effect<CatalogChange>
     readonly load: Effect.Effect<StoredCatalog>
   }
 >() {}

@@ -71,6 +71,8 @@ const ModelMember = Schema.Struct({
   tiers: Schema.optionalWith(
     Schema.Array(
       Schema.Struct({
+        // Only in the output of `tollgate catalog show --json`; ignored.
+        plan_tier_id: Schema.optional(Schema.String),
         tier_usd_cents: Schema.Int.pipe(Schema.between(1, 100_000_000)),
         granted_tokens: Schema.Int.pipe(Schema.between(1, 1_000_000_000_000_000)),
         for_sale: Schema.optionalWith(Schema.Boolean, { default: () => true })
@@ -80,7 +82,17 @@ const ModelMember = Schema.Struct({
   )
 })
 
-const FileSchema = Schema.Struct({ providers: Schema.Array(ProviderMember), models: Schema.Array(ModelMember) })
+/**
+ * The members that `tollgate catalog show --json` prints in addition to those of a catalog file. They are accepted and
+ * ignored, so that an operator can edit and apply this output.
+ */
+const ShownModel = { model_id: Schema.optional(Schema.String), retired: Schema.optional(Schema.Boolean) }
+
+const FileSchema = Schema.Struct({
+  version: Schema.optional(Schema.Int),
+  providers: Schema.Array(ProviderMember),
+  models: Schema.Array(Schema.Struct({ ...ModelMember.fields, ...ShownModel }))
+})
 
 /** The content of a catalog file as domain types. */
 export interface CatalogTerms {
@@ -96,13 +108,24 @@ export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()
 const decode = Schema.decodeUnknownEither(FileSchema, { errors: "all", onExcessProperty: "error" })
 
 export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, CatalogFileInvalid> =>
-  decode(json).pipe(
+  decode(withoutRetired(json)).pipe(
     Either.mapLeft((error) => new CatalogFileInvalid({ issues: issuesOf(error) })),
     Either.flatMap((file) => {
       const issues = contradictions(file)
       return issues.length > 0 ? Either.left(new CatalogFileInvalid({ issues })) : Either.right(toTerms(file))
     })
   )
+
+/**
+ * Removes the retired models, which `tollgate catalog show --json` prints too. Such a model stays retired, and its routes
+ * may use providers that are retired.
+ */
+const withoutRetired = (json: unknown): unknown => {
+  if (typeof json !== "object" || json === null || !("models" in json) || !Array.isArray(json.models)) return json
+  const isRetired = (model: unknown) =>
+    typeof model === "object" && model !== null && "retired" in model && model.retired === true
+  return { ...json, models: json.models.filter((model) => !isRetired(model)) }
+}
 
 type File = typeof FileSchema.Type
 
@@ -115,7 +138,7 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     issues.push(`models: duplicate name "${name}"`)
   }
   for (const { name, base_url, allow_http } of file.providers) {
-    if (!allow_http && base_url.startsWith("http://") && !isLoopback(base_url)) {
+    if (!allow_http && needsAllowHttp(base_url)) {
       issues.push(
         `providers "${name}": unencrypted http is allowed to this machine only; use https or set "allow_http": true`
       )
@@ -149,7 +172,9 @@ const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
 ]
 
-const isLoopback = (url: string): boolean => /^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
+/** Returns whether the URL sends requests unencrypted to another machine, which the file must allow. */
+export const needsAllowHttp = (url: string): boolean =>
+  url.startsWith("http://") && !/^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
 
 const toTerms = (file: File): CatalogTerms => ({
   providers: file.providers.map((provider) => ({
