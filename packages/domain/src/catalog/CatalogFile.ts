@@ -35,7 +35,10 @@ const BreakerMember = Schema.Struct({
 
 const ProviderMember = Schema.Struct({
   name: Name,
-  base_url: Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s?#]+$/)),
+  base_url: Schema.String.pipe(
+    Schema.pattern(/^https?:\/\/[^\s?#]+$/),
+    Schema.filter((url) => URL.canParse(url) || "a URL with a valid host and port")
+  ),
   api_key_env: Schema.String.pipe(Schema.pattern(/^[A-Z_][A-Z0-9_]*$/)),
   auth: Schema.optionalWith(Schema.Literal("bearer", "x-api-key"), { default: () => "bearer" as const }),
   protocols: Schema.NonEmptyArray(Schema.Literal(...protocols)),
