@@ -17,7 +17,7 @@ import { completionIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 
 const COMPLETION = new MemberNames(["choices", "usage", "object", "error", "type", "x_groq"])
-const CHOICE = new MemberNames(["message", "index", "finish_reason", "logprobs"])
+const CHOICE = new MemberNames(["message", "index", "finish_reason", "logprobs", "error"])
 const MESSAGE = new MemberNames([
   "role",
   "tool_calls",
@@ -139,6 +139,7 @@ class CompletionBytes {
       return INDEX.test(text)
     }
     if (text === "null") return true
+    if (found === 4) return false
     if (found === 3) {
       this.#logprobs = `,"logprobs":${text}`
       return true

@@ -88,8 +88,10 @@ const choicesOf = ({ choices }: JsonObject): ReadonlyArray<JsonObject> =>
   asArray(choices).map((choice) => asObject(choice) ?? {})
 
 const failureIn = (choices: ReadonlyArray<JsonObject>): ResponseFailure | undefined => {
-  const failed = choices.find((choice) => finishReasonOf(choice.finish_reason) === "error")
-  return failed && (refusalIn(failed) ?? refusalOfError(undefined))
+  const failed = choices.find(
+    ({ error, finish_reason }) => isPresent(error) || finishReasonOf(finish_reason) === "error"
+  )
+  return failed && refusalOfError(failed.error)
 }
 
 const normalizedChoice = (choice: JsonObject, position: number): JsonObject => {
@@ -102,5 +104,7 @@ const normalizedChoice = (choice: JsonObject, position: number): JsonObject => {
       finishReasonOf(choice.finish_reason) ?? (asArray(message.tool_calls).length > 0 ? "tool_calls" : "stop")
   }
 }
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null
 
 const invalidCompletion = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })
