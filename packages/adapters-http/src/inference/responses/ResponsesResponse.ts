@@ -5,7 +5,7 @@
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
-import { contentOfEvent, contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
+import { contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Either from "effect/Either"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { refusalInResponse } from "./ResponsesErrors.ts"
@@ -28,10 +28,11 @@ export const translatedResponse = (
 
 export const responseAsStream = (context: ResponseContext, body: Buffer): Either.Either<Translation, ResponseFailure> =>
   fromResponse(body, (given) => {
-    const events = eventsOf(redactedResponse(given, context))
+    const response = redactedResponse(given, context)
     return {
-      frames: events.map(frameOf).join(""),
-      content: events.map(contentOfEvent).join(""),
+      frames: eventsOf(response).map(frameOf).join(""),
+      // The last event contains the whole response, also content for which there is no delta.
+      content: contentOfResponse(response),
       usage: reportedIn(given),
       end: "complete"
     }
