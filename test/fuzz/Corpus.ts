@@ -1,0 +1,34 @@
+/**
+ * The corpus contains inputs that are kept: inputs that showed a fault, and inputs that reach code which other inputs do
+ * not reach. `npm test` checks every input of the corpus, and both engines change these inputs.
+ */
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+const CORPUS = resolve(import.meta.dirname, "corpus")
+/** The folder of inputs that a run has found. They are not part of the repository. */
+export const FOUND = resolve(import.meta.dirname, "../../.tollgate/fuzz")
+
+export interface CorpusEntry {
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+/** Returns the kept inputs of a target. */
+export const readCorpus = (target: string): ReadonlyArray<CorpusEntry> => {
+  const folder = join(CORPUS, target)
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .sort()
+    .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
+}
+
+/** Writes an input to the folder of found inputs, and returns its path. */
+export const saveInput = (target: string, kind: "finding" | "reached", bytes: Buffer): string => {
+  const folder = join(FOUND, target)
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, `${kind}-${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}`)
+  writeFileSync(path, bytes)
+  return path
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest"
+import { readCorpus } from "./Corpus.ts"
+import { guidedRound } from "./CoverageFuzzer.ts"
+import { faultOf, grammarRound } from "./GrammarFuzzer.ts"
+import { plantedFaults } from "./PlantedFaults.ts"
+import { type FuzzTarget, pure } from "./Target.ts"
+import { targets } from "./Targets.ts"
+
+const SEED = 20_261_122
+
+describe.each(targets.map((target) => [target.name, target] as const))("the fuzz target %s", (name, target) => {
+  it("finds no fault in the inputs of the corpus and in random inputs", { timeout: 60_000 }, async () => {
+    const open = await target.open()
+    try {
+      for (const { name: entry, bytes } of readCorpus(name)) {
+        expect(await faultOf(open.check, bytes), `corpus/${name}/${entry}`).toBeUndefined()
+      }
+      const { finding } = await grammarRound(target, open, SEED, target.testInputs)
+      const shown = finding && { ...finding, input: finding.input.toString("latin1") }
+      expect(shown, `seed ${SEED}`).toBeUndefined()
+    } finally {
+      await open.close()
+    }
+  })
+})
+
+describe("a planted fault", () => {
+  it.each(plantedFaults.map((fault) => [fault.target.name, fault.about, fault.target] as const))(
+    "of the target %s is found: %s",
+    { timeout: 60_000 },
+    async (_name, _about, target) => {
+      const open = await target.open()
+      try {
+        const { finding } = await grammarRound(target, open, SEED, 4_000)
+        expect(finding?.message).toBeDefined()
+      } finally {
+        await open.close()
+      }
+    }
+  )
+
+  it("of every target is found", () => {
+    const planted = new Set(plantedFaults.map(({ target }) => target.name))
+    expect(targets.map(({ name }) => name).filter((name) => !planted.has(name))).toEqual([])
+  })
+})
+
+describe("the coverage of an input", () => {
+  it("guides later inputs to code that random inputs do not reach", async () => {
+    const base = targets.find(({ name }) => name === "catalog-files") as FuzzTarget
+    const open = await base.open()
+    const round = await guidedRound({ ...base, open: pure(() => {}) }, open, SEED, (inputs) => inputs >= 600)
+    await open.close()
+    expect(round.finding).toBeUndefined()
+    // Each kept input reached code that the corpus and all inputs before it had not reached.
+    expect(round.blocks).toBeGreaterThan(10)
+  })
+})

@@ -1,0 +1,114 @@
+/**
+ * `npm run fuzz` checks many random inputs of each target, half of them of the grammar and half of them guided by
+ * coverage. It exits with status 1 if an input shows a fault.
+ *
+ *     npm run fuzz -- --minutes 10                      all targets
+ *     npm run fuzz -- --target qris --inputs 1000000    one target, until this number of inputs
+ *     npm run fuzz -- --target qris --seed 7            the same inputs again
+ *     npm run fuzz -- --target qris --input FILE        one input, for example one that showed a fault
+ *     npm run fuzz -- --target qris --keep              also writes the inputs that reached new code
+ */
+import { readFileSync } from "node:fs"
+import { parseArgs } from "node:util"
+import { saveInput } from "./Corpus.ts"
+import { guidedRound } from "./CoverageFuzzer.ts"
+import { type Finding, faultOf, grammarRound } from "./GrammarFuzzer.ts"
+import type { FuzzTarget, OpenTarget } from "./Target.ts"
+import { targets } from "./Targets.ts"
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    inputs: { type: "string" },
+    target: { type: "string" },
+    seed: { type: "string" },
+    input: { type: "string" },
+    keep: { type: "boolean", default: false }
+  }
+})
+
+interface Row {
+  readonly target: string
+  readonly inputs: number
+  readonly perSecond: number
+  readonly blocks: number
+  readonly findings: number
+}
+
+/** The number of inputs of the grammar between two looks at the clock. */
+const ROUND_SIZE = 500
+const PROGRESS_MILLIS = 10_000
+
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
+const chosen = targets.filter(({ name }) => values.target === undefined || values.target.split(",").includes(name))
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const report = (target: FuzzTarget, { input, message }: Finding): void => {
+  const path = saveInput(target.name, "finding", input)
+  say(`FINDING in ${target.name}: ${message.split("\n").slice(0, 4).join("\n  ")}`)
+  say(`  ${input.length} bytes: ${JSON.stringify(input.subarray(0, 300).toString("latin1"))}`)
+  say(`  reproduce: npm run fuzz -- --target ${target.name} --input ${path}`)
+}
+
+const runTarget = async (target: FuzzTarget, millis: number, maxInputs: number): Promise<Row> => {
+  const open = await target.open()
+  const startedAt = performance.now()
+  const elapsed = () => performance.now() - startedAt
+  let inputs = 0
+  let findings = 0
+  let saidAt = 0
+  const progress = (now: number) => {
+    if (elapsed() - saidAt < PROGRESS_MILLIS) return
+    saidAt = elapsed()
+    say(`${target.name}: ${now} inputs in ${Math.round(saidAt / 1000)} s, ${findings} findings`)
+  }
+  for (let round = 0; elapsed() < millis / 2 && inputs < maxInputs / 2; round++) {
+    const { inputs: checked, finding } = await grammarRound(target, open, seed + round, ROUND_SIZE)
+    inputs += checked
+    if (finding !== undefined) {
+      findings += 1
+      report(target, finding)
+      if (findings >= MAX_FINDINGS) break
+    }
+    progress(inputs)
+  }
+  const guided = await guidedRound(target, open, seed, (checked) => {
+    progress(inputs + checked)
+    return elapsed() >= millis || inputs + checked >= maxInputs
+  })
+  inputs += guided.inputs
+  if (guided.finding !== undefined) {
+    findings += 1
+    report(target, guided.finding)
+  }
+  if (values.keep) for (const input of guided.reached) saveInput(target.name, "reached", input)
+  const perSecond = Math.round(inputs / (elapsed() / 1000))
+  await open.close()
+  return { target: target.name, inputs, perSecond, blocks: guided.blocks, findings }
+}
+
+/** The number of findings of one target after which the inputs of its grammar end. */
+const MAX_FINDINGS = 3
+
+const checkOne = async (target: FuzzTarget, open: OpenTarget, path: string): Promise<boolean> => {
+  const fault = await faultOf(open.check, readFileSync(path))
+  say(fault === undefined ? `${target.name}: no fault` : `${target.name}: ${fault}`)
+  await open.close()
+  return fault === undefined
+}
+
+const main = async (): Promise<boolean> => {
+  const [first] = chosen
+  if (first === undefined) throw new Error(`the targets are ${targets.map(({ name }) => name).join(", ")}`)
+  if (values.input !== undefined) return checkOne(first, await first.open(), values.input)
+  say(`seed ${seed}`)
+  const rows: Array<Row> = []
+  const maxInputs = values.inputs === undefined ? Number.POSITIVE_INFINITY : Number(values.inputs)
+  const millis = values.inputs === undefined ? (Number(values.minutes) * 60_000) / chosen.length : 86_400_000
+  for (const target of chosen) rows.push(await runTarget(target, millis, maxInputs))
+  console.table(rows)
+  say(`${rows.reduce((sum, { inputs }) => sum + inputs, 0)} inputs, seed ${seed}`)
+  return rows.every(({ findings }) => findings === 0)
+}
+
+process.exit((await main()) ? 0 : 1)
