@@ -157,6 +157,19 @@ describe("a change on one node", () => {
     }
   })
 
+  it("to an API key does not end a stream that was admitted before", async () => {
+    const customer = await a.newCustomer(100_000n)
+    a.upstream.always(asPlayed())
+    const client = StreamClient.open(b.url, customer.key, { deltas: 1_200, everyMillis: 1 })
+    await client.received(1)
+    await revokeKeysOf(customer)
+    expect((await ask(b, customer, { deltas: 1 })).status).toBe(401)
+    expect(client.ending).toBeUndefined()
+    // The hold grows after the revocation, because the stream is longer than its first slice of 1,024 tokens.
+    expect(await client.over).toBe("done")
+    expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "complete", charged_output: 1_200n })
+  })
+
   it("to the catalog takes effect on both nodes, and admitted requests keep their price", async () => {
     const customer = await a.newCustomer(10_000n)
     const go = signal()

@@ -9,7 +9,7 @@
  *   Expired      pending                            expired
  *   Failed       pending                            failed
  *   Refunded     pending                            failed, with an alert
- *   Refunded     expired, failed, credited          unchanged, with an alert
+ *   Refunded     every other status                 unchanged, with an alert
  *   Suspicious   any                                unchanged, with an alert; the received amount is stored
  *   every other combination                         unchanged
  *
