@@ -1,14 +1,24 @@
-import { scanner } from "@tollgate/adapters-http/wire/JsonScan"
+import { scanner, slicedScanner } from "@tollgate/adapters-http/wire/JsonScan"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
 const media = { members: ["url", "data"], types: ["image_url"] }
 const anything = scanner({ members: {}, media })
-const scan = scanner({
-  members: { model: {}, options: { inside: { flag: {} } }, items: { each: "role" }, prompt: {} },
-  media
-})
+const plan = {
+  members: {
+    model: {},
+    options: { inside: { flag: {} } },
+    items: { each: "role" },
+    tools: { marks: (type: string) => type.startsWith("secret_") },
+    prompt: {}
+  },
+  media,
+  maxValues: 50_000
+}
+const scan = scanner(plan)
+const inSlices = slicedScanner(plan)
 const scanned = (text: string) => scan(Buffer.from(text))
 const refusal = (body: string | Buffer) =>
   Either.match(scan(Buffer.from(body)), {
@@ -135,6 +145,58 @@ describe("a scan of a body", () => {
       )
     }
   )
+
+  property(
+    "has the same result in slices of any size, for documents with a random change",
+    [document, FastCheck.nat(), FastCheck.nat(3), splinter, FastCheck.integer({ min: 1, max: 9 })],
+    (text, at, removed, inserted, sliceBytes) => {
+      const start = at % (text.length + 1)
+      const changed = text.slice(0, start) + inserted + text.slice(start + removed)
+      const nested = `{"items":[{"role":"a","x":${changed}}],"prompt":${changed},"options":{"flag":${changed}}}`
+      for (const body of [Buffer.from(changed), Buffer.from(nested)]) {
+        expect(runSlices(inSlices(body, sliceBytes))).toEqual(scan(body))
+      }
+      return true
+    },
+    1_000
+  )
+
+  it("yields after each slice of a large value, a large array and many members, and never in the first 64 KiB", () => {
+    const slicesOf = (body: string) => [...inSlices(Buffer.from(body))].length
+    expect(slicesOf(`{"prompt":"${"x".repeat(60_000)}"}`)).toBe(0)
+    const text = `{"prompt":"${"\\u0061".repeat(50_000)}"}`
+    const items = `{"items":[${Array(8_000).fill('{"role":"a","x":[[]]}').join()}]}`
+    const members = `{${Array(30_000).fill('"":1').join()}}`
+    for (const body of [text, items, members]) {
+      expect(slicesOf(body)).toBeGreaterThan((body.length - 64 * 1024) / (17 * 1024))
+    }
+  })
+
+  it.each([
+    ["values", `{"x":[${Array(60_000).fill("{}").join()}]}`],
+    ["members", `{${Array(60_000).fill('"":1').join()}}`],
+    ["elements", `{"items":[${Array(60_000).fill('{"role":"a"}').join()}]}`]
+  ])("refuses a body with too many %s", (_, body) => {
+    expect(refusal(body)?.message).toContain("at most 50000 JSON values")
+  })
+
+  it.each([
+    ["a member name", `{"${"a".repeat(1024 * 1024)}":1}`],
+    ["white space", `{"a":${" ".repeat(1024 * 1024 + 1)}1}`],
+    ["a number", `{"a":${"9".repeat(1024 * 1024 + 1)}}`]
+  ])("refuses %s of more than 1 MiB", (_, body) => {
+    expect(refusal(body)?.message).toContain("unexpected character")
+  })
+
+  it.each([
+    ['[{"type":"a"},{"type":"secret_1"}]', true],
+    ['[1,{"type":"\\u0073ecret_1"}]', true],
+    ['[{"type":"a"},{"Type":"secret_1"},{"x":{"type":"secret_1"}},"secret_1"]', false],
+    ['{"type":"secret_1"}', false],
+    ["[]", false]
+  ])("marks the array %s: %s", (tools, marked) => {
+    expect(Either.getOrThrow(scanned(`{"tools":${tools}}`)).tools?.marked).toBe(marked)
+  })
 
   it("finds a member with escapes in its name", () => {
     const bytes = Buffer.from('{"\\u006d\\u006Fdel":7}')

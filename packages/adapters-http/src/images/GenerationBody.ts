@@ -9,7 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import { type BodyRefusal, jsonHeadersError, readWholeBody } from "../http/RequestBody.ts"
-import { type MemberPlan, scanner } from "../wire/JsonScan.ts"
+import { scanner } from "../wire/JsonScan.ts"
+import type { MemberPlan } from "../wire/ScanPlan.ts"
 
 /**
  * The maximum size of the body in bytes (docs/reference/limits.md#a10). A body of this size can contain the longest

@@ -7,6 +7,9 @@ import type { ScannedMember } from "./JsonScan.ts"
 
 type Found = ScannedMember | undefined
 
+/** The maximum size in bytes of a name, such as that of a model, with its quotes and escapes. */
+const MAX_NAME_BYTES = 4_096
+
 /** Reads member values. `fault` is the error of the first invalid value. `null` counts as absent. */
 export class MemberValues {
   fault: InvalidRequest | undefined
@@ -18,6 +21,10 @@ export class MemberValues {
 
   /** Reads a required non-empty string. */
   name(member: Found, param: string): string {
+    if (member !== undefined && member.end - member.start > MAX_NAME_BYTES) {
+      this.#refuse(param, `must have at most ${MAX_NAME_BYTES} bytes`)
+      return ""
+    }
     const name = member?.kind === "string" ? JSON.parse(this.#text(member)) : ""
     if (name === "") this.#refuse(param, "must be a non-empty string")
     return name

@@ -6,6 +6,7 @@
  * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as
  * media, and the hold (the money set aside for the request) would be too small.
  */
+import type { TextSamples } from "./TextSamples.ts"
 
 /** Names with which the bodies of one protocol mark images, sounds and files. */
 export interface MediaNames {
@@ -45,9 +46,12 @@ export class BodySize {
   textBytes = 0
   attachments = 0
   readonly #media: Media
+  readonly #samples: TextSamples | undefined
 
-  constructor(media: Media) {
+  /** `samples` receives every string value that counts as text. */
+  constructor(media: Media, samples?: TextSamples) {
     this.#media = media
+    this.#samples = samples
   }
 
   /**
@@ -66,6 +70,7 @@ export class BodySize {
     ) {
       this.attachments += 1
     }
+    this.#samples?.add(start, end, this.textBytes, length - surplus)
     this.textBytes += length - surplus
   }
 }

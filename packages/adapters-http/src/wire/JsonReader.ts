@@ -4,14 +4,26 @@
  * Each reading method takes the position at which an element begins and returns the position at which the element ends.
  * At a syntax error, the method records the position of the error and returns -1. String values are reported to a
  * {@link BodySize}. No method is recursive, so deep nesting cannot exhaust the stack.
+ *
+ * A large value can be read in slices: see {@link JsonReader.pauseAt}.
  */
 import type { BodySize } from "./BodySize.ts"
+import { BACKSLASH, codeUnitAt, firstNotHex, isEscapable, surplusOf } from "./JsonEscapes.ts"
+import { errorAt, MAX_TOKEN_BYTES, scalarEnd } from "./JsonScalars.ts"
 
 /**
  * Maximum nesting depth. Real requests have a few levels. Deep nesting can exhaust the stack of a recursive parser
  * that reads the same body later.
  */
 export const MAX_DEPTH = 512
+
+/** The result of a method that stopped at {@link JsonReader.pauseAt}. */
+export const PAUSED = -2
+const NEVER = 0x7fffffff
+/** The size of a slice in bytes. A slice of the most expensive JSON takes about a millisecond. */
+export const SLICE_BYTES = 16 * 1024
+/** The size of the first slice, so that a body of ordinary size takes one slice. */
+export const FIRST_SLICE_BYTES = 64 * 1024
 
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -20,27 +32,10 @@ export const CLOSE_OBJECT = 0x7d
 export const OPEN_ARRAY = 0x5b
 export const CLOSE_ARRAY = 0x5d
 const COLON = 0x3a
-const BACKSLASH = 0x5c
-const MINUS = 0x2d
-const PLUS = 0x2b
-const POINT = 0x2e
-const ZERO = 0x30
-
-const TRUE = Buffer.from("true")
-const FALSE = Buffer.from("false")
-const NULL = Buffer.from("null")
-
-const tableOf = (characters: string): Uint8Array => {
-  const table = new Uint8Array(256)
-  for (const byte of Buffer.from(characters)) table[byte] = 1
-  return table
-}
-const isEscapable = tableOf('"\\/bfnrt')
-const isHex = tableOf("0123456789abcdefABCDEF")
 
 /**
- * Kind of each open bracket: 1 for an object, 0 for an array. All readers share this array, because a scan is
- * synchronous and ends before the next scan begins.
+ * Kind of each open bracket: 1 for an object, 0 for an array. All readers share this array, except readers that have
+ * paused, because every other reader finishes before the next reader begins.
  */
 const NESTING = new Uint8Array(MAX_DEPTH)
 
@@ -51,10 +46,25 @@ export class JsonReader {
   tooDeep = false
   /** Position of the closing quote of the last member name. */
   nameEnd = 0
+  /** Number of values that were read. */
+  values = 0
+  /**
+   * Position at which {@link JsonReader.value} pauses: it returns {@link PAUSED}, and {@link JsonReader.continue}
+   * continues the value. A reader never pauses unless this position is set.
+   */
+  pauseAt = NEVER
+  sliceBytes = SLICE_BYTES
   readonly #view: DataView
   readonly #length: number
-  readonly #isObject = NESTING
+  #isObject = NESTING
   #surplus = 0
+  // The state of a paused value.
+  #at = 0
+  #depth = 0
+  #depthAbove = 0
+  #name = 0
+  /** The position inside a paused string; -1 if the reader did not pause inside a string. */
+  #inString = -1
 
   constructor(bytes: Buffer, size: BodySize) {
     this.bytes = bytes
@@ -68,10 +78,11 @@ export class JsonReader {
     return -1
   }
 
-  /** Returns the position of the next byte that is not white space. */
+  /** Returns the position of the next byte that is not white space. Stops after {@link MAX_TOKEN_BYTES}. */
   skipSpace(at: number): number {
+    const end = Math.min(this.#length, at + MAX_TOKEN_BYTES)
     let i = at
-    while (i < this.#length) {
+    while (i < end) {
       const byte = this.bytes[i]
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
       i++
@@ -82,8 +93,8 @@ export class JsonReader {
   /** Reads the name and the colon of a member; returns the position of the member's value. */
   name(at: number): number {
     if (this.bytes[at] !== QUOTE) return this.fail(at)
-    const end = this.#string(at)
-    if (end < 0) return -1
+    const end = this.#string(at + 1, 0, at + MAX_TOKEN_BYTES)
+    if (end < 0) return end === PAUSED ? this.fail(this.#inString) : -1
     this.nameEnd = end - 1
     const colon = this.skipSpace(end)
     return this.bytes[colon] === COLON ? this.skipSpace(colon + 1) : this.fail(colon)
@@ -94,21 +105,50 @@ export class JsonReader {
    * member's name after its opening quote, or -1 if the value is not a member.
    */
   value(at: number, depthAbove: number, nameStart: number): number {
+    this.#inString = -1
+    return this.#read(at, depthAbove, depthAbove, nameStart)
+  }
+
+  /** Continues the paused value for another slice. */
+  continue(): number {
+    this.pauseAt = Math.max(this.#at, this.#inString) + this.sliceBytes
+    return this.#read(this.#at, this.#depth, this.#depthAbove, this.#name)
+  }
+
+  #pause(at: number, depth: number, depthAbove: number, name: number): number {
+    if (this.#isObject === NESTING) this.#isObject = NESTING.slice()
+    // A paused string is read again, and its value is then counted again.
+    if (this.#inString >= 0) this.values--
+    this.#at = at
+    this.#depth = depth
+    this.#depthAbove = depthAbove
+    this.#name = name
+    return PAUSED
+  }
+
+  #read(at: number, depthAt: number, depthAbove: number, nameStart: number): number {
     const { bytes } = this
     const isObject = this.#isObject
-    let depth = depthAbove
+    let depth = depthAt
     let name = nameStart
     let i = at
     for (;;) {
+      if (i >= this.pauseAt) return this.#pause(i, depth, depthAbove, name)
       const first = bytes[i]
+      this.values++
       if (first === QUOTE) {
-        const end = this.#string(i)
-        if (end < 0) return -1
+        const inString = this.#inString
+        const end =
+          inString < 0 ? this.#string(i + 1, 0, this.pauseAt) : this.#string(inString, this.#surplus, this.pauseAt)
+        if (end < 0) return end === PAUSED ? this.#pause(i, depth, depthAbove, name) : -1
         this.size.addString(bytes, name, name < 0 ? name : this.nameEnd, i + 1, end - 1, this.#surplus)
         i = end
       } else if (first === OPEN_OBJECT || first === OPEN_ARRAY) {
         const opensObject = first === OPEN_OBJECT
-        if (depth >= MAX_DEPTH) return this.#refuseDepth(i)
+        if (depth >= MAX_DEPTH) {
+          this.tooDeep = true
+          return this.fail(i)
+        }
         const inside = this.skipSpace(i + 1)
         if (bytes[inside] !== (opensObject ? CLOSE_OBJECT : CLOSE_ARRAY)) {
           isObject[depth++] = opensObject ? 1 : 0
@@ -119,8 +159,9 @@ export class JsonReader {
         }
         i = inside + 1
       } else {
-        i = this.#scalar(i, first)
-        if (i < 0) return -1
+        const end = scalarEnd(bytes, i)
+        if (end < 0) return this.fail(errorAt(end))
+        i = end
       }
       // A value has ended at `i`. Close the containers that end after it, then continue with the next value.
       for (;;) {
@@ -144,89 +185,68 @@ export class JsonReader {
   /** Reads the items of a container: calls `read` with the position of each item; `read` returns the item's end. */
   items(open: number, close: number, read: (at: number) => number): number {
     let at = this.skipSpace(open + 1)
-    if (this.bytes[at] === close) return at + 1
-    for (;;) {
+    while (this.bytes[at] !== close) {
       const end = read(at)
-      if (end < 0) return -1
-      const next = this.skipSpace(end)
-      if (this.bytes[next] === close) return next + 1
-      if (this.bytes[next] !== COMMA) return this.fail(next)
-      at = this.skipSpace(next + 1)
+      at = end < 0 ? -1 : this.nextItem(end, close)
+      if (at < 0) return -1
     }
+    return at + 1
   }
 
-  #refuseDepth(at: number): -1 {
-    this.tooDeep = true
-    return this.fail(at)
+  /** Returns the position of the item after the item that ends at `end`, or of the closing bracket. */
+  nextItem(end: number, close: number): number {
+    const at = this.skipSpace(end)
+    if (this.bytes[at] === close) return at
+    if (this.bytes[at] !== COMMA) return this.fail(at)
+    const next = this.skipSpace(at + 1)
+    return this.bytes[next] === close ? this.fail(next) : next
   }
 
-  #scalar(at: number, first: number | undefined): number {
-    if (first === TRUE[0]) return this.#word(at, TRUE)
-    if (first === FALSE[0]) return this.#word(at, FALSE)
-    return first === NULL[0] ? this.#word(at, NULL) : this.#number(at)
-  }
-
-  #word(at: number, word: Buffer): number {
-    for (let i = 0; i < word.length; i++) if (this.bytes[at + i] !== word[i]) return this.fail(at + i)
-    return at + word.length
-  }
-
-  #number(at: number): number {
+  /**
+   * Reads a string from a position inside it. `surplusBefore` is the surplus of the part before this position. Returns
+   * the position after the closing quote, or {@link PAUSED} if the string does not end before `limit`.
+   */
+  #string(from: number, surplusBefore: number, limit: number): number {
     const { bytes } = this
-    const whole = bytes[at] === MINUS ? at + 1 : at
-    let i = bytes[whole] === ZERO ? whole + 1 : this.#digits(whole)
-    if (i < 0) return -1
-    if (bytes[i] === POINT) i = this.#digits(i + 1)
-    if (i < 0) return -1
-    if (bytes[i] !== 0x65 && bytes[i] !== 0x45) return i
-    const signed = bytes[i + 1] === MINUS || bytes[i + 1] === PLUS
-    return this.#digits(signed ? i + 2 : i + 1)
-  }
-
-  #digits(at: number): number {
-    let i = at
-    while (i < this.#length) {
-      const byte = this.bytes[i] as number
-      if (byte < 0x30 || byte > 0x39) break
-      i++
-    }
-    return i === at ? this.fail(i) : i
-  }
-
-  #string(at: number): number {
-    const { bytes } = this
-    let surplus = 0
-    let i = this.#plain(at + 1)
+    let surplus = surplusBefore
+    let i = this.#plain(from, limit)
     while (i < this.#length) {
       if (bytes[i] === QUOTE) {
         this.#surplus = surplus
+        this.#inString = -1
         return i + 1
+      }
+      if (i >= limit) {
+        this.#surplus = surplus
+        this.#inString = i
+        return PAUSED
       }
       if (bytes[i] !== BACKSLASH) return this.fail(i)
       const escape = bytes[i + 1] ?? 0
       if (isEscapable[escape] === 1) {
         surplus += 1
-        i = this.#plain(i + 2)
+        i = this.#plain(i + 2, limit)
       } else {
         if (escape !== 0x75) return this.fail(i + 1)
-        for (let digit = i + 2; digit < i + 6; digit++) if (isHex[bytes[digit] ?? 0] !== 1) return this.fail(digit)
-        surplus += surplusOf(Number.parseInt(bytes.toString("latin1", i + 2, i + 6), 16))
-        i = this.#plain(i + 6)
+        const codeUnit = codeUnitAt(bytes, i + 2)
+        if (codeUnit < 0) return this.fail(firstNotHex(bytes, i + 2))
+        surplus += surplusOf(codeUnit)
+        i = this.#plain(i + 6, limit)
       }
     }
     return this.fail(i)
   }
 
   /**
-   * Returns the position of the next quote, backslash or control character. Four bytes are tested at a time: the
-   * subtraction sets the highest bit of each matching byte. It can also set the highest bit of the byte after a match,
-   * so after a match the four bytes are checked one by one.
+   * Returns the position of the next quote, backslash or control character, or `limit` if none is before it. Four bytes
+   * are tested at a time: the subtraction sets the highest bit of each matching byte. It can also set the highest bit of
+   * the byte after a match, so after a match the four bytes are checked one by one.
    */
-  #plain(at: number): number {
+  #plain(at: number, limit: number): number {
     const view = this.#view
-    const length = this.#length
+    const end = Math.min(this.#length, limit)
     let i = at
-    for (const last = length - 4; i <= last; i += 4) {
+    for (const last = end - 4; i <= last; i += 4) {
       const four = view.getInt32(i, true)
       const quotes = four ^ 0x22222222
       const backslashes = four ^ 0x5c5c5c5c
@@ -236,20 +256,11 @@ export class JsonReader {
         (((four - 0x20202020) | 0) & ~four)
       if ((matches & 0x80808080) !== 0) break
     }
-    while (i < length) {
+    while (i < end) {
       const byte = this.bytes[i] as number
       if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break
       i++
     }
     return i
   }
-}
-
-/**
- * Returns the number of bytes by which `\uXXXX` (six bytes) is longer than the character that it encodes. In UTF-8,
- * such a character has one to three bytes, and each half of a surrogate pair counts as two bytes.
- */
-const surplusOf = (codeUnit: number): number => {
-  if (codeUnit < 0x80) return 5
-  return codeUnit < 0x800 || (codeUnit >= 0xd800 && codeUnit < 0xe000) ? 4 : 3
 }

@@ -12,27 +12,23 @@
 import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
-import { BodySize, type Media, type MediaNames, mediaOf } from "./BodySize.ts"
-import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./JsonReader.ts"
+import { BodySize, type Media, mediaOf } from "./BodySize.ts"
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  FIRST_SLICE_BYTES,
+  JsonReader,
+  MAX_DEPTH,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  PAUSED,
+  QUOTE,
+  SLICE_BYTES
+} from "./JsonReader.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
-
-/** The members to find in the bodies of one protocol. */
-export interface ScanPlan<Name extends string> {
-  readonly members: { readonly [N in Name]: MemberPlan }
-  readonly media: MediaNames
-  /** True if a name that differs only in case is another member, which the caller checks. */
-  readonly caseSensitive?: true
-}
-
-export interface MemberPlan {
-  /** The members to find in the value if the value is an object. */
-  readonly inside?: { readonly [name: string]: MemberPlan }
-  /**
-   * If the value is an array: the name of a member that every element must have. The value of this member (the last
-   * value if the member is repeated) must be a string.
-   */
-  readonly each?: string
-}
+import { type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
+import { runSlices, type Slices } from "./Slices.ts"
+import { TextSamples } from "./TextSamples.ts"
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
 
@@ -45,6 +41,14 @@ export interface ScannedMember {
   readonly textBytes: number
   /** Number of attachments in the value, as {@link BodySize} counts them. */
   readonly attachments: number
+  /** Number of JSON values in the value, which is at least 1. */
+  readonly values: number
+  /** True if an element of the array has a `type` that passes the test of the plan. */
+  readonly marked: boolean
+  /** Number of elements of an array in which every element must have a member (`each`); otherwise 0. */
+  readonly elements: number
+  /** Pieces of the text of the whole body, if the body is too large to be parsed. */
+  readonly samples: TextSamples | undefined
   /** True if the value is an empty object or an empty array. */
   readonly empty: boolean
   readonly inside: { readonly [name: string]: ScannedMember }
@@ -52,61 +56,73 @@ export interface ScannedMember {
 
 export type ScannedBody<Name extends string> = { readonly [N in Name]?: ScannedMember }
 
-/** Returns a function that scans a body for the members of the plan. */
-export const scanner = <Name extends string>(
+type ScanResult<Name extends string> = Either.Either<ScannedBody<Name>, InvalidRequest>
+
+/** Returns a function that scans a body for the members of the plan, without a pause. */
+export const scanner = <Name extends string>(plan: ScanPlan<Name>): ((body: Buffer) => ScanResult<Name>) => {
+  const scan = slicedScanner(plan)
+  return (body) => runSlices(scan(body))
+}
+
+/** Returns a function that scans a body in slices of {@link SLICE_BYTES}. */
+export const slicedScanner = <Name extends string>(
   plan: ScanPlan<Name>
-): ((body: Buffer) => Either.Either<ScannedBody<Name>, InvalidRequest>) => {
+): ((body: Buffer, sliceBytes?: number) => Slices<ScanResult<Name>>) => {
   const wanted = wantedOf(plan.members)
   const media = mediaOf(plan.media)
-  const refusesNear = plan.caseSensitive !== true
-  return (body) => {
+  return function* (body, sliceBytes = SLICE_BYTES) {
     if (!isUtf8(body)) return Either.left(notJson("it is not UTF-8"))
     const found: Found = {}
-    const scan = new Scan(body, media, refusesNear)
-    return scan.root(wanted, found) ? Either.right(found as ScannedBody<Name>) : Either.left(scan.refusal())
+    const scan = new Scan(body, media, plan, sliceBytes)
+    return (yield* scan.root(wanted, found)) ? Either.right(found as ScannedBody<Name>) : Either.left(scan.refusal())
   }
 }
+
+/** The size in bytes of a body up to which its text is not sampled, because its prompt is small enough to be parsed. */
+const MAX_UNSAMPLED_BYTES = 64 * 1024
 
 type Found = { [name: string]: ScannedMember }
 
-interface Wanted {
-  readonly names: MemberNames
-  readonly members: ReadonlyArray<WantedMember>
-}
+const TYPE = new MemberNames(["type"])
+/** The maximum size in bytes of a `type` that is tested. No provider knows a longer type. */
+const MAX_TYPE_BYTES = 1024
 
-interface WantedMember {
-  readonly name: string
-  readonly inside: Wanted | undefined
-  readonly each: MemberNames | undefined
-}
-
-const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => ({
-  names: new MemberNames(Object.keys(members)),
-  members: Object.entries(members).map(([name, { inside, each }]) => ({
-    name,
-    inside: inside && wantedOf(inside),
-    each: each === undefined ? undefined : new MemberNames([each])
-  }))
-})
-
+/** The methods that are generators yield after each slice. */
 class Scan {
   readonly #reader: JsonReader
+  readonly #samples: TextSamples | undefined
+  readonly #maxValues: number
   readonly #refusesNear: boolean
   #refusal: InvalidRequest | undefined
+  /** True if the last element had the required member. */
+  #present = false
+  /** True if the elements of the last array had a marked `type`. */
+  #marked = false
+  /** Number of elements of the last array. */
+  #elementCount = 0
 
-  constructor(body: Buffer, media: Media, refusesNear: boolean) {
-    this.#refusesNear = refusesNear
-    this.#reader = new JsonReader(body, new BodySize(media))
+  constructor(
+    body: Buffer,
+    media: Media,
+    { caseSensitive, maxValues }: Omit<ScanPlan<string>, "members">,
+    sliceBytes: number
+  ) {
+    this.#refusesNear = caseSensitive !== true
+    this.#maxValues = maxValues ?? Number.POSITIVE_INFINITY
+    this.#samples = body.length > MAX_UNSAMPLED_BYTES ? new TextSamples() : undefined
+    this.#reader = new JsonReader(body, new BodySize(media, this.#samples))
+    this.#reader.pauseAt = sliceBytes < SLICE_BYTES ? sliceBytes : FIRST_SLICE_BYTES
+    this.#reader.sliceBytes = sliceBytes
   }
 
-  root(wanted: Wanted, found: Found): boolean {
+  *root(wanted: Wanted, found: Found): Slices<boolean> {
     const reader = this.#reader
     const start = reader.skipSpace(0)
     if (reader.bytes[start] !== OPEN_OBJECT) {
       this.#refuse("The request body must be a JSON object.", null)
       return false
     }
-    const end = this.#object(start, 1, wanted, found, "")
+    const end = yield* this.#object(start, 1, wanted, found, "")
     if (end < 0) return false
     const rest = reader.skipSpace(end)
     return rest === reader.bytes.length || reader.fail(rest) > 0
@@ -126,64 +142,145 @@ class Scan {
     return -1
   }
 
-  #object(open: number, depth: number, wanted: Wanted, found: Found, path: string): number {
+  /** Ends a slice between two items, and begins the next slice. Returns false if the body has too many values. */
+  *#slice(at: number): Slices<boolean> {
+    yield
+    this.#reader.pauseAt = at + this.#reader.sliceBytes
+    return this.#hasFewValues()
+  }
+
+  /** Reads the rest of a paused value. */
+  *#rest(): Slices<number> {
+    let end = PAUSED
+    while (end === PAUSED && this.#hasFewValues()) {
+      yield
+      end = this.#reader.continue()
+    }
+    return end === PAUSED ? -1 : end
+  }
+
+  #hasFewValues(): boolean {
+    if (this.#reader.values <= this.#maxValues) return true
+    this.#refuse(`The request body must have at most ${this.#maxValues} JSON values.`, null)
+    return false
+  }
+
+  *#object(open: number, depth: number, wanted: Wanted, found: Found, path: string): Slices<number> {
     const reader = this.#reader
-    return reader.items(open, CLOSE_OBJECT, (at) => {
+    let at = reader.skipSpace(open + 1)
+    while (reader.bytes[at] !== CLOSE_OBJECT) {
+      if (at >= reader.pauseAt && !(yield* this.#slice(at))) return -1
       const value = reader.name(at)
       if (value < 0) return -1
       const match = wanted.names.find(reader.bytes, at + 1, reader.nameEnd)
-      if (match === NO_MATCH || (match < 0 && !this.#refusesNear)) return reader.value(value, depth, at + 1)
-      const member = wanted.members[match < 0 ? nearMatch(match) : match]
-      if (member === undefined) return -1
-      const name = path + member.name
-      if (match < 0) return this.#refuse(`The member name must be spelled exactly '${name}', in lower case.`, name)
-      if (found[member.name] !== undefined) return this.#refuse(`'${name}' occurs more than once.`, name)
-      return this.#member(at + 1, value, depth, member, found, name)
-    })
+      let end: number
+      if (match === NO_MATCH || (match < 0 && !this.#refusesNear)) {
+        end = reader.value(value, depth, at + 1)
+        if (end === PAUSED) end = yield* this.#rest()
+      } else {
+        const member = wanted.members[match < 0 ? nearMatch(match) : match]
+        if (member === undefined) return -1
+        const name = path + member.name
+        if (match < 0) return this.#refuse(`The member name must be spelled exactly '${name}', in lower case.`, name)
+        if (found[member.name] !== undefined) return this.#refuse(`'${name}' occurs more than once.`, name)
+        end = yield* this.#member(at + 1, value, depth, member, found, name)
+      }
+      at = end < 0 ? -1 : reader.nextItem(end, CLOSE_OBJECT)
+      if (at < 0) return -1
+    }
+    return at + 1
   }
 
-  #member(nameStart: number, at: number, depth: number, member: WantedMember, found: Found, path: string): number {
+  *#member(
+    nameStart: number,
+    at: number,
+    depth: number,
+    member: WantedMember,
+    found: Found,
+    path: string
+  ): Slices<number> {
     const reader = this.#reader
+    const { values } = reader
     const { textBytes, attachments } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
-    const end =
-      member.inside !== undefined && first === OPEN_OBJECT
-        ? this.#object(at, depth + 1, member.inside, inside, `${path}.`)
-        : member.each !== undefined && first === OPEN_ARRAY
-          ? this.#elements(at, depth + 1, member.each, path)
-          : reader.value(at, depth, nameStart)
+    this.#marked = false
+    this.#elementCount = 0
+    let end: number
+    if (member.inside !== undefined && first === OPEN_OBJECT) {
+      end = yield* this.#object(at, depth + 1, member.inside, inside, `${path}.`)
+    } else if ((member.each !== undefined || member.marks !== undefined) && first === OPEN_ARRAY) {
+      end = yield* this.#elements(at, depth + 1, member, path)
+    } else {
+      end = reader.value(at, depth, nameStart)
+      if (end === PAUSED) end = yield* this.#rest()
+    }
     found[member.name] = {
       kind: kindOf(first),
       start: at,
       end,
       textBytes: reader.size.textBytes - textBytes,
       attachments: reader.size.attachments - attachments,
+      values: Math.max(1, reader.values - values),
+      marked: this.#marked,
+      elements: this.#elementCount,
+      samples: this.#samples,
       empty: end === reader.skipSpace(at + 1) + 1,
       inside
     }
     return end
   }
 
-  #elements(open: number, depth: number, required: MemberNames, path: string): number {
+  *#elements(open: number, depth: number, { each, marks }: WantedMember, path: string): Slices<number> {
     const reader = this.#reader
     let index = -1
-    return reader.items(open, CLOSE_ARRAY, (element) => {
+    let at = reader.skipSpace(open + 1)
+    while (reader.bytes[at] !== CLOSE_ARRAY) {
+      if (at >= reader.pauseAt && !(yield* this.#slice(at))) return -1
       index++
-      if (reader.bytes[element] !== OPEN_OBJECT) {
-        return this.#refuse(`'${path}[${index}]' must be an object.`, `${path}[${index}]`)
+      let end: number
+      if (reader.bytes[at] === OPEN_OBJECT) {
+        this.#present = false
+        reader.values++
+        end = yield* this.#element(at, depth, each ?? TYPE, marks)
+        if (end >= 0 && each !== undefined && !this.#present) {
+          const param = `${path}[${index}].${each.names[0]}`
+          return this.#refuse(`'${param}' is required and must be a string.`, param)
+        }
+      } else {
+        if (each !== undefined) return this.#refuse(`'${path}[${index}]' must be an object.`, `${path}[${index}]`)
+        end = reader.value(at, depth, -1)
+        if (end === PAUSED) end = yield* this.#rest()
       }
-      let present = false
-      const end = reader.items(element, CLOSE_OBJECT, (at) => {
-        const value = reader.name(at)
-        if (value < 0) return -1
-        if (required.find(reader.bytes, at + 1, reader.nameEnd) === 0) present = reader.bytes[value] === QUOTE
-        return reader.value(value, depth + 1, at + 1)
-      })
-      if (end < 0 || present) return end
-      const param = `${path}[${index}].${required.names[0]}`
-      return this.#refuse(`'${param}' is required and must be a string.`, param)
-    })
+      at = end < 0 ? -1 : reader.nextItem(end, CLOSE_ARRAY)
+      if (at < 0) return -1
+    }
+    if (each !== undefined) this.#elementCount = index + 1
+    return at + 1
+  }
+
+  /** Reads an element that is an object. Checks its member with the given name. */
+  *#element(open: number, depth: number, name: MemberNames, marks: MemberPlan["marks"]): Slices<number> {
+    const reader = this.#reader
+    let at = reader.skipSpace(open + 1)
+    while (reader.bytes[at] !== CLOSE_OBJECT) {
+      if (at >= reader.pauseAt && !(yield* this.#slice(at))) return -1
+      const value = reader.name(at)
+      if (value < 0) return -1
+      const isNamed = name.find(reader.bytes, at + 1, reader.nameEnd) === 0
+      let end = reader.value(value, depth + 1, at + 1)
+      if (end === PAUSED) end = yield* this.#rest()
+      if (end < 0) return -1
+      if (isNamed) {
+        this.#present = reader.bytes[value] === QUOTE
+        if (marks !== undefined && this.#present && end - value <= MAX_TYPE_BYTES) {
+          this.#marked ||= marks(JSON.parse(reader.bytes.toString("utf8", value, end)))
+        }
+      }
+      at = reader.nextItem(end, CLOSE_OBJECT)
+      if (at < 0) return -1
+    }
+    return at + 1
   }
 }
 

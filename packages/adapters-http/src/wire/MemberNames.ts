@@ -7,19 +7,24 @@
  */
 
 export const NO_MATCH = -1
+/** The size of the escape `\u0061`, the longest way to write a character. */
+const MAX_BYTES_PER_CHARACTER = 6
 
 export class MemberNames {
   readonly names: ReadonlyArray<string>
   readonly #bytes: ReadonlyArray<Buffer>
+  readonly #maxBytes: number
 
   /** Takes the names to find, which must be lower-case ASCII. */
   constructor(names: ReadonlyArray<string>) {
     this.names = names
     this.#bytes = names.map((name) => Buffer.from(name))
+    this.#maxBytes = MAX_BYTES_PER_CHARACTER * Math.max(0, ...names.map((name) => name.length))
   }
 
   /** Returns the index of the matching name, {@link nearMatch} of that index for a near match, or {@link NO_MATCH}. */
   find(bytes: Buffer, start: number, end: number): number {
+    if (end - start > this.#maxBytes) return NO_MATCH
     for (let i = start; i < end; i++) if (isNotPlain(bytes[i] as number)) return this.#findUnescaped(bytes, start, end)
     for (let index = 0; index < this.#bytes.length; index++) {
       const name = this.#bytes[index] as Buffer

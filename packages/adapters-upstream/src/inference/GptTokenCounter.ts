@@ -9,7 +9,7 @@
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
-import { yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
+import { TURN_MILLIS, yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -19,8 +19,6 @@ import * as Layer from "effect/Layer"
  * script.
  */
 export const WINDOW_BYTES = 1_024
-/** The time in milliseconds for which the counter counts before it yields to the event loop. */
-const TURN_MILLIS = 4
 /**
  * The maximum number of text pieces whose counts the library caches. A piece can be as large as a window, so a large
  * cache would let clients fill the memory.

@@ -9,13 +9,13 @@
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import type { PromptText } from "@tollgate/domain/inference/PromptText"
-import * as Tokens from "@tollgate/domain/money/Tokens"
+import type * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
-import { TokenCounter } from "./TokenCounter.ts"
+import { countOf, extrapolated, TokenCounter } from "./TokenCounter.ts"
 
 /** Queries one provider. Returns none if the provider has no count. An interruption aborts the HTTP exchange at once. */
 export type ProviderCount = (candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
@@ -47,12 +47,13 @@ const firstCount = (
     return Option.none()
   })
 
-const estimated = ({ text, extraTokens }: PromptText): Effect.Effect<Tokens.Tokens, never, TokenCounter> =>
-  Effect.gen(function* () {
-    const counted = yield* (yield* TokenCounter).count(text.slice(0, COUNTED_CHARACTERS))
-    const whole =
-      text.length <= COUNTED_CHARACTERS
-        ? counted
-        : Tokens.Tokens((counted * BigInt(text.length)) / BigInt(COUNTED_CHARACTERS))
-    return Tokens.add(whole, Tokens.fromCount(extraTokens))
-  })
+/** Counts at most {@link COUNTED_CHARACTERS} of a text, and extrapolates the count of a longer text. */
+const estimated = (prompt: PromptText): Effect.Effect<Tokens.Tokens, never, TokenCounter> =>
+  Effect.flatMap(TokenCounter, (counter) =>
+    countOf(prompt, {
+      count: (text) =>
+        Effect.map(counter.count(text.slice(0, COUNTED_CHARACTERS)), (counted) =>
+          text.length <= COUNTED_CHARACTERS ? counted : extrapolated(counted, COUNTED_CHARACTERS, text.length)
+        )
+    })
+  )

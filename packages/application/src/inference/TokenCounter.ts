@@ -2,6 +2,7 @@
  * Counts tokens locally if no provider has reported a count.
  */
 import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
+import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -36,9 +37,20 @@ const none = () => Tokens.zero
 export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 
 /** Counts the tokens of the prompt of a request. */
-export const localPromptCount = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) => {
-  const { text, separateTexts = [], extraTokens } = request.promptText()
-  return Effect.map(Effect.forEach([text, ...separateTexts], counter.count), (counted) =>
-    Tokens.add(Tokens.sum(counted), Tokens.fromCount(extraTokens))
-  )
-}
+export const localPromptCount = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) =>
+  countOf(request.promptText(), counter)
+
+/** Counts the tokens of a prompt. The tokens of a sample are extrapolated to the whole text. */
+export const countOf = (
+  { text, separateTexts = [], sampleOf, extraTokens }: PromptText,
+  counter: Context.Tag.Service<TokenCounter>
+): Effect.Effect<Tokens.Tokens> =>
+  Effect.map(Effect.forEach([text, ...separateTexts], counter.count), (counted) => {
+    const ofTexts = Tokens.sum(counted)
+    const whole = sampleOf === undefined ? ofTexts : extrapolated(ofTexts, sampleOf.sampleBytes, sampleOf.textBytes)
+    return Tokens.add(whole, Tokens.fromCount(extraTokens))
+  })
+
+/** Returns the tokens of a text of which a part was counted. Both sizes have the same unit. */
+export const extrapolated = (tokens: Tokens.Tokens, counted: number, whole: number): Tokens.Tokens =>
+  counted === 0 ? Tokens.zero : Tokens.Tokens((tokens * BigInt(whole)) / BigInt(counted))

@@ -1,10 +1,12 @@
 import { chatBodyFor, readChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
 
 const messages = [{ role: "user", content: "hi" }]
-const read = (body: unknown) => readChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+const read = (body: unknown) =>
+  runSlices(readChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body))))
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })

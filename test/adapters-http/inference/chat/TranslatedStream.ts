@@ -6,6 +6,7 @@
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import type { ChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
 import { DeliveredText } from "@tollgate/application/inference/DeliveredText"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -16,8 +17,10 @@ export const context = { requestId: RequestId("ours"), publicName: "public-model
 
 export const requestOf = (members: object): ChatRequest =>
   Either.getOrThrow(
-    chatProtocol.read(
-      Buffer.from(JSON.stringify({ model: "public-model", messages: [{ role: "user", content: "hi" }], ...members }))
+    runSlices(
+      chatProtocol.read(
+        Buffer.from(JSON.stringify({ model: "public-model", messages: [{ role: "user", content: "hi" }], ...members }))
+      )
     )
   )
 

@@ -1,12 +1,13 @@
 import { readEmbeddingsRequest } from "@tollgate/adapters-http/inference/embeddings/EmbeddingsRequest"
 import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
 
 const read = (body: unknown) =>
-  readEmbeddingsRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+  runSlices(readEmbeddingsRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body))))
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })

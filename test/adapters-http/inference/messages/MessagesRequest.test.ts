@@ -4,6 +4,7 @@ import {
   readMessagesRequest
 } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
 import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
@@ -11,7 +12,7 @@ import { property } from "../../../support/property.ts"
 const messages = [{ role: "user", content: "hi" }]
 const minimal = { model: "m", max_tokens: 10, messages }
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
-const read = (body: unknown) => readMessagesRequest(bytes(body))
+const read = (body: unknown) => runSlices(readMessagesRequest(bytes(body)))
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
@@ -111,9 +112,9 @@ describe("a messages request", () => {
 
 describe("a request for a token count", () => {
   it("needs no output limit, and is otherwise checked like a messages request", () => {
-    expect(Either.isRight(readCountRequest(bytes({ model: "m", messages })))).toBe(true)
-    expect(Either.isLeft(readCountRequest(bytes({ model: "m", messages: [] })))).toBe(true)
-    expect(Either.isLeft(readCountRequest(bytes({ messages })))).toBe(true)
+    expect(Either.isRight(runSlices(readCountRequest(bytes({ model: "m", messages }))))).toBe(true)
+    expect(Either.isLeft(runSlices(readCountRequest(bytes({ model: "m", messages: [] }))))).toBe(true)
+    expect(Either.isLeft(runSlices(readCountRequest(bytes({ messages }))))).toBe(true)
   })
 })
 

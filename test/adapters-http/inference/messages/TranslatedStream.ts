@@ -6,6 +6,7 @@
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import type { MessagesRequest } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { SseDecoder } from "@tollgate/adapters-http/wire/SseDecoder"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
@@ -16,14 +17,16 @@ export const context = { requestId: RequestId("ours"), publicName: "public-model
 
 export const requestOf = (members: object = {}): MessagesRequest =>
   Either.getOrThrow(
-    messagesProtocol.read(
-      Buffer.from(
-        JSON.stringify({
-          model: "public-model",
-          max_tokens: 100,
-          messages: [{ role: "user", content: "hi" }],
-          ...members
-        })
+    runSlices(
+      messagesProtocol.read(
+        Buffer.from(
+          JSON.stringify({
+            model: "public-model",
+            max_tokens: 100,
+            messages: [{ role: "user", content: "hi" }],
+            ...members
+          })
+        )
       )
     )
   )

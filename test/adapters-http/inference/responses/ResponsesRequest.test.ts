@@ -1,11 +1,12 @@
 import { withUpstreamModel } from "@tollgate/adapters-http/inference/relay/UpstreamRequestParts"
 import { readResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
 
 const read = (body: unknown) =>
-  readResponsesRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+  runSlices(readResponsesRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body))))
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })

@@ -6,6 +6,7 @@
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import type { ResponsesRequest } from "@tollgate/adapters-http/inference/responses/ResponsesRequest"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { JsonObject } from "@tollgate/domain/inference/Json"
@@ -17,7 +18,7 @@ export const REQUEST_ID = "request-1"
 
 export const requestOf = (members: object = {}): ResponsesRequest =>
   Either.getOrThrow(
-    responsesProtocol.read(Buffer.from(JSON.stringify({ model: "public-model", input: "hi", ...members })))
+    runSlices(responsesProtocol.read(Buffer.from(JSON.stringify({ model: "public-model", input: "hi", ...members }))))
   )
 
 export interface TranslatedStream {

@@ -8,7 +8,10 @@ import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
-import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
+import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
+import { promptIn } from "../../wire/PromptMembers.ts"
+import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
+import type { Slices } from "../../wire/Slices.ts"
 
 export interface ChatRequest extends InferenceRequest {
   /** True if the client has requested a usage report at the end of the stream. */
@@ -32,13 +35,14 @@ const members = {
   response_format: {}
 }
 
-const scan = scanner({
+const scan = slicedScanner({
   members,
+  maxValues: MAX_PROMPT_VALUES,
   media: { members: ["url", "data", "file_data"], types: ["image_url", "input_audio", "video_url", "file"] }
 })
 
-export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, InvalidRequest> =>
-  Either.flatMap(scan(body), (members) => {
+export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest, InvalidRequest>> {
+  return Either.flatMap(yield* scan(body), (members) => {
     const values = new MemberValues(body)
     const model = values.name(members.model, "model")
     values.filledArray(members.messages, "messages")
@@ -52,9 +56,11 @@ export const readChatRequest = (body: Buffer): Either.Either<ChatRequest, Invali
     const choices = values.integer(members.n, "n") ?? 1
     if (values.fault !== undefined) return Either.left(values.fault)
     const size = sizeOf(members, largest(limits), choices)
-    const parsed = () => promptText(JSON.parse(body.toString()))
-    return Either.right({ model, streamed, size, promptText: parsed, includeUsage, body, members })
+    const { messages, tools, functions, response_format } = members
+    const prompt = () => promptIn(body, { messages, tools, functions, response_format }, promptText)
+    return Either.right({ model, streamed, size, promptText: prompt, includeUsage, body, members })
   })
+}
 
 /**
  * Returns the request body for a provider. Only `model` and `stream_options.include_usage` are changed. A stream is

@@ -8,8 +8,10 @@ import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { MemberValues } from "../../wire/BodyMembers.ts"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
-import { CLOSE_ARRAY, JsonReader, OPEN_ARRAY, QUOTE } from "../../wire/JsonReader.ts"
-import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
+import { CLOSE_ARRAY, JsonReader, OPEN_ARRAY, PAUSED, QUOTE, SLICE_BYTES } from "../../wire/JsonReader.ts"
+import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
+import { promptIn } from "../../wire/PromptMembers.ts"
+import type { Slices } from "../../wire/Slices.ts"
 
 export interface EmbeddingsRequest extends InferenceRequest {
   /** The number of inputs. The response must contain one embedding for each input. */
@@ -20,32 +22,37 @@ export interface EmbeddingsRequest extends InferenceRequest {
 
 const members = { model: {}, input: {}, stream: {} }
 const NO_MEDIA = { members: [], types: [] }
-const scan = scanner({ members, media: NO_MEDIA })
+const scan = slicedScanner({ members, media: NO_MEDIA })
 
-export const readEmbeddingsRequest = (body: Buffer): Either.Either<EmbeddingsRequest, InvalidRequest> =>
-  Either.flatMap(scan(body), (members) => {
-    const values = new MemberValues(body)
-    const model = values.name(members.model, "model")
-    const streamed = values.flag(members.stream, "stream")
-    if (values.fault !== undefined) return Either.left(values.fault)
-    if (streamed) return refusal("stream", "must be false: embeddings are not streamed")
-    return Either.map(readInput(body, members.input), ({ inputs, tokens }) => ({
-      model,
-      streamed,
-      size: {
-        textBytes: members.input?.textBytes ?? 0,
-        countedTokens: tokens,
-        attachments: 0,
-        maxOutputTokens: undefined,
-        choices: 1,
-        promptOnly: true
-      },
-      promptText: () => promptText(JSON.parse(body.toString())),
-      inputs,
-      body,
-      members
-    }))
-  })
+export function* readEmbeddingsRequest(body: Buffer): Slices<Either.Either<EmbeddingsRequest, InvalidRequest>> {
+  const scanned = yield* scan(body)
+  if (Either.isLeft(scanned)) return Either.left(scanned.left)
+  const members = scanned.right
+  const { input } = members
+  const values = new MemberValues(body)
+  const model = values.name(members.model, "model")
+  const streamed = values.flag(members.stream, "stream")
+  if (values.fault !== undefined) return Either.left(values.fault)
+  if (streamed) return refusal("stream", "must be false: embeddings are not streamed")
+  return Either.map(yield* readInput(body, input), ({ inputs, tokens }) => ({
+    model,
+    streamed,
+    size: {
+      textBytes: input?.textBytes ?? 0,
+      countedTokens: tokens,
+      attachments: 0,
+      maxOutputTokens: undefined,
+      choices: 1,
+      promptOnly: true
+    },
+    // Token arrays are already counted, and can have too many values to be parsed.
+    promptText: () =>
+      tokens > 0 ? { text: "", separateTexts: [], extraTokens: tokens } : promptIn(body, { input }, promptText),
+    inputs,
+    body,
+    members
+  }))
+}
 
 /** The maximum number of inputs in one request, as in OpenAI's documentation. */
 const MAX_INPUTS = 2_048
@@ -59,8 +66,8 @@ interface Input {
 const refusal = (param: string, must: string) =>
   Either.left(new InvalidRequest({ message: `'${param}' ${must}.`, param }))
 
-const readInput = (body: Buffer, member: ScannedMember | undefined): Either.Either<Input, InvalidRequest> => {
-  if (member?.kind === "array" && !member.empty) return new InputArray(body).read(member.start)
+function* readInput(body: Buffer, member: ScannedMember | undefined): Slices<Either.Either<Input, InvalidRequest>> {
+  if (member?.kind === "array" && !member.empty) return yield* new InputArray(body).read(member.start)
   return member?.kind === "string" && member.end - member.start > EMPTY_STRING
     ? Either.right({ inputs: 1, tokens: 0 })
     : refusal("input", "must be a non-empty string or a non-empty array")
@@ -76,45 +83,87 @@ class InputArray {
   readonly #reader: JsonReader
   #fault: InvalidRequest | undefined
   #kind: ItemKind | undefined
-  #items = 0
+  #count = 0
   #tokens = 0
 
   constructor(body: Buffer) {
     this.#reader = new JsonReader(body, new BodySize(mediaOf(NO_MEDIA)))
+    this.#reader.pauseAt = SLICE_BYTES
   }
 
-  read(open: number): Either.Either<Input, InvalidRequest> {
-    this.#reader.items(open, CLOSE_ARRAY, (at) => this.#item(at))
+  *read(open: number): Slices<Either.Either<Input, InvalidRequest>> {
+    yield* this.#items(open, (at) => this.#item(at))
     if (this.#fault !== undefined) return Either.left(this.#fault)
     // An array of tokens is one input.
-    return Either.right({ inputs: this.#kind === "token" ? 1 : this.#items, tokens: this.#tokens })
+    return Either.right({ inputs: this.#kind === "token" ? 1 : this.#count, tokens: this.#tokens })
   }
 
-  #item(at: number): number {
+  /** Reads the items of an array, and yields after each slice. */
+  *#items(open: number, read: (at: number) => number | Slices<number>): Slices<number> {
+    const reader = this.#reader
+    let at = reader.skipSpace(open + 1)
+    while (reader.bytes[at] !== CLOSE_ARRAY) {
+      if (at >= reader.pauseAt) {
+        yield
+        reader.pauseAt = at + SLICE_BYTES
+      }
+      const item = read(at)
+      const end = typeof item === "number" ? item : yield* item
+      at = end < 0 ? -1 : reader.nextItem(end, CLOSE_ARRAY)
+      if (at < 0) return -1
+    }
+    return at + 1
+  }
+
+  #item(at: number): number | Slices<number> {
     const { bytes } = this.#reader
-    const end = bytes[at] === OPEN_ARRAY ? this.#tokenArray(at) : this.#reader.value(at, 1, -1)
+    if (bytes[at] === OPEN_ARRAY) return this.#arrayItem(at)
+    // An item of a wrong kind can be large, so it is not read.
+    if (bytes[at] !== QUOTE && !isDigit(bytes[at])) return this.#taken(at, at + 1)
+    const end = this.#reader.value(at, 1, -1)
+    return end === PAUSED ? this.#pausedItem(at) : this.#taken(at, end)
+  }
+
+  *#arrayItem(at: number): Slices<number> {
+    return this.#taken(at, yield* this.#tokenArray(at))
+  }
+
+  *#pausedItem(at: number): Slices<number> {
+    let end = PAUSED
+    while (end === PAUSED) {
+      yield
+      end = this.#reader.continue()
+    }
+    return this.#taken(at, end)
+  }
+
+  /** Checks and counts the item that was read. Returns its end; -1 if it is refused. */
+  #taken(at: number, end: number): number {
+    const { bytes } = this.#reader
     if (end < 0) return -1
     const kind = kindOf(bytes, at, end)
-    const param = `input[${this.#items}]`
+    const param = `input[${this.#count}]`
     if (kind === undefined) return this.#refuse(param, "must be a string, a token (an integer), or an array of tokens")
     if (this.#kind !== undefined && kind !== this.#kind) {
       return this.#refuse(param, `must be a ${this.#kind}, like the items before it`)
     }
     if (kind === "string" && end - at === EMPTY_STRING) return this.#refuse(param, "must not be empty")
     this.#kind = kind
-    this.#items += 1
+    this.#count += 1
     if (kind === "token") this.#tokens += 1
-    else if (this.#items > MAX_INPUTS) return this.#refuse("input", `must have at most ${MAX_INPUTS} items`)
+    else if (this.#count > MAX_INPUTS) return this.#refuse("input", `must have at most ${MAX_INPUTS} items`)
     return end
   }
 
-  #tokenArray(open: number): number {
+  *#tokenArray(open: number): Slices<number> {
     const reader = this.#reader
-    const param = `input[${this.#items}]`
+    const param = `input[${this.#count}]`
     const before = this.#tokens
-    const end = reader.items(open, CLOSE_ARRAY, (at) => {
-      const end = reader.value(at, 2, -1)
-      if (kindOf(reader.bytes, at, end) !== "token") return this.#refuse(param, "must contain only tokens (integers)")
+    const end = yield* this.#items(open, (at) => {
+      const end = isDigit(reader.bytes[at]) ? reader.value(at, 2, -1) : at
+      if (end === at || kindOf(reader.bytes, at, end) !== "token") {
+        return this.#refuse(param, "must contain only tokens (integers)")
+      }
       this.#tokens += 1
       return end
     })
@@ -130,9 +179,8 @@ class InputArray {
 const kindOf = (bytes: Buffer, start: number, end: number): ItemKind | undefined => {
   if (bytes[start] === QUOTE) return "string"
   if (bytes[start] === OPEN_ARRAY) return "token array"
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] as number
-    if (byte < 0x30 || byte > 0x39) return undefined
-  }
+  for (let at = start; at < end; at++) if (!isDigit(bytes[at])) return undefined
   return "token"
 }
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39

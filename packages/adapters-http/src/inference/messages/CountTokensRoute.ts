@@ -28,6 +28,7 @@ import { presentedKey } from "../../auth/PresentedKey.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
 import { type InferenceBodyLimits, type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
+import { inTurns } from "../../wire/Slices.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
 import type { RelayRoute } from "../relay/Relay.ts"
 import type { ExchangeSettings } from "../relay/RelayExchange.ts"
@@ -114,7 +115,7 @@ class CountTokens {
     const counted = Effect.gen(this, function* () {
       const presented = yield* presentedKey(this.#request.rawHeaders, this.#request.socket)
       const principal = yield* (yield* ApiKeyAuthenticator).authenticate(presented)
-      const request = yield* readCountRequest(yield* this.#body(principal))
+      const request = yield* yield* inTurns(readCountRequest(yield* this.#body(principal)))
       const tokens = yield* countPrompt("messages", request, (candidate) => this.#providerCount(request, candidate))
       this.#response.writeWhole(`{"input_tokens":${tokens}}`, "utf8")
     })

@@ -5,11 +5,13 @@
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
-import { asArray, asObject, asText } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
 import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
-import { type ScannedBody, scanner } from "../../wire/JsonScan.ts"
+import { type ScannedBody, slicedScanner } from "../../wire/JsonScan.ts"
+import { promptIn } from "../../wire/PromptMembers.ts"
+import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
+import type { Slices } from "../../wire/Slices.ts"
 import { jsonHeaders } from "../relay/UpstreamRequestParts.ts"
 
 export interface MessagesRequest extends InferenceRequest {
@@ -25,58 +27,57 @@ const members = {
   max_tokens: {},
   stream: {},
   system: {},
-  tools: {},
+  tools: { marks: (type: string) => type.startsWith("advisor_") },
   output_config: {},
   output_format: {},
   fallbacks: {}
 }
 
-const scan = scanner({ members, media: { members: ["data"], types: ["image", "document"] } })
+const scan = slicedScanner({
+  members,
+  maxValues: MAX_PROMPT_VALUES,
+  media: { members: ["data"], types: ["image", "document"] }
+})
 
-export const readMessagesRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
+export const readMessagesRequest = (body: Buffer): Slices<Either.Either<MessagesRequest, InvalidRequest>> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
 
 /** Reads a request for a token count. Unlike a request for a message, it has no `max_tokens`. */
-export const readCountRequest = (body: Buffer): Either.Either<MessagesRequest, InvalidRequest> =>
+export const readCountRequest = (body: Buffer): Slices<Either.Either<MessagesRequest, InvalidRequest>> =>
   read(body, () => undefined)
 
-const read = (
+function* read(
   body: Buffer,
   maxTokensOf: (values: MemberValues, members: MessagesMembers) => number | undefined
-): Either.Either<MessagesRequest, InvalidRequest> =>
-  Either.flatMap(scan(body), (members) => {
+): Slices<Either.Either<MessagesRequest, InvalidRequest>> {
+  return Either.flatMap(yield* scan(body), (members) => {
     const values = new MemberValues(body)
     const model = values.name(members.model, "model")
     values.filledArray(members.messages, "messages")
     const maxOutputTokens = maxTokensOf(values, members)
     const streamed = values.flag(members.stream, "stream")
-    const fault = values.fault ?? otherModel(body, members)
+    const fault = values.fault ?? otherModel(members)
     if (fault !== undefined) return Either.left(fault)
+    const { messages, system, tools, output_config, output_format } = members
     return Either.right({
       model,
       streamed,
       size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
-      promptText: () => promptText(JSON.parse(body.toString())),
+      promptText: () => promptIn(body, { messages, system, tools, output_config, output_format }, promptText),
       body,
       members
     })
   })
+}
 
 /**
  * Refuses a request that selects a second model, as a fallback or as an advisor. The provider would run the second
  * model and charge the gateway for it, but the customer would be charged the price of the first model.
  */
-const otherModel = (body: Buffer, { fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
+const otherModel = ({ fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
-  return tools !== undefined && hasAdvisor(body.subarray(tools.start, tools.end)) ? namesOtherModel("tools") : undefined
+  return tools?.marked === true ? namesOtherModel("tools") : undefined
 }
-
-/**
- * Returns true if a tool has a type with the prefix `advisor_`. Parses the tools only if they may contain this prefix.
- */
-const hasAdvisor = (tools: Buffer): boolean =>
-  (tools.includes("advisor_") || tools.includes("\\u")) &&
-  asArray(JSON.parse(tools.toString())).some((tool) => asText(asObject(tool)?.type).startsWith("advisor_"))
 
 const namesOtherModel = (param: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })

@@ -20,11 +20,12 @@ import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Callback, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
-import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { type InvalidRequest, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import type * as Effect from "effect/Effect"
+import type * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
@@ -33,6 +34,7 @@ import { presentedKey } from "../../auth/PresentedKey.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
 import { type InferenceBodyLimits, readInferenceBody } from "../../http/RequestBody.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
+import { inTurns } from "../../wire/Slices.ts"
 import { ClientResponse, type ClientResponseSettings } from "./ClientResponse.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 import type { AttemptSettings, RouteAttempt } from "./RouteAttempt.ts"
@@ -146,7 +148,20 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
 
   #relay(principal: Principal, body: Buffer): void {
     if (this.#over) return
-    const read = this.#descriptor.read(body)
+    const reading = this.#descriptor.read(body)
+    const first = reading.next()
+    if (first.done === true) this.#relayRead(principal, first.value)
+    else {
+      const isOver = () => this.#over
+      this.#settings.run(inTurns(reading, isOver), (exit) => {
+        if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
+        else this.#step(() => this.#relayRead(principal, exit.value))
+      })
+    }
+  }
+
+  #relayRead(principal: Principal, read: Either.Either<Request, InvalidRequest>): void {
+    if (this.#over) return
     if (read._tag === "Left") this.#end(Exit.fail(read.left))
     else this.#settings.relayRequest(this, principal, read.right, (exit) => this.#end(exit))
   }

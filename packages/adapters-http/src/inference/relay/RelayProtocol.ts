@@ -11,6 +11,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type * as Either from "effect/Either"
 import type { RelayError, WireErrorBody } from "../../wire/InferenceErrors.ts"
 import type { ProviderNames } from "../../wire/Redaction.ts"
+import type { Slices } from "../../wire/Slices.ts"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import type { UpstreamRefusal } from "../../wire/UpstreamRefusal.ts"
 
@@ -70,7 +71,8 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   readonly path: string
   /** The path that is appended to a provider's base URL. */
   readonly upstreamPath: string
-  readonly read: (body: Buffer) => Either.Either<Request, InvalidRequest>
+  /** Reads a request in slices. A body of ordinary size takes one slice. */
+  readonly read: (body: Buffer) => Slices<Either.Either<Request, InvalidRequest>>
   /**
    * Returns the request body for the provider of one route. Only the JSON members that select the model and request a
    * usage report differ from the client's body.

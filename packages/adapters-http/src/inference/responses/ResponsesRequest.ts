@@ -4,16 +4,20 @@
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
-import { asArray, asObject } from "@tollgate/domain/inference/Json"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
 import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
-import { type ScannedBody, type ScannedMember, scanner } from "../../wire/JsonScan.ts"
+import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
+import { promptIn } from "../../wire/PromptMembers.ts"
+import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
+import type { Slices } from "../../wire/Slices.ts"
 
 export interface ResponsesRequest extends InferenceRequest {
   readonly body: Buffer
   readonly members: ResponsesMembers
 }
+
+const IMAGE_TOOL = "image_generation"
 
 type ResponsesMembers = ScannedBody<keyof typeof members>
 
@@ -24,12 +28,13 @@ const members = {
   stream: {},
   background: {},
   max_output_tokens: {},
-  tools: {},
+  tools: { marks: (type: string) => type === IMAGE_TOOL },
   text: { inside: { format: {} } }
 }
 
-const scan = scanner({
+const scan = slicedScanner({
   members,
+  maxValues: MAX_PROMPT_VALUES,
   media: {
     // Encrypted reasoning is not counted as text, because some models ignore it.
     members: ["image_url", "file_data", "data", "result", "encrypted_content"],
@@ -37,8 +42,8 @@ const scan = scanner({
   }
 })
 
-export const readResponsesRequest = (body: Buffer): Either.Either<ResponsesRequest, InvalidRequest> =>
-  Either.flatMap(scan(body), (members) => {
+export function* readResponsesRequest(body: Buffer): Slices<Either.Either<ResponsesRequest, InvalidRequest>> {
+  return Either.flatMap(yield* scan(body), (members) => {
     const values = new MemberValues(body)
     const model = values.name(members.model, "model")
     if (!isInput(members.input)) values.fault ??= invalid("input", "must be a non-empty string or a non-empty array")
@@ -47,39 +52,34 @@ export const readResponsesRequest = (body: Buffer): Either.Either<ResponsesReque
     if (values.flag(members.background, "background")) {
       values.fault ??= invalid("background", "must not be true: this service does not store responses")
     }
-    values.fault ??= imageTool(body, members.tools)
+    values.fault ??= imageTool(members.tools)
     const limit = values.integer(members.max_output_tokens, "max_output_tokens")
     if (values.fault !== undefined) return Either.left(values.fault)
     // Some providers ignore a limit below 1, so such a limit counts as no limit.
     const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
+    const { input, instructions, tools, text } = members
     return Either.right({
       model,
       streamed,
       size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
-      promptText: () => promptText(JSON.parse(body.toString())),
+      promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
       body,
       members
     })
   })
-
-const IMAGE_TOOL = "image_generation"
+}
 
 /**
  * Refuses the tool that generates images. The provider would run an image model and charge the gateway for it, but the
  * customer would be charged the price of the text model.
  */
-const imageTool = (body: Buffer, tools: ScannedMember | undefined): InvalidRequest | undefined =>
-  tools !== undefined && hasImageTool(body.subarray(tools.start, tools.end))
+const imageTool = (tools: ScannedMember | undefined): InvalidRequest | undefined =>
+  tools?.marked === true
     ? invalid(
         "tools",
         `must not contain '${IMAGE_TOOL}': use an image model at /v1/images/generations to generate images`
       )
     : undefined
-
-/** Returns true if the tools contain the image tool. Parses the tools only if they may contain its name. */
-const hasImageTool = (tools: Buffer): boolean =>
-  (tools.includes(IMAGE_TOOL) || tools.includes("\\u")) &&
-  asArray(JSON.parse(tools.toString())).some((tool) => asObject(tool)?.type === IMAGE_TOOL)
 
 const isInput = (member: ScannedMember | undefined): boolean =>
   (member?.kind === "string" && member.end - member.start > 2) || (member?.kind === "array" && !member.empty)

@@ -1,0 +1,37 @@
+/**
+ * Extracts the prompt from the members of a body, for a local token count. Only prompts of bounded size are parsed: 32
+ * MiB of `[{},{},...]` would become a gigabyte of objects. The prompt of a larger body is a sample of its text.
+ */
+import { extraTokensOf, type PromptText } from "@tollgate/domain/inference/PromptText"
+import { sizeOfMembers } from "./BodyMembers.ts"
+import type { ScannedMember } from "./JsonScan.ts"
+
+/** The maximum total size in bytes of members that are parsed. */
+export const MAX_PARSED_BYTES = 512 * 1024
+/** The maximum number of JSON values in members that are parsed. No body of 64 KiB has more. */
+export const MAX_PARSED_VALUES = 32_768
+
+type Members = { readonly [name: string]: ScannedMember | undefined }
+
+/** Returns the prompt in these members of a body. `promptText` extracts it from the parsed members. */
+export const promptIn = (body: Buffer, members: Members, promptText: (request: unknown) => PromptText): PromptText => {
+  const found = Object.entries(members).filter((entry): entry is [string, ScannedMember] => entry[1] !== undefined)
+  const bytes = found.reduce((sum, [, { start, end }]) => sum + end - start, 0)
+  const values = found.reduce((sum, [, member]) => sum + member.values, 0)
+  if (bytes > MAX_PARSED_BYTES || values > MAX_PARSED_VALUES) return sampledPrompt(body, Object.values(members))
+  const parsed = found.map(([name, { start, end }]) => [name, JSON.parse(body.toString("utf8", start, end))])
+  return promptText(Object.fromEntries(parsed))
+}
+
+const sampledPrompt = (body: Buffer, members: ReadonlyArray<ScannedMember | undefined>): PromptText => {
+  const { textBytes, attachments } = sizeOfMembers(members)
+  let text = ""
+  let messages = 0
+  for (const member of members) {
+    if (member === undefined) continue
+    text += member.samples?.textBetween(body, member.start, member.end) ?? ""
+    messages += member.elements
+  }
+  const extraTokens = extraTokensOf(messages, attachments)
+  return { text, sampleOf: { sampleBytes: Buffer.byteLength(text), textBytes }, extraTokens }
+}

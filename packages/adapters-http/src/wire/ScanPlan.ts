@@ -1,0 +1,56 @@
+/**
+ * Describes the members that a scan (`JsonScan.ts`) finds in the bodies of one protocol.
+ */
+import type { MediaNames } from "./BodySize.ts"
+import { MemberNames } from "./MemberNames.ts"
+
+/** The members to find in the bodies of one protocol. */
+export interface ScanPlan<Name extends string> {
+  readonly members: { readonly [N in Name]: MemberPlan }
+  readonly media: MediaNames
+  /** True if a name that differs only in case is another member, which the caller checks. */
+  readonly caseSensitive?: true
+  /**
+   * The maximum number of JSON values in a body; unlimited if undefined. It is checked after each slice, so a body of one
+   * slice is never refused.
+   */
+  readonly maxValues?: number
+}
+
+/** The maximum number of JSON values in a prompt of messages. No model can read a larger prompt. */
+export const MAX_PROMPT_VALUES = 1_000_000
+
+export interface MemberPlan {
+  /** The members to find in the value if the value is an object. */
+  readonly inside?: { readonly [name: string]: MemberPlan }
+  /**
+   * If the value is an array: the name of a member that every element must have. The value of this member (the last
+   * value if the member is repeated) must be a string.
+   */
+  readonly each?: string
+  /** If the value is an array: a test for the `type` of its elements; see `ScannedMember.marked`. */
+  readonly marks?: (type: string) => boolean
+}
+
+/** {@link MemberPlan} with the names converted to bytes. */
+export interface Wanted {
+  readonly names: MemberNames
+  readonly members: ReadonlyArray<WantedMember>
+}
+
+export interface WantedMember {
+  readonly name: string
+  readonly inside: Wanted | undefined
+  readonly each: MemberNames | undefined
+  readonly marks: MemberPlan["marks"]
+}
+
+export const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => ({
+  names: new MemberNames(Object.keys(members)),
+  members: Object.entries(members).map(([name, { inside, each, marks }]) => ({
+    name,
+    inside: inside && wantedOf(inside),
+    each: each === undefined ? undefined : new MemberNames([each]),
+    marks
+  }))
+})

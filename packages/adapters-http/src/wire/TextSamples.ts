@@ -1,0 +1,81 @@
+/**
+ * Selects evenly spaced pieces of the text in a large body, while the body is scanned. The tokens of a text that is too
+ * large to count are estimated from these pieces.
+ *
+ * The number of pieces is bounded: when all places are taken, every second piece is dropped and the distance doubles.
+ * Chance decides which half is dropped, so a client cannot know which pieces of its text will be counted.
+ */
+import { randomInt } from "node:crypto"
+import { BACKSLASH } from "./JsonEscapes.ts"
+
+const MAX_PIECES = 256
+const PIECE_BYTES = 1024
+/** The maximum number of backslashes before a piece that are read to find the beginning of an escape. */
+const MAX_BACKSLASHES = 64
+const LOWER_U = 0x75
+
+interface Piece {
+  /** The position after the opening quote of the string. */
+  readonly start: number
+  /** The position of the closing quote of the string. */
+  readonly end: number
+  readonly at: number
+}
+
+export class TextSamples {
+  #pieces: Array<Piece> = []
+  /** The minimum distance between the beginnings of two pieces, in text bytes. */
+  #distance = 1
+  /** The number of text bytes before the next piece. */
+  #next = 0
+
+  /** Adds a string value, before which the body has `textBefore` bytes of text. `textBytes` is its decoded size. */
+  add(start: number, end: number, textBefore: number, textBytes: number): void {
+    const isOnePiece = end - start <= PIECE_BYTES
+    while (this.#next < textBefore + textBytes) {
+      const share = (this.#next - textBefore) / textBytes
+      const at = isOnePiece ? start : start + Math.floor((end - start) * share)
+      this.#pieces.push({ start, end, at })
+      const pieceEnd = isOnePiece ? textBefore + textBytes : this.#next + PIECE_BYTES
+      this.#next = Math.max(pieceEnd, this.#next + this.#distance)
+      if (this.#pieces.length === MAX_PIECES) this.#dropHalf()
+    }
+  }
+
+  #dropHalf(): void {
+    const kept = randomInt(2)
+    this.#pieces = this.#pieces.filter((_, i) => i % 2 === kept)
+    this.#distance = 2 * Math.max(this.#distance, this.#next / MAX_PIECES)
+  }
+
+  /** Returns the pieces between two positions of the body, joined to one text. */
+  textBetween(bytes: Buffer, start: number, end: number): string {
+    return this.#pieces
+      .filter((piece) => piece.start >= start && piece.end <= end)
+      .map((piece) => pieceText(bytes, piece))
+      .join("")
+  }
+}
+
+const pieceText = (bytes: Buffer, piece: Piece): string => {
+  const start = characterStart(bytes, piece)
+  let end = start
+  while (end < piece.end && end - start < PIECE_BYTES) {
+    end += bytes[end] !== BACKSLASH ? 1 : bytes[end + 1] === LOWER_U ? 6 : 2
+  }
+  while (end < piece.end && isContinuation(bytes[end])) end++
+  return JSON.parse(`"${bytes.toString("utf8", start, end)}"`)
+}
+
+/** Returns the position of the first whole character or escape at or after the piece's position. */
+const characterStart = (bytes: Buffer, { start, at, end }: Piece): number => {
+  // An escape has at most six bytes, so an escape around `at` begins at most five bytes earlier.
+  let i = Math.max(start, at - 5)
+  while (i < at && bytes[i] !== BACKSLASH) i++
+  for (let back = 0; i > start && bytes[i - 1] === BACKSLASH && back < MAX_BACKSLASHES; back++) i--
+  while (i < at && i < end) i += bytes[i] !== BACKSLASH ? 1 : bytes[i + 1] === LOWER_U ? 6 : 2
+  while (i < end && isContinuation(bytes[i])) i++
+  return i
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
