@@ -13,6 +13,7 @@ import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { BodySize, type Media, mediaOf } from "./BodySize.ts"
+import { type JsonKind, kindOf } from "./JsonKind.ts"
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -29,8 +30,6 @@ import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 import { type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
 import { runSlices, type Slices } from "./Slices.ts"
 import { TextSamples } from "./TextSamples.ts"
-
-export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
 
 /** A found member. Its value is the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ScannedMember {
@@ -286,21 +285,3 @@ class Scan {
 
 const notJson = (why: string): InvalidRequest =>
   new InvalidRequest({ message: `The request body is not valid JSON: ${why}.`, param: null })
-
-const kindOf = (first: number | undefined): JsonKind => {
-  switch (first) {
-    case OPEN_OBJECT:
-      return "object"
-    case OPEN_ARRAY:
-      return "array"
-    case QUOTE:
-      return "string"
-    case 0x74:
-    case 0x66:
-      return "boolean"
-    case 0x6e:
-      return "null"
-    default:
-      return "number"
-  }
-}
