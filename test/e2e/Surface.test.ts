@@ -2,6 +2,7 @@
  * Tests the parts of the public port other than inference: the model list, the pages about the service, hints for wrong
  * paths, and keepalives on silent streams.
  */
+import { createHash } from "node:crypto"
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
@@ -154,6 +155,17 @@ describe("the public pages", () => {
       expect(style).not.toMatch(/@import|url\(\s*["']?(?:https?:)?\/\//i)
     }
     expect(page).toContain("/v1/chat/completions")
+  })
+
+  it("let the documentation run only its own script, and let no other host embed the page", async () => {
+    const policyOf = async (path: string) => (await get(path)).headers.get("content-security-policy") ?? ""
+    const [page, policy] = [await (await get("/docs")).text(), await policyOf("/docs?x=1")]
+    const hashes = [...policy.matchAll(/'sha256-([^']+)'/g)].map(([, hash]) => hash)
+    const scripts = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, script = ""]) => script)
+    expect(scripts).toHaveLength(1)
+    expect(hashes).toEqual(scripts.map((script) => createHash("sha256").update(script).digest("base64")))
+    expect(policy).toMatch(/^default-src 'none'; script-src '[^' ]+'; .*frame-ancestors 'none'$/)
+    expect(await policyOf("/v1/models")).toBe("")
   })
 
   it.each([

@@ -13,6 +13,7 @@ import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as RelayRoutes from "../inference/RelayRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
 import * as Mints from "../mint/Mints.ts"
+import * as DocumentationPage from "../openapi/DocumentationPage.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as Account from "../reseller/Account.ts"
@@ -48,17 +49,17 @@ const routes = Layer.mergeAll(
   Operations.layer
 )
 
-const DOCUMENTATION_PAGE = "/docs"
 const SPECIFICATION = "/openapi.json"
 /**
  * Serves the OpenAPI document and the documentation page. The page contains its script and styles and loads nothing
  * from other hosts.
  */
-const documentation = Layer.merge(
-  HttpApiSwagger.layer({ path: DOCUMENTATION_PAGE }),
+const documentation = Layer.mergeAll(
+  HttpApiSwagger.layer({ path: DocumentationPage.DOCUMENTATION_PATH }),
+  DocumentationPage.policyLayer,
   HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })
 )
-const undeclaredPaths = [DOCUMENTATION_PAGE, SPECIFICATION, ...RankingsPage.paths]
+const undeclaredPaths = [DocumentationPage.DOCUMENTATION_PATH, SPECIFICATION, ...RankingsPage.paths]
 
 export const layer = Layer.mergeAll(
   documentation,
