@@ -43,17 +43,29 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
 })
 
 const asJson = (standing: Fields) =>
-  Logger.map(fieldsOf, (fields) => Inspectable.stringifyCircular({ ...fields, ...standing }))
+  Logger.map(fieldsOf, (fields) => printable(Inspectable.stringifyCircular({ ...fields, ...standing })))
 
 const asPairs = (standing: Fields) =>
   Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
-    [
-      `${at} ${level} ${message}`,
-      ...Object.entries({ ...fields, ...standing }).map(([name, value]) => `${name}=${asWord(value)}`)
-    ].join(" ")
+    printable(
+      [
+        `${at} ${level} ${message}`,
+        ...Object.entries({ ...fields, ...standing }).map(([name, value]) => `${name}=${asWord(value)}`)
+      ].join(" ")
+    )
   )
 
 const asWord = (value: unknown): string => {
   const text = typeof value === "string" ? value : Inspectable.stringifyCircular(value)
   return /[\s"=]/.test(text) ? Inspectable.stringifyCircular(text) : text
 }
+
+/** Matches control characters, and invisible characters that end a line or change the direction of a text. */
+const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
+
+/**
+ * Escapes unsafe characters as in JSON. A field can contain text of a provider or a client, which must not add a line
+ * to the log or control the terminal that shows the log.
+ */
+const printable = (line: string): string =>
+  line.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
