@@ -8,10 +8,10 @@ import { applyCatalogFile } from "@tollgate/composition/CatalogAtStart"
 import { gatewayPorts, preparationPorts, primaryPorts } from "@tollgate/composition/GatewayPorts"
 import { logPaymentProviders, realPayments, SimulatorUrl } from "@tollgate/composition/Payments"
 import { fromUrl, PostgresProcess } from "@tollgate/composition/Postgres"
+import { providerKeysIn } from "@tollgate/composition/ProviderKeys"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import { startDemo } from "./development/Demo.ts"
 import { DEMO_KEY_ENV } from "./development/DemoCatalog.ts"
 import { embeddedPostgres, paymentSimulator } from "./development/LocalServices.ts"
@@ -94,19 +94,5 @@ const externals = (config: ServerConfig, { startsSimulator }: Role) => ({
       : paymentSimulator(config, config.payments.simulatorPort, { starts: startsSimulator })
 })
 
-/** Returns a function that finds a provider's API key. Its argument is the name of an environment variable. */
-const providerKeys = (config: ServerConfig) => {
-  // Every request needs a key, and a new `Redacted` each time would be expensive for the garbage collector.
-  const known = new Map<string, Redacted.Redacted<string>>()
-  return (name: string) => {
-    const key = known.get(name) ?? providerKey(config, name)
-    if (key !== undefined) known.set(name, key)
-    return key
-  }
-}
-
-const providerKey = (config: ServerConfig, name: string): Redacted.Redacted<string> | undefined => {
-  const value = process.env[name]
-  if (value !== undefined && value !== "") return Redacted.make(value)
-  return config.demo && name === DEMO_KEY_ENV ? Redacted.make("simulated") : undefined
-}
+const providerKeys = ({ demo }: ServerConfig) =>
+  providerKeysIn(process.env, demo ? { [DEMO_KEY_ENV]: "simulated" } : {})

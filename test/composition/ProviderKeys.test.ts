@@ -1,0 +1,25 @@
+import { canBeProviderKey, providerKeysIn } from "@tollgate/composition/ProviderKeys"
+import { Environment } from "@tollgate/composition/ServerConfig"
+import { Redacted } from "effect"
+import { describe, expect, it } from "vitest"
+
+describe("the API key of a provider", () => {
+  const environment = { OPENAI_API_KEY: "sk-1", JWT_SECRET: "secret", DATABASE_URL: "postgres://u:p@db/x", EMPTY: "" }
+  const keys = providerKeysIn(environment, { SIMULATOR_API_KEY: "simulated", KEY_PEPPER: "pepper" })
+  const valueOf = (name: string) => {
+    const key = keys(name)
+    return key && Redacted.value(key)
+  }
+
+  it("is the value of the variable that the catalog names, or the default of a variable that is not set", () => {
+    expect(valueOf("OPENAI_API_KEY")).toBe("sk-1")
+    expect(keys("OPENAI_API_KEY")).toBe(keys("OPENAI_API_KEY"))
+    expect(valueOf("SIMULATOR_API_KEY")).toBe("simulated")
+    expect(["EMPTY", "MISSING", "constructor", "__proto__"].map(valueOf)).toEqual(Array(4).fill(undefined))
+  })
+
+  it("is never a setting of the server, so a changed catalog cannot send a secret of the server to a provider", () => {
+    expect(["JWT_SECRET", "DATABASE_URL", "KEY_PEPPER"].map(valueOf)).toEqual([undefined, undefined, undefined])
+    expect(Object.keys(Environment.fields).filter(canBeProviderKey)).toEqual([])
+  })
+})
