@@ -9,7 +9,7 @@ import { claimsOf, InvalidCredentials } from "@tollgate/domain/reseller/Reseller
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Logger, Option, Redacted } from "effect"
 import { aReseller } from "../../support/resellers.ts"
 
 const RIGHT = "right password"
@@ -89,6 +89,24 @@ describe("logging in", () => {
       }).pipe(Effect.provide(layer))
     }
   )
+
+  it.effect("is logged with its client address, and neither with the email nor with the password", () => {
+    const { layer, logInAs } = withReseller()
+    const entries: Array<string> = []
+    const logger = Logger.make(({ message }) => void entries.push(JSON.stringify(message)))
+    return Effect.gen(function* () {
+      yield* logInAs("reseller@example.com")
+      yield* Effect.flip(logInAs("reseller@example.com", "wrong"))
+      yield* Effect.flip(logInAs("my password"))
+      const about = { address: "1.1.1.1", reseller: aReseller().id }
+      expect(entries.map((entry) => JSON.parse(entry))).toEqual([
+        ["reseller logged in", about],
+        ["login refused", about],
+        ["login refused", { ...about, reseller: "unknown" }]
+      ])
+      expect(entries.join()).not.toContain("password")
+    }).pipe(Effect.provide(Layer.merge(layer, Logger.replace(Logger.defaultLogger, logger))))
+  })
 
   it.effect("refuses too many attempts before it looks up an email or hashes a password", () => {
     const { log, layer, logInAs } = withReseller(aReseller(), true)

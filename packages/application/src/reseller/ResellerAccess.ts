@@ -89,7 +89,8 @@ const readEmail = Schema.decodeOption(Email)
  *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
  * An unknown email takes the same time as a wrong password. Only a caller with the correct password receives the
- * reseller's status.
+ * reseller's status. The log never contains the given email, because users type passwords into the wrong field. An
+ * attempt above the limit is not logged, so an attacker cannot fill the log.
  */
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {
@@ -100,10 +101,18 @@ export const logIn = ({ email: given, password }: Login, address: ClientAddress)
     const found = Option.isSome(email) ? yield* resellers.credentials(email.value) : Option.none()
     const known = Option.getOrUndefined(found)
     const right = yield* (yield* PasswordHasher).verify(password, known?.passwordHash)
-    if (known === undefined || !right) return yield* new InvalidCredentials()
+    if (known === undefined || !right) {
+      yield* Effect.logWarning("login refused", { address, reseller: known?.reseller.id ?? "unknown" })
+      return yield* new InvalidCredentials()
+    }
 
     const { reseller } = known
-    if (reseller.status !== "active") return yield* new ResellerNotActive({ status: reseller.status })
+    const { status } = reseller
+    if (status !== "active") {
+      yield* Effect.logWarning("login refused", { address, reseller: reseller.id, status })
+      return yield* new ResellerNotActive({ status })
+    }
+    yield* Effect.logInfo("reseller logged in", { address, reseller: reseller.id })
     const loggedIn: LoggedIn = { token: yield* (yield* TokenSigner).issue(claimsOf(reseller)), reseller }
     return loggedIn
   })
