@@ -45,10 +45,11 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable when the server accepts the connection and never responds", () =>
+  it.scopedLive("is not reachable, at the cost of one connection, when the server never responds to many callers", () =>
     Effect.gen(function* () {
+      let connections = 0
       const port = yield* Effect.async<number>((resume) => {
-        const server = createServer().listen(0, "127.0.0.1", () => {
+        const server = createServer(() => connections++).listen(0, "127.0.0.1", () => {
           const address = server.address()
           resume(Effect.succeed(typeof address === "object" ? (address?.port ?? 0) : 0))
         })
@@ -56,7 +57,11 @@ describe("the database", () => {
       })
       const settings = { host: "127.0.0.1", port, user: "unknown", database: "none", connectionTimeoutMillis: 60_000 }
       const database = over({ settings, url: "" })
-      expect(yield* Effect.flatMap(Database, ({ reachable }) => reachable).pipe(Effect.provide(database))).toBe(false)
+      const many = Effect.flatMap(Database, ({ reachable }) =>
+        Effect.all(Array.from({ length: 40 }, () => reachable), { concurrency: "unbounded" })
+      )
+      expect(yield* Effect.provide(many, database)).toEqual(Array(40).fill(false))
+      expect(connections).toBe(1)
     })
   )
 })

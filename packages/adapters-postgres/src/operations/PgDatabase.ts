@@ -3,6 +3,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Database } from "@tollgate/application/operations/Database"
+import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,19 +17,23 @@ interface StateRow {
   readonly now: Date
 }
 
-export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.effect(
+export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.scoped(
   Database,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    // Cancelling a statement can take longer than a second, so the cancellation continues in the background.
+    const probe = sql`SELECT 1`.pipe(
+      Effect.disconnect,
+      Effect.timeoutOption("1 second"),
+      Effect.map(Option.isSome),
+      Effect.catchAll(() => Effect.succeed(false))
+    )
+    const probes = yield* SingleFlight.make<"database", boolean>(1)
     return {
-      // Cancelling a statement can take longer than a second, so the cancellation continues in the background.
-      reachable: sql`SELECT 1`.pipe(
-        Effect.disconnect,
-        Effect.timeoutOption("1 second"),
-        Effect.map(Option.isSome),
-        Effect.catchAll(() => Effect.succeed(false))
-      ),
+      // Every client can request the readiness of a server. Concurrent requests share one statement, so that they cannot
+      // occupy the connections that other requests need.
+      reachable: probes.run("database", () => probe, Effect.succeed(false)),
 
       state: Effect.gen(function* () {
         // The first statement may have to open a connection. The clock is read on a connection that is already open.
