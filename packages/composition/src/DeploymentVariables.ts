@@ -138,3 +138,7 @@ export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PO
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`
 }
+
+/** Returns true if only programs on the same machine can connect to a server with this HOST. */
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)

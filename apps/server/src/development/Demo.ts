@@ -4,6 +4,7 @@
  * public.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
+import { isLoopback } from "@tollgate/composition/DeploymentVariables"
 import { SimulatorUrl } from "@tollgate/composition/Payments"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import * as Console from "effect/Console"
@@ -19,6 +20,10 @@ import { demoReseller, warnOfDemoReseller } from "./DemoReseller.ts"
  */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {
+    if (!isLoopback(config.HOST)) {
+      const risk = "the password of the demo reseller is public, so every machine that can connect can use the demo"
+      yield* Effect.logWarning(`${risk}; unset HOST or DEMO`, { host: config.HOST })
+    }
     const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/inference/SimulatedUpstream"))
     const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
