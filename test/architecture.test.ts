@@ -16,7 +16,7 @@ const filesUnder = (folder: string): ReadonlyArray<string> =>
 
 const sources = [...filesUnder("packages"), ...filesUnder("apps")].filter((path) => path.endsWith(".ts"))
 const documents = [
-  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
   ...[...filesUnder("docs"), ...filesUnder("packages")].filter((path) => path.endsWith(".md"))
 ]
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
@@ -189,7 +189,15 @@ const references = documents.filter((path) => path.startsWith(`${REFERENCE}/`))
 
 /** The files that people read: sources, tests, documents and scripts. */
 const texts = [
-  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".dependency-cruiser.mjs", "Dockerfile", "compose.yaml"],
+  ...[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    ".dependency-cruiser.mjs",
+    "Dockerfile",
+    "compose.yaml"
+  ],
   ...["packages", "apps", "test", "docs"]
     .flatMap(filesUnder)
     .filter((path) => /\.(ts|js|mjs|md|sh|html|css|json|yaml)$/.test(path))
@@ -240,12 +248,13 @@ describe("the documents", () => {
   })
 
   it("name only tests that exist", () => {
-    const claims = ["packages/domain/README.md", ...references].flatMap((path) =>
-      [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
-        path,
-        file,
-        sentence
-      }))
+    const claims = ["SECURITY.md", "docs/security/asvs.md", "packages/domain/README.md", ...references].flatMap(
+      (path) =>
+        [...read(path).matchAll(/`(test\/[\w./-]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", sentence = ""]) => ({
+          path,
+          file,
+          sentence
+        }))
     )
     expect(claims.length).toBeGreaterThan(200)
     const untrue = claims.filter(
