@@ -58,7 +58,10 @@ describe("the database", () => {
       const settings = { host: "127.0.0.1", port, user: "unknown", database: "none", connectionTimeoutMillis: 60_000 }
       const database = over({ settings, url: "" })
       const many = Effect.flatMap(Database, ({ reachable }) =>
-        Effect.all(Array.from({ length: 40 }, () => reachable), { concurrency: "unbounded" })
+        Effect.all(
+          Array.from({ length: 40 }, () => reachable),
+          { concurrency: "unbounded" }
+        )
       )
       expect(yield* Effect.provide(many, database)).toEqual(Array(40).fill(false))
       expect(connections).toBe(1)

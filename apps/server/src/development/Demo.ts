@@ -20,10 +20,6 @@ import { demoReseller, warnOfDemoReseller } from "./DemoReseller.ts"
  */
 export const startDemo = (config: ServerConfig) =>
   Effect.gen(function* () {
-    if (!isLoopback(config.HOST)) {
-      const risk = "the password of the demo reseller is public, so every machine that can connect can use the demo"
-      yield* Effect.logWarning(`${risk}; unset HOST or DEMO`, { host: config.HOST })
-    }
     const { startOrJoin } = yield* Effect.promise(() => import("@tollgate/simulators/inference/SimulatedUpstream"))
     const { baseUrl: simulatorUrl } = yield* startOrJoin({ port: config.SIMULATOR_PORT })
     if (config.CATALOG_FILE === undefined) {
@@ -31,6 +27,10 @@ export const startDemo = (config: ServerConfig) =>
     }
     const customer = yield* demoCustomer(config.DATA_DIR)
     const isRealMoney = config.payments.providers.length > 0
+    if (!isRealMoney && !isLoopback(config.HOST)) {
+      const risk = "the password of the demo reseller is public, so every machine that can connect can use the demo"
+      yield* Effect.logWarning(`${risk}; unset HOST or DEMO`, { host: config.HOST })
+    }
     const reseller = isRealMoney ? yield* warnOfDemoReseller : yield* demoReseller(customer.email)
     const paymentSimulatorUrl = yield* SimulatorUrl
     const demo = { customer, reseller, catalogFile: config.CATALOG_FILE, paymentSimulatorUrl }
