@@ -3,7 +3,12 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
-const names = { publicName: "acme/large-1", upstreamModel: "vendor/big-model", secretWords: ["primary", "up"] }
+const names = {
+  publicName: "acme/large-1",
+  upstreamModel: "vendor/big-model",
+  secretWords: ["primary", "up"],
+  containsApiKey: () => false
+}
 const redacted = (text: string) => redactedText(text, names)
 
 describe("a provider's message", () => {
@@ -55,7 +60,12 @@ describe("a provider's message", () => {
   })
 
   it("is kept if only the public name of the model contains the provider's name", () => {
-    const openai = { publicName: "openai/gpt-5", upstreamModel: "gpt-5-2025", secretWords: ["openai"] }
+    const openai = {
+      publicName: "openai/gpt-5",
+      upstreamModel: "gpt-5-2025",
+      secretWords: ["openai"],
+      containsApiKey: () => false
+    }
     expect(redactedText("gpt-5-2025 takes no images", openai)).toBe("openai/gpt-5 takes no images")
     expect(redactedText("OpenAI takes no images", openai)).toBeUndefined()
   })
@@ -70,7 +80,12 @@ describe("a provider's message", () => {
     [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
       const message = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
-      const shown = redactedText(message, { publicName: "ours", upstreamModel, secretWords: [secret] })
+      const shown = redactedText(message, {
+        publicName: "ours",
+        upstreamModel,
+        secretWords: [secret],
+        containsApiKey: () => false
+      })
       return shown === undefined || !shown.toLowerCase().includes(secret)
     }
   )

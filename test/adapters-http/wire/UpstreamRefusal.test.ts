@@ -1,7 +1,12 @@
 import { refusalOfError, refusalOfStatus } from "@tollgate/adapters-http/wire/UpstreamRefusal"
 import { describe, expect, it } from "vitest"
 
-const names = { publicName: "public-model", upstreamModel: "upstream-model", secretWords: ["primary"] }
+const names = {
+  publicName: "public-model",
+  upstreamModel: "upstream-model",
+  secretWords: ["primary"],
+  containsApiKey: () => false
+}
 const refusal = (status: number, body: unknown = {}, retryAfter?: string) =>
   refusalOfStatus(status, retryAfter, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), names)
 

@@ -155,6 +155,16 @@ describe("an upstream request", () => {
     expect(headers.authorization).toBeUndefined()
   })
 
+  it("has a key that is found in texts, unless the key is so short that it could be a word", () => {
+    const found = (text: string, apiKeyEnv = "PROVIDER_KEY") =>
+      upstreams.containsApiKey(text, [aCandidate({ apiKeyEnv }).provider])
+    expect([found(`bad key ${SECRET}!`), found("bad key"), found(`bad key ${SECRET}`, "OTHER_KEY")]).toEqual([
+      true,
+      false,
+      false
+    ])
+  })
+
   it("is not sent if the provider's API key is not set", () => {
     const refused = trySend(candidateAt(upstream.baseUrl, { apiKeyEnv: "OTHER_KEY" }), new RecordedExchange())
     expect(Either.getOrThrow(Either.flip(refused))._tag).toBe("UpstreamFailed")

@@ -3,6 +3,7 @@
  * end, or uploads that take too long. The refusal is written directly to the socket, because Node.js passes only the
  * error and the socket here, and no response object.
  */
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import type { CommonHeaders } from "./CommonHeaders.ts"
 import { writeRefusalToSocket } from "./Refusal.ts"
@@ -11,7 +12,7 @@ import { type SurfaceError, surfaceErrorBody } from "./SurfaceError.ts"
 const errorOf = (code: string | undefined): SurfaceError => {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return { code: "headers_too_large", message: "The request headers are larger than 16 KiB in total." }
+      return { code: "headers_too_large", message: "The request line and the headers are larger than 16 KiB in total." }
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return { code: "request_timeout", message: "The request did not arrive completely within the time limit." }
     default:
@@ -22,19 +23,38 @@ const errorOf = (code: string | undefined): SurfaceError => {
 /** Milliseconds until the connection is closed. In this time, the client can read the refusal. */
 const LINGER_MILLIS = 1_000
 
+/** The parts of a socket in which Node.js stores the open response and the request that is being received. */
+interface HttpSocket extends Duplex {
+  readonly _httpMessage?: ServerResponse | null
+  readonly parser?: { readonly incoming: IncomingMessage | null } | null
+}
+
 export const respondToConnectionError = (
   failure: Error & { readonly code?: string },
-  socket: Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null },
+  socket: HttpSocket,
   headers: CommonHeaders,
   requestId: string
 ): void => {
   if (socket.writableEnded) return
-  if (!socket.writable || failure.code === "ECONNRESET" || socket._httpMessage?.headersSent === true) {
-    socket.destroy()
-    return
-  }
-  const error = errorOf(failure.code)
+  if (!socket.writable || failure.code === "ECONNRESET" || wouldBeMisread(socket)) socket.destroy()
+  else refuseConnection(socket, errorOf(failure.code), headers, requestId)
+}
+
+/** Writes a refusal that belongs to no response object, and closes the connection. */
+export const refuseConnection = (
+  socket: Duplex,
+  error: SurfaceError,
+  headers: CommonHeaders,
+  requestId: string
+): void => {
   // The path is unknown, so the refusal has the format that clients of the inference routes expect.
   const refusal = surfaceErrorBody(error, "/v1", requestId)
   writeRefusalToSocket(socket, refusal, (own) => headers.with(requestId, own), LINGER_MILLIS)
 }
+
+/**
+ * Returns true if the client would take a refusal for the response to another request than the invalid one: if an
+ * earlier request of the connection has no complete response, or if the invalid request already has one.
+ */
+const wouldBeMisread = ({ _httpMessage: open, parser }: HttpSocket): boolean =>
+  open ? open.headersSent || open.req.complete : parser?.incoming?.complete === false

@@ -8,7 +8,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
+import { CollectedBody } from "./CollectedBody.ts"
 import type { MemoryReservation } from "./MemoryReservation.ts"
+import { acceptBody } from "./UnreadBody.ts"
 
 /**
  * The maximum size in bytes of a body that is read before it is known whether the customer has funds. Ordinary requests
@@ -49,6 +51,7 @@ export const consumeBody = <A, E>(
   }
   request.on("data", onData)
   request.on("end", onEnd)
+  acceptBody(request)
   return stop
 }
 
@@ -72,7 +75,6 @@ export const readWholeBody = (
 }
 
 const nothingToStop = () => {}
-const EMPTY = Buffer.alloc(0)
 
 /**
  * Collects a whole body. The memory of a large body with an announced length is allocated once, so that its chunks and
@@ -82,7 +84,7 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
   readonly #limitBytes: number
   readonly #reservation: MemoryReservation
   readonly #announcedBytes: number
-  readonly #chunks: Array<Buffer> = []
+  readonly #body = new CollectedBody()
   #whole: Buffer | undefined
   #bytes = 0
 
@@ -102,14 +104,12 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
     if (isAllocated) {
       this.#whole ??= Buffer.allocUnsafeSlow(this.#announcedBytes)
       chunk.copy(this.#whole, at)
-    } else this.#chunks.push(chunk)
+    } else this.#body.push(chunk)
     return undefined
   }
 
   end(): Either.Either<Buffer, BodyRefusal> {
-    if (this.#whole !== undefined) return Either.right(this.#whole)
-    if (this.#chunks.length > 1) return Either.right(Buffer.concat(this.#chunks, this.#bytes))
-    return Either.right(this.#chunks[0] ?? EMPTY)
+    return Either.right(this.#whole ?? this.#body.whole())
   }
 }
 

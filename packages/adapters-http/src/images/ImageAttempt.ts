@@ -14,7 +14,8 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
-import { providerNames, refusedAttempt, verdictOf } from "../inference/relay/UpstreamFailure.ts"
+import { refusedAttempt, verdictOf } from "../inference/relay/UpstreamFailure.ts"
+import type { ProviderSecrets } from "../wire/ProviderSecrets.ts"
 import { type ProviderNames, redactedText } from "../wire/Redaction.ts"
 import {
   type ProviderError,
@@ -34,6 +35,7 @@ export interface ImageAttemptContext {
   readonly counters: RelayCounters
   readonly reservation: MemoryReservation
   readonly createdAtSeconds: number
+  readonly secrets: ProviderSecrets
 }
 
 /** The result of the attempt, and the verdict on the provider. */
@@ -71,7 +73,7 @@ const exchangeWith = (context: ImageAttemptContext, request: ImageRequest, sent:
   )
 
 const judge = (
-  { createdAtSeconds }: ImageAttemptContext,
+  { createdAtSeconds, secrets }: ImageAttemptContext,
   request: ImageRequest,
   candidate: Candidate,
   ended: ExchangeResult
@@ -80,9 +82,9 @@ const judge = (
     case "TooLarge":
       return Effect.succeed(served({ _tag: "TooLarge" }))
     case "Refusal":
-      return Effect.succeed(judgeRefusal(request, candidate, ended))
+      return Effect.succeed(judgeRefusal(secrets.namesFor(request.model, candidate), ended))
     case "Response":
-      return judgeResponse(request, candidate, ended, createdAtSeconds)
+      return judgeResponse(secrets.namesFor(request.model, candidate), ended, createdAtSeconds)
   }
 }
 
@@ -94,11 +96,9 @@ const failed = (error: RouteError, retryElsewhere: boolean): Judged => ({
 })
 
 const judgeRefusal = (
-  request: ImageRequest,
-  candidate: Candidate,
+  names: ProviderNames,
   { status, retryAfter, body }: ExchangeResult & { readonly _tag: "Refusal" }
 ): Judged => {
-  const names = providerNames(request.model, candidate)
   const policy = policyViolation(status, parseProviderError(body), names)
   if (policy !== undefined) return served({ _tag: "Declined", error: policy })
   const error = refusalOfStatus(status, retryAfter, body, names)
@@ -110,8 +110,7 @@ const judgeRefusal = (
  * exception, because providers do not bill it.
  */
 const judgeResponse = (
-  request: ImageRequest,
-  candidate: Candidate,
+  names: ProviderNames,
   { response }: ExchangeResult & { readonly _tag: "Response" },
   createdAtSeconds: number
 ): Effect.Effect<Judged> =>
@@ -121,7 +120,7 @@ const judgeResponse = (
       return Effect.succeed(
         failed(new UpstreamFailed({ cause: "the response is not a JSON object, or is too large" }), false)
       )
-    const policy = policyViolation(200, providerErrorOf(parsed.members), providerNames(request.model, candidate))
+    const policy = policyViolation(200, providerErrorOf(parsed.members), names)
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
     const refusal = refusalIn(parsed.members)
     if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit"))

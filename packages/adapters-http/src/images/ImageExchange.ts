@@ -21,7 +21,7 @@ import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The maximum time without data after which the body of a refusal counts as complete. */
+/** The maximum time in milliseconds for the body of a refusal. After it, the bytes that have arrived are used. */
 const REFUSAL_MILLIS = 5_000
 
 /** The provider's response or refusal, as received. */
@@ -115,12 +115,14 @@ export class ImageExchange implements UpstreamEvents {
 
   onData(chunk: Buffer): boolean {
     if (this.#phase === "over" || this.#phase === "waiting") return true
-    this.#idle?.refresh()
     if (this.#phase === "refused") {
       this.#refusal.push(chunk)
       this.#refusalBytes += chunk.length
       if (this.#refusalBytes >= REFUSAL_BYTES) this.#refused()
-    } else if (!this.#reservation.take(this.#unreservedBytes(chunk))) {
+      return true
+    }
+    this.#idle?.refresh()
+    if (!this.#reservation.take(this.#unreservedBytes(chunk))) {
       this.#broken("the gateway does not have enough memory for the response", false, "undecided")
     } else if (!this.#response.append(chunk)) {
       this.#end(Effect.succeed({ _tag: "TooLarge" }))

@@ -6,6 +6,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { type MadeImage, makeImage } from "@tollgate/application/images/MakeImage"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
@@ -24,6 +25,7 @@ import { requestIdOf } from "../http/RequestIds.ts"
 import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
+import { ProviderSecrets } from "../wire/ProviderSecrets.ts"
 import { HttpImageConnection } from "./HttpImageConnection.ts"
 import { writeImage, writeImageRefusal } from "./ImageResponse.ts"
 import { ImagesApi } from "./ImagesApi.ts"
@@ -51,12 +53,14 @@ const serve = (operation: ImageOperation) =>
     const counters = yield* RelayMetrics
     const reservation = new MemoryReservation(counters.imageMemory, allImageBytes)
     const createdAtSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    const upstreams = yield* Upstreams
     const client = new HttpImageConnection(operation, request, response, {
       requestId,
-      upstreams: yield* Upstreams,
+      upstreams,
       counters,
       reservation,
-      createdAtSeconds
+      createdAtSeconds,
+      secrets: new ProviderSecrets((yield* CurrentCatalog).get, upstreams)
     })
 
     const respond = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {

@@ -15,6 +15,7 @@ import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import type { CommonHeaders } from "../http/CommonHeaders.ts"
 import type { InFlightRequests } from "../http/InFlight.ts"
+import { limitDiscarding } from "../http/UnreadBody.ts"
 
 export interface ApiListener {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => void
@@ -61,7 +62,10 @@ export const make = (
         headers.presetOn(response, requestId)
         if (inFlight.draining) response.shouldKeepAlive = false
         inFlight.started()
-        response.on("prefinish", () => response.socket?.setTimeout(options.writeStallMillis))
+        response.on("prefinish", () => {
+          response.socket?.setTimeout(options.writeStallMillis)
+          limitDiscarding(request)
+        })
         response.on("close", () => inFlight.ended())
         handler(request, response)
       },

@@ -13,7 +13,7 @@ export interface GatewayOptions {
   readonly keepaliveSeconds: number
   /** Seconds that open requests can continue after the server begins to shut down. */
   readonly drainSeconds: number
-  /** Maximum number of open connections; further connections are closed immediately. */
+  /** Maximum number of open connections. A further connection replaces an idle one, or is closed immediately. */
   readonly maxConnections: number
   /** Maximum seconds for the arrival of a whole request; a slower request is refused. */
   readonly uploadSeconds: number
@@ -25,6 +25,8 @@ export interface GatewayOptions {
   readonly allBodiesBytes: number
   /** Maximum bytes of a provider's response that is not streamed. */
   readonly responseBytes: number
+  /** Maximum total bytes in memory for the unfinished responses and events of one provider. */
+  readonly providerBytes: number
   /** Milliseconds between two checks for due keepalive comments and timeouts. */
   readonly tickMillis: number
 }
@@ -42,5 +44,6 @@ export const defaults: Omit<GatewayOptions, "host" | "port"> = {
   bodyBytes: 32 * MIB,
   allBodiesBytes: 512 * MIB,
   responseBytes: 64 * MIB,
+  providerBytes: 256 * MIB,
   tickMillis: 250
 }

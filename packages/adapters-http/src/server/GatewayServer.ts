@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { CommonHeaders, respondToPreflight } from "../http/CommonHeaders.ts"
-import { respondToConnectionError } from "../http/ConnectionErrors.ts"
+import { refuseConnection, respondToConnectionError } from "../http/ConnectionErrors.ts"
 import { InFlight } from "../http/InFlight.ts"
 import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
@@ -29,6 +29,7 @@ import {
   surfaceErrorBody,
   withoutTrailingSlash
 } from "../http/SurfaceError.ts"
+import { expectContinue, limitDiscarding } from "../http/UnreadBody.ts"
 import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
 import type { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
@@ -36,6 +37,8 @@ import * as ApiListener from "./ApiListener.ts"
 import { drain } from "./Drain.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import * as NodeServer from "./NodeServer.ts"
+import { isBehindOthers, serveInTurn } from "./Pipelining.ts"
+import { headError, originForm } from "./RequestHead.ts"
 
 export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayServer")<
   GatewayServer,
@@ -45,7 +48,12 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
 /** Paths that are served even while the server drains, because load balancers read the server's state there. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
-const noHost: SurfaceError = { code: "invalid_request", message: "The request has no Host header." }
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+const noProxy: SurfaceError = {
+  code: "method_not_allowed",
+  message: "This server is not a proxy.",
+  headers: { allow: METHODS }
+}
 const unexpected: SurfaceError = { code: "expectation_failed", message: "Only 'Expect: 100-continue' is supported." }
 
 export const layer = (
@@ -75,7 +83,8 @@ export const layer = (
           writeStallMillis,
           tickMillis: options.tickMillis,
           limits: options,
-          responseBytes: options.responseBytes
+          responseBytes: options.responseBytes,
+          providerBytes: options.providerBytes
         },
         headers,
         inFlight
@@ -111,11 +120,14 @@ export const layer = (
         requestId: RequestId,
         continues: boolean
       ) => {
-        const target = request.url ?? "/"
-        if (request.headers.host === undefined && request.httpVersion === "1.1") {
-          refuse(request, response, requestId, noHost)
+        const target = originForm(request.url ?? "/")
+        const error = headError(request)
+        if (error !== undefined) {
+          refuse(request, response, requestId, error)
           return
         }
+        // Node.js drops bytes that arrive together with such a request, so what follows cannot be parsed.
+        if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
         if (inFlight.draining && !PROBES.has(pathOf(target))) {
           refuse(request, response, requestId, drainingError)
           return
@@ -125,14 +137,21 @@ export const layer = (
           relay.serve(request, response, requestId, route)
         } else if (request.method === "OPTIONS" && options.corsAllowOrigin !== undefined) {
           respondToPreflight(request, response, headers, requestId)
+          limitDiscarding(request)
         } else {
           request.url = withoutTrailingSlash(target)
-          if (continues) response.writeContinue()
+          if (continues) expectContinue(request, response)
           api.serve(request, response, requestId)
         }
       }
 
       const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
+        // The connection is closing after an earlier response, so this request cannot get one.
+        if (!request.socket.writable) return
+        if (isBehindOthers(response)) {
+          serveInTurn(request, response, () => onRequest(request, response, continues))
+          return
+        }
         const requestId = ids.next()
         try {
           dispatch(request, response, requestId, continues)
@@ -149,6 +168,7 @@ export const layer = (
       // checked the API key.
       server.on("checkContinue", (request, response) => onRequest(request, response, true))
       server.on("checkExpectation", (request, response) => refuse(request, response, ids.next(), unexpected))
+      server.on("connect", (_, socket) => refuseConnection(socket, noProxy, headers, ids.next()))
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))
 
       yield* Effect.addFinalizer(() => {

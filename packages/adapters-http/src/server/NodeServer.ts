@@ -7,6 +7,8 @@ import * as Net from "node:net"
 import { ServeError } from "@effect/platform/HttpServerError"
 import * as Effect from "effect/Effect"
 import type { GatewayOptions } from "./GatewayOptions.ts"
+import { limitConnections } from "./OpenConnections.ts"
+import { MAX_HEADERS } from "./RequestHead.ts"
 
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
@@ -15,6 +17,8 @@ const HEADERS_MILLIS = 15_000
  * With a longer time, the server does not close a connection on which a load balancer is just sending a request.
  */
 const KEEP_ALIVE_MILLIS = 65_000
+/** Milliseconds without data until the operating system checks whether the client is still reachable. */
+const TCP_PROBE_MILLIS = 30_000
 const BACKLOG = 4_096
 
 export const create = (options: GatewayOptions): Http.Server => {
@@ -26,12 +30,16 @@ export const create = (options: GatewayOptions): Http.Server => {
     connectionsCheckingInterval: Math.min(5_000, uploadMillis),
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     noDelay: true,
+    // TCP probes find clients that vanished without closing their connection.
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_PROBE_MILLIS,
     // `GatewayServer` checks the Host header instead, because the error response of Node.js has no request id.
     requireHostHeader: false
   })
-  // A worker of a cluster would pass a connection above its limit to another worker, and that worker back to this one.
-  // With this option of Node.js 22.12 and later, the worker closes the connection, as a single process does.
-  return Object.assign(server, { maxConnections: options.maxConnections, dropMaxConnection: true })
+  // Node.js drops further headers, so `RequestHead.ts` refuses requests with more than its limit.
+  server.maxHeadersCount = MAX_HEADERS + 1
+  limitConnections(server, options.maxConnections)
+  return server
 }
 
 export const listen = (server: Http.Server, options: GatewayOptions): Effect.Effect<Net.AddressInfo, ServeError> =>

@@ -7,11 +7,14 @@
  * the provider, the whole text is dropped.
  */
 
-/** The public name of the model, and the provider's names that must never reach a client. */
+/** The public name of the model, and what must never reach a client. */
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
+  /** The names of all providers in the catalog and the parts of their base URLs. The same array is passed repeatedly. */
   readonly secretWords: ReadonlyArray<string>
+  /** Returns true if the text contains the API key of a provider in the catalog. */
+  readonly containsApiKey: (text: string) => boolean
 }
 
 /** Returns the text that the client may see; undefined if the whole text must be dropped. */
@@ -22,7 +25,7 @@ export const redactedText = (text: string, names: ProviderNames): string | undef
   const renamed = visible.replace(modelPattern([names.publicName, ...idsOf(names.upstreamModel)]), PLACEHOLDER)
   const searched = renamed.replace(CALL_IDS, " ")
   if (renamed === "" || IDENTIFYING.some((pattern) => pattern.test(searched))) return undefined
-  if (names.secretWords.some((word) => wordPattern(word).test(searched))) return undefined
+  if (secretPattern(names.secretWords)?.test(searched) || names.containsApiKey(visible)) return undefined
   const shown = renamed.replaceAll(PLACEHOLDER, () => names.publicName)
   return shown.length > MAX_SHOWN_CHARACTERS ? `${shown.slice(0, MAX_SHOWN_CHARACTERS)}...` : shown
 }
@@ -92,9 +95,21 @@ const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]
 }
 
-/** Returns a pattern that matches a name of up to 4 characters as a whole word, and a longer name also inside words. */
-const wordPattern = (word: string): RegExp =>
-  new RegExp(word.length < 5 ? `(?<![a-z0-9])${escaped(word)}(?![a-z0-9])` : escaped(word), "i")
+/** The pattern of each array of secret words, because compiling a pattern takes longer than using it. */
+const secretPatterns = new WeakMap<ReadonlyArray<string>, RegExp>()
+
+/** Returns a pattern that matches a word of up to 4 characters as a whole word, and a longer word also inside words. */
+const secretPattern = (words: ReadonlyArray<string>): RegExp | undefined => {
+  if (words.length === 0) return undefined
+  const known = secretPatterns.get(words)
+  if (known !== undefined) return known
+  const alternatives = words.map((word) =>
+    word.length < 5 ? `(?<![a-z0-9])${escaped(word)}(?![a-z0-9])` : escaped(word)
+  )
+  const pattern = new RegExp(alternatives.join("|"), "i")
+  secretPatterns.set(words, pattern)
+  return pattern
+}
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
 

@@ -43,6 +43,11 @@ export class SseDecoder {
   #started = false
   #endedInCarriageReturn = false
 
+  /** The number of bytes and characters of the event that is not complete yet. */
+  get pendingBytes(): number {
+    return this.#carriedBytes + (this.#data?.length ?? 0)
+  }
+
   /** Returns the events that end in this chunk. After a failure, the caller must not pass further chunks. */
   push(chunk: Buffer): Decoded {
     const cut = endOfLastLine(chunk)

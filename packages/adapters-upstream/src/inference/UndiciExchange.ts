@@ -31,6 +31,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   #refusal: Error | undefined
   /** True after undici's last callback. */
   #ended = false
+  #interimResponses = 0
   /** The verdict of the relay on the provider. Undefined until the relay closes the exchange. */
   #verdict: Verdict | undefined
 
@@ -68,8 +69,12 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   }
 
   onHeaders(status: number, headers: ReadonlyArray<Buffer>, resume: () => void): boolean {
-    const isInterim = status < 200
-    if (isInterim || this.#verdict !== undefined) return true
+    if (this.#verdict !== undefined) return true
+    if (status < 200) {
+      this.#interimResponses += 1
+      if (this.#interimResponses > MAX_INTERIM_RESPONSES) this.#abort?.(new Error("too many interim responses"))
+      return true
+    }
     this.#resume = resume
     if (status < 300) this.#slot.answered()
     const encoding = headerIn(headers, "content-encoding")
@@ -113,6 +118,9 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     }
   }
 }
+
+/** The maximum number of interim responses (1xx) to one request. A provider could send them without an end. */
+const MAX_INTERIM_RESPONSES = 32
 
 const closedByUs = new Error("closed by the relay")
 

@@ -72,7 +72,12 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
         body
       })
     }
-    return Upstreams.of({ send })
+    const containsApiKey = (text: string, providers: ReadonlyArray<Provider>): boolean =>
+      providers.some(({ apiKeyEnv }) => {
+        const key = keys(apiKeyEnv)
+        return key !== undefined && isSearchable(Redacted.value(key)) && text.includes(Redacted.value(key))
+      })
+    return Upstreams.of({ send, containsApiKey })
   })
 
 export const layer = (options: UndiciUpstreamsOptions): Layer.Layer<Upstreams> => Layer.scoped(Upstreams, make(options))
@@ -103,5 +108,8 @@ const wireHeaders = (
   }
   return headers
 }
+
+/** Returns false for a key that could be an ordinary word, such as the key of a local model server. */
+const isSearchable = (key: string): boolean => key.length >= 8
 
 const failed = (cause: string) => Either.left(new UpstreamFailed({ cause }))

@@ -5,6 +5,7 @@
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { Provider } from "@tollgate/domain/catalog/Provider"
 import type { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Either from "effect/Either"
@@ -65,5 +66,7 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
       request: UpstreamRequest,
       events: UpstreamEvents
     ) => Either.Either<UpstreamExchange, Overloaded | CircuitOpen | UpstreamFailed>
+    /** Returns true if the text contains the API key of one of the providers. */
+    readonly containsApiKey: (text: string, providers: ReadonlyArray<Provider>) => boolean
   }
 >() {}

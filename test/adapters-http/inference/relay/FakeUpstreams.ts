@@ -65,7 +65,8 @@ export class FakeUpstreams {
           exchange.verdict ??= verdict
         }
       })
-    }
+    },
+    containsApiKey: () => false
   })
 
   /** Returns the next request that the gateway sends, and waits for this request if necessary. */

@@ -7,6 +7,7 @@ import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
+import { parseResponse } from "../../wire/ParseResponse.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { finishReasonOf, normalizedMessage } from "./ChatChoice.ts"
@@ -71,7 +72,7 @@ const fromCompletion = <A>(
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>
 ): Either.Either<A, ResponseFailure> => {
   try {
-    const completion = asObject(JSON.parse(body.toString()))
+    const completion = asObject(parseResponse(body))
     if (completion === undefined) return Either.left(invalidCompletion("the response is not a JSON object"))
     const choices = choicesOf(completion)
     const failure = refusalIn(completion) ?? failureIn(choices)
@@ -80,7 +81,7 @@ const fromCompletion = <A>(
       ? rewrite(completion)
       : Either.left(invalidCompletion("the completion lacks a message"))
   } catch {
-    return Either.left(invalidCompletion("the response is not valid JSON"))
+    return Either.left(invalidCompletion("the response is not valid JSON, or has too many values"))
   }
 }
 

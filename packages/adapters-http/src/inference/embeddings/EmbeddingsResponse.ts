@@ -11,6 +11,7 @@ import { asObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
 import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../wire/JsonReader.ts"
+import { parseResponse } from "../../wire/ParseResponse.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
 
@@ -44,10 +45,10 @@ const invalidList = (cause: string): UpstreamFailed => new UpstreamFailed({ caus
 /** Returns the failure for a response that is not a list of embeddings. */
 const failureIn = (body: Buffer): ResponseFailure => {
   try {
-    const response = asObject(JSON.parse(body.toString()))
+    const response = asObject(parseResponse(body))
     return (response && refusalIn(response)) ?? invalidList("the response is not a list of embeddings")
   } catch {
-    return invalidList("the response is not valid JSON")
+    return invalidList("the response is not valid JSON, or has too many values")
   }
 }
 

@@ -7,6 +7,7 @@ import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import { contentOfMessage, noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
+import { parseResponse } from "../../wire/ParseResponse.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { eventsOf } from "./MessagesEvents.ts"
@@ -49,7 +50,7 @@ const fromMessage = <A>(
   rewrite: (message: JsonObject) => Either.Either<A, ResponseFailure>
 ): Either.Either<A, ResponseFailure> => {
   try {
-    const message = asObject(JSON.parse(body.toString()))
+    const message = asObject(parseResponse(body))
     if (message === undefined) return Either.left(invalidMessage("the response is not a JSON object"))
     const refusal = refusalIn(message)
     if (refusal !== undefined) return Either.left(refusal)
@@ -57,7 +58,7 @@ const fromMessage = <A>(
       ? rewrite(message)
       : Either.left(invalidMessage("the response is not a message"))
   } catch {
-    return Either.left(invalidMessage("the response is not valid JSON"))
+    return Either.left(invalidMessage("the response is not valid JSON, or has too many values"))
   }
 }
 

@@ -3,6 +3,7 @@
  * all exchanges share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { Run } from "@tollgate/application/inference/AdmittedRequest"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { Funds } from "@tollgate/application/inference/Funds"
@@ -16,6 +17,8 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { CommonHeaders } from "../../http/CommonHeaders.ts"
 import type { InFlightRequests } from "../../http/InFlight.ts"
+import { ProviderSecrets } from "../../wire/ProviderSecrets.ts"
+import { ProviderMemory } from "./ProviderMemory.ts"
 import { type BodyLimits, type ExchangeSettings, RelayExchange, type RelayPorts } from "./RelayExchange.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
@@ -57,6 +60,7 @@ export interface RelayOptions {
   readonly tickMillis: number
   readonly limits: BodyLimits
   readonly responseBytes: number
+  readonly providerBytes: number
 }
 
 export interface Relay {
@@ -77,6 +81,7 @@ export const make = (
     const run: Run = (effect, onExit) => void runCallback(effect, { onExit })
     const clock = yield* Effect.clock
     const counters = yield* RelayMetrics
+    const upstreams = yield* Upstreams
     const open = new IndexedSet<Entry>()
     const settings: ExchangeSettings = {
       ...options,
@@ -87,8 +92,10 @@ export const make = (
       fork: (effect) => runFork(effect),
       headers,
       counters,
+      providerMemory: new ProviderMemory(options.providerBytes),
+      secrets: new ProviderSecrets((yield* CurrentCatalog).get, upstreams),
       ticker: yield* Ticker.make(options.tickMillis),
-      upstreams: yield* Upstreams,
+      upstreams,
       draining: () => inFlight.draining,
       wallMillis: () => clock.unsafeCurrentTimeMillis(),
       warn: (message, details) => runFork(Effect.logWarning(message, details)),

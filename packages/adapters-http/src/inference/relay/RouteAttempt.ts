@@ -20,12 +20,15 @@ import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type * as Context from "effect/Context"
 import * as Exit from "effect/Exit"
+import { CollectedBody } from "../../http/CollectedBody.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
+import type { ProviderSecrets } from "../../wire/ProviderSecrets.ts"
 import type { ClientResponse } from "./ClientResponse.ts"
+import { FREE_BYTES, type ProviderMemory, type ResponseMemory } from "./ProviderMemory.ts"
 import type { RelayCounters } from "./RelayMetrics.ts"
 import type { RelayProtocol, ResponseFailure } from "./RelayProtocol.ts"
 import type { Tickable, Ticker } from "./Ticker.ts"
-import { providerNames, refusedAttempt, verdictOf } from "./UpstreamFailure.ts"
+import { refusedAttempt, verdictOf } from "./UpstreamFailure.ts"
 
 export interface AttemptSettings {
   readonly upstreams: Context.Tag.Service<Upstreams>
@@ -36,6 +39,8 @@ export interface AttemptSettings {
   readonly writeStallMillis: number
   /** The maximum size of a whole response, in bytes. */
   readonly responseBytes: number
+  readonly providerMemory: ProviderMemory
+  readonly secrets: ProviderSecrets
   /** Logs a warning for operators. The details may name the provider, because clients never receive them. */
   readonly warn: (message: string, details: Readonly<Record<string, unknown>>) => void
 }
@@ -49,7 +54,7 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The timeout between two chunks of a refusal's body. After it, the chunks that have arrived are used. */
+/** The maximum time in milliseconds for the body of a refusal. After it, the chunks that have arrived are used. */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -67,8 +72,8 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   #verdict: Verdict | undefined
   #status = 0
   #retryAfter: string | undefined
-  #chunks: Array<Buffer> = []
-  #bytes = 0
+  readonly #body = new CollectedBody()
+  #memory: ResponseMemory | undefined
 
   constructor(target: AttemptTarget<Request>, settings: AttemptSettings, callback: Callback<Attempt, FailedAttempt>) {
     this.target = target
@@ -121,7 +126,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   onEnd(): void {
     this.step(() => {
       if (this.phase === "streaming") this.onStreamEnd()
-      else if (this.phase === "collecting") this.onWholeBody(this.#body())
+      else if (this.phase === "collecting") this.onWholeBody(this.#body.whole())
       else if (this.phase === "refused") this.#refused()
       else if (this.phase === "waiting") this.broken("ended without a response", true)
     })
@@ -203,7 +208,8 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   protected finish(verdict: Verdict): void {
     if (this.phase === "over") return
     this.phase = "over"
-    this.#chunks = []
+    this.#body.clear()
+    this.#memory?.release()
     this.#verdict = verdict
     if (this.#exchange !== undefined) this.#close(verdict)
   }
@@ -235,14 +241,26 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #gather(chunk: Buffer): boolean {
     if (this.phase === "over" || this.phase === "waiting") return true
-    this.receivedAtMillis = performance.now()
-    this.#bytes += chunk.length
-    this.#chunks.push(chunk)
-    if (this.phase === "refused" && this.#bytes >= REFUSAL_BYTES) this.#refused()
-    if (this.phase === "collecting" && this.#bytes > this.settings.responseBytes) {
-      this.broken(`responded with more than ${this.settings.responseBytes} bytes`, false)
+    this.#body.push(chunk)
+    const { bytes } = this.#body
+    if (this.phase === "refused") {
+      if (bytes >= REFUSAL_BYTES) this.#refused()
+      return true
     }
+    this.receivedAtMillis = performance.now()
+    if (bytes > this.settings.responseBytes) {
+      this.broken(`responded with more than ${this.settings.responseBytes} bytes`, false)
+    } else this.reserve(bytes)
     return true
+  }
+
+  /** Reserves memory for this number of bytes in total. Without it, fails the attempt and returns false. */
+  protected reserve(bytes: number): boolean {
+    if (bytes <= FREE_BYTES) return true
+    this.#memory ??= this.settings.providerMemory.reservationFor(this.target.candidate.provider.name)
+    if (this.#memory.reserve(bytes)) return true
+    this.broken("the unfinished responses of this provider use too much memory", false)
+    return false
   }
 
   /** Runs the code of a callback. An exception in this code fails only this request and is not rethrown. */
@@ -261,13 +279,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #refused(): void {
     const { protocol, request, candidate } = this.target
-    const body = this.#body().subarray(0, REFUSAL_BYTES)
-    const error = protocol.refusal(this.#status, this.#retryAfter, body, providerNames(request.model, candidate))
+    const body = this.#body.whole().subarray(0, REFUSAL_BYTES)
+    const names = this.settings.secrets.namesFor(request.model, candidate)
+    const error = protocol.refusal(this.#status, this.#retryAfter, body, names)
     this.fail(refusedAttempt(error), verdictOf(this.#status, error))
-  }
-
-  #body(): Buffer {
-    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
   }
 
   #report(error: AttemptError): void {

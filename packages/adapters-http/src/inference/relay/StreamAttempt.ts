@@ -16,7 +16,7 @@ import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
-import { SseDecoder, type SseEvent } from "../../wire/SseDecoder.ts"
+import { MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "../../wire/SseDecoder.ts"
 import type { ResponseContext, StreamProtocol, StreamTranslator, Translation } from "./RelayProtocol.ts"
 import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteAttempt.ts"
 import { usageIn } from "./UpstreamFailure.ts"
@@ -24,6 +24,8 @@ import { usageIn } from "./UpstreamFailure.ts"
 const KEEPALIVE = ": keepalive\n\n"
 /** The time that a provider has to close a complete stream. After it, the connection is closed and not reused. */
 const CLOSING_MILLIS = 1_000
+/** The maximum number of bytes that a provider may send without a frame for the client, such as comments and pings. */
+const MAX_UNWRITTEN_BYTES = 4 * MAX_EVENT_BYTES
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
@@ -47,6 +49,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   /** True if no more data of the provider will arrive after the translation that is held back. */
   #endWaits = false
   #heldBackAtMillis = 0
+  /** The number of bytes that have arrived since the last frame for the client. */
+  #unwrittenBytes = 0
 
   constructor(
     target: AttemptTarget<Request>,
@@ -78,8 +82,14 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   protected onStreamChunk(chunk: Buffer): boolean {
     if (this.#completedAtMillis !== undefined) return true
+    this.#unwrittenBytes += chunk.length
     const decoded = this.#decoder.push(chunk)
-    if (decoded._tag === "Right") return this.#relay(decoded.right)
+    if (decoded._tag === "Right") {
+      if (!this.reserve(this.#decoder.pendingBytes)) return true
+      if (this.#unwrittenBytes <= MAX_UNWRITTEN_BYTES) return this.#relay(decoded.right)
+      this.broken(`sent ${MAX_UNWRITTEN_BYTES} bytes without an event for the client`, false)
+      return true
+    }
     this.fail({ error: decoded.left, retryElsewhere: false }, "failed")
     return true
   }
@@ -229,6 +239,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   #take({ content, frames, switches, usage }: Translation): void {
     if (frames !== "" || usage !== undefined) this.#touched = true
+    if (frames !== "") this.#unwrittenBytes = 0
     this.#delivery.send(content, switches)
     if (usage !== undefined) this.#delivery.report(usage)
   }

@@ -4,10 +4,9 @@
  */
 import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
-import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { asObject } from "@tollgate/domain/inference/Json"
 import { type ReportedUsage, unreported } from "@tollgate/domain/inference/ReportedUsage"
-import type { ProviderNames } from "../../wire/Redaction.ts"
+import { parseResponse } from "../../wire/ParseResponse.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**
@@ -42,25 +41,9 @@ export const refusedAttempt = (error: RouteError): FailedAttempt<RouteError> => 
  */
 export const usageIn = ({ usageOf }: Pick<RelayProtocol<never>, "usageOf">, body: Buffer): ReportedUsage => {
   try {
-    const response = asObject(JSON.parse(body.toString()))
+    const response = asObject(parseResponse(body))
     return response === undefined ? unreported : usageOf(response)
   } catch {
     return unreported
-  }
-}
-
-/** The parts of host names that identify no provider. */
-const GENERIC_LABELS: ReadonlySet<string> = new Set(["api", "www", "localhost"])
-
-/** Returns the public name of the model, and the provider's names that must not occur in error texts. */
-export const providerNames = (publicName: string, { provider, route }: Candidate): ProviderNames => {
-  const { host, hostname } = new URL(provider.baseUrl)
-  const labels = hostname.split(".")
-  // The last label is a top-level domain, which identifies no provider. An IP address contains no name.
-  const named = /^[\d.:[\]]+$/.test(hostname) ? [] : labels.slice(0, Math.max(1, labels.length - 1))
-  return {
-    publicName,
-    upstreamModel: route.upstreamModel,
-    secretWords: [provider.name, host, ...named.filter((label) => label.length > 3 && !GENERIC_LABELS.has(label))]
   }
 }

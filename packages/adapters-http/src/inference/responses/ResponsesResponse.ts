@@ -7,6 +7,7 @@ import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Either from "effect/Either"
+import { parseResponse } from "../../wire/ParseResponse.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { refusalInResponse } from "./ResponsesErrors.ts"
 import { eventsOf, frameOf } from "./ResponsesEvents.ts"
@@ -41,7 +42,7 @@ export const responseAsStream = (context: ResponseContext, body: Buffer): Either
 /** Rewrites a response that has ended as complete or incomplete. Refuses a failed or unfinished response. */
 const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
-    const response = asObject(JSON.parse(body.toString()))
+    const response = asObject(parseResponse(body))
     if (response === undefined) return Either.left(invalidResponse("the response is not a JSON object"))
     const refusal = refusalInResponse(response)
     if (refusal !== undefined) return Either.left(refusal.error)
@@ -50,7 +51,7 @@ const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Ei
       ? Either.left(invalidResponse("the response has not ended"))
       : Either.right(rewrite(response))
   } catch {
-    return Either.left(invalidResponse("the response is not valid JSON"))
+    return Either.left(invalidResponse("the response is not valid JSON, or has too many values"))
   }
 }
 

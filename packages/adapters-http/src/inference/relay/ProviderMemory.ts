@@ -1,0 +1,55 @@
+/**
+ * `ProviderMemory` limits the memory that the unfinished responses of one provider use together: whole responses, and
+ * events of streams that are not complete yet. Each provider has its own limit, so that a provider that sends endless
+ * responses makes only its own requests fail.
+ *
+ * A response reserves nothing for its first bytes. Nearly all responses are smaller, so they pay nothing for the limit.
+ */
+import { MemoryReservation, ReservedMemory } from "../../http/MemoryReservation.ts"
+
+/** The bytes of a response that need no reservation. */
+export const FREE_BYTES = 256 * 1024
+/** Reservations grow in steps of this size, so that a large response reserves memory only a few times. */
+const STEP_BYTES = 1024 * 1024
+
+export class ProviderMemory {
+  readonly #limitBytes: number
+  readonly #reserved = new Map<string, ReservedMemory>()
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes
+  }
+
+  /** Returns a new reservation of memory for one response of this provider. */
+  reservationFor(provider: string): ResponseMemory {
+    let reserved = this.#reserved.get(provider)
+    if (reserved === undefined) {
+      reserved = new ReservedMemory()
+      this.#reserved.set(provider, reserved)
+    }
+    return new ResponseMemory(new MemoryReservation(reserved, this.#limitBytes))
+  }
+}
+
+/** The memory of one response. */
+export class ResponseMemory {
+  readonly #reservation: MemoryReservation
+  #bytes = FREE_BYTES
+
+  constructor(reservation: MemoryReservation) {
+    this.#reservation = reservation
+  }
+
+  /** Reserves memory until this response may use `bytes` in total. Returns false if the provider's limit is reached. */
+  reserve(bytes: number): boolean {
+    if (bytes <= this.#bytes) return true
+    const step = Math.max(STEP_BYTES, bytes - this.#bytes)
+    if (!this.#reservation.take(step)) return false
+    this.#bytes += step
+    return true
+  }
+
+  release(): void {
+    this.#reservation.release()
+  }
+}

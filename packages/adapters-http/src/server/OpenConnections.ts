@@ -1,0 +1,45 @@
+/**
+ * Limits the number of open connections. When the limit is reached, the connections that have been open longest without
+ * a request in progress are closed, so that idle clients cannot lock out others.
+ */
+import type { Server } from "node:http"
+import type { Socket } from "node:net"
+
+/** Node.js stores the response that is being written on the socket, also while its request is still being received. */
+type HttpSocket = Socket & { readonly _httpMessage?: object | null }
+
+/** The share of the connections that are closed together, so that not every new connection needs a search. */
+const CLOSED_SHARE = 100
+/** The time in milliseconds after a search without a result until the next search. */
+const SEARCH_MILLIS = 100
+
+export const limitConnections = (server: Server, maxConnections: number): void => {
+  const open = new Set<HttpSocket>()
+  let searchAtMillis = 0
+
+  /** Closes idle connections. Returns false if there is none. */
+  const closeIdle = (): boolean => {
+    const nowMillis = performance.now()
+    if (nowMillis < searchAtMillis) return false
+    let remaining = Math.ceil(maxConnections / CLOSED_SHARE)
+    for (const socket of open) {
+      if (socket._httpMessage) continue
+      open.delete(socket)
+      socket.destroy()
+      remaining -= 1
+      if (remaining === 0) return true
+    }
+    if (open.size < maxConnections) return true
+    searchAtMillis = nowMillis + SEARCH_MILLIS
+    return false
+  }
+
+  server.on("connection", (socket: HttpSocket) => {
+    if (open.size >= maxConnections && !closeIdle()) {
+      socket.destroy()
+      return
+    }
+    open.add(socket)
+    socket.once("close", () => open.delete(socket))
+  })
+}

@@ -1,0 +1,41 @@
+import { CollectedBody } from "@tollgate/adapters-http/http/CollectedBody"
+import { couldExceedValues, parseResponse } from "@tollgate/adapters-http/wire/ParseResponse"
+import { FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+import { property } from "../../support/property.ts"
+
+describe("a collected body", () => {
+  property(
+    "is the concatenation of its chunks",
+    [FastCheck.array(FastCheck.uint8Array(), { maxLength: 99 })],
+    (chunks) => {
+      const body = new CollectedBody()
+      for (const chunk of chunks) body.push(Buffer.from(chunk))
+      const whole = Buffer.concat(chunks)
+      return body.bytes === whole.length && body.whole().equals(whole)
+    }
+  )
+
+  it("keeps no buffer objects for chunks of one byte", () => {
+    const body = new CollectedBody()
+    const before = process.memoryUsage()
+    for (let i = 0; i < 500_000; i++) body.push(Buffer.from([i % 256]))
+    const { heapUsed, external } = process.memoryUsage()
+    // One buffer object a chunk would need about 50 MB.
+    expect(heapUsed - before.heapUsed + external - before.external).toBeLessThan(25_000_000)
+    expect(body.whole()).toHaveLength(500_000)
+  })
+})
+
+describe("a provider's response", () => {
+  it("is parsed only if it cannot have too many values", () => {
+    expect(parseResponse(Buffer.from('{"a":[1,2]}'))).toEqual({ a: [1, 2] })
+    expect(() => parseResponse(Buffer.from(`[${"{},".repeat(3_000_000)}{}]`))).toThrow(RangeError)
+    expect(() => parseResponse(Buffer.from("["))).toThrow(SyntaxError)
+  })
+
+  it("has at most as many values as commas and opening brackets", () => {
+    expect(couldExceedValues(Buffer.from("[1,2,3]    "), 4)).toBe(false)
+    expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
+  })
+})

@@ -1,0 +1,183 @@
+/**
+ * Runs attacks by providers over real sockets. Each attack must end soon with an error of the protocol, close the
+ * connection to the provider, and cost only a bounded number of bytes.
+ */
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
+import { chatFrames, chunk, completion, usage } from "../../../support/upstream/ChatWire.ts"
+import {
+  again,
+  bytes,
+  done,
+  event,
+  json,
+  raw,
+  type Script,
+  type Step,
+  script,
+  stream,
+  text
+} from "../../../support/upstream/Script.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
+import { hello, post } from "./RawClient.ts"
+import { aModel, catalogOf, closeGateways, nothingLeft, startGateway, type TestGatewayOptions } from "./TestGateway.ts"
+
+const KIB = 1024
+const MIB = 1024 * KIB
+/** The bytes that sockets and streams between the provider and the relay can hold. */
+const IN_TRANSIT_BYTES = 12 * MIB
+
+let upstream: ScriptedUpstream
+beforeEach(async () => {
+  upstream = await ScriptedUpstream.start()
+})
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+  await upstream.close()
+})
+
+const timeouts = { firstByteMillis: 300, idleMillis: 300, totalMillis: 600 }
+const start = (options: Partial<TestGatewayOptions> = {}) =>
+  startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl, timeouts }), ...options })
+
+/** Sends these bytes again and again, as fast as the relay reads them. */
+const flood = (data: string): Step => again(bytes(data))
+const rawFlood = (data: string): Step => again(raw(data))
+const unheaded = (...steps: ReadonlyArray<Step>): Script => script({ status: "none", steps })
+const wholeBody = (...steps: ReadonlyArray<Step>): Script =>
+  script({ headers: { "content-type": "application/json" }, steps })
+const refusing = (...steps: ReadonlyArray<Step>): Script =>
+  script({ status: 400, headers: { "content-type": "application/json" }, steps })
+const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+const word = event(chunk({ content: "a" }))
+const tiny = `{"choices":[${"{},".repeat(2_500_000)}{}]}`
+
+interface Attack {
+  readonly says: Script
+  readonly streamed?: boolean
+  /** The code that the client gets; 502 `upstream_error` by default. */
+  readonly code?: string
+  /** The maximum number of bytes that the provider can send. */
+  readonly maxBytes?: number
+}
+
+const attacks: Readonly<Record<string, Attack>> = {
+  "sends one header of 64 KiB": { says: json({}, 200, { padding: "x".repeat(64 * KIB) }) },
+  "sends 5,000 headers": {
+    says: json({}, 200, Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x-${i}`, "y"])))
+  },
+  "sends headers without an end": { says: unheaded(raw("HTTP/1.1 200 OK\r\n"), rawFlood("x: y\r\n".repeat(1_000))) },
+  "sends a status line without an end": { says: unheaded(raw("HTTP/1.1 200 "), rawFlood("x".repeat(MIB))) },
+  "sends interim responses without an end": {
+    says: unheaded(rawFlood("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(10)))
+  },
+  "sends the head byte by byte": {
+    says: unheaded(raw("HTTP/1.1 200 OK\r\n"), again(raw("x"), 20))
+  },
+  "sends a refusal without an end": { says: refusing(flood("x".repeat(MIB))), code: "invalid_request" },
+  "sends a refusal byte by byte": { says: refusing(again(bytes("x"), 20)), code: "invalid_request" },
+  "sends a whole response without an end": { says: wholeBody(flood(" ".repeat(MIB))), maxBytes: 4 * MIB },
+  "sends a whole response byte by byte": { says: wholeBody(again(bytes(" "), 20)) },
+  "sends a whole response of millions of tiny values": { says: text(tiny, "application/json") },
+  "sends a stream of millions of tiny values as JSON": { says: text(tiny, "application/json"), streamed: true },
+  "sends a compressed body without an end": {
+    says: script({ headers: { "content-encoding": "gzip" }, steps: [flood("\0".repeat(MIB))] })
+  },
+  "sends a chunk extension without an end": { says: unheaded(raw(`${HEAD}1;`), rawFlood("x".repeat(MIB))) },
+  "sends trailers without an end": {
+    says: unheaded(raw(`${HEAD}1\r\n{\r\n0\r\n`), rawFlood("x: y\r\n".repeat(1_000)))
+  },
+  "sends a chunk size that is no number": { says: unheaded(raw(`${HEAD}zz\r\n{}\r\n0\r\n\r\n`)) },
+  "sends both a content length and chunks": {
+    says: unheaded(raw(HEAD.replace("\r\n\r\n", "\r\ncontent-length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n")))
+  },
+  "streams a line without an end": { says: script({ steps: [word, flood("x".repeat(MIB))] }), streamed: true },
+  "streams an event without an end": {
+    says: script({ steps: [word, flood(`data: ${"x".repeat(MIB)}\n`)] }),
+    streamed: true
+  },
+  "streams comments without an end": {
+    says: script({ steps: [word, flood(": x\n\n".repeat(50_000))] }),
+    streamed: true
+  },
+  "streams pings without an end": {
+    says: script({ steps: [word, flood('data: {"type":"ping"}\n\n'.repeat(1_000))] }),
+    streamed: true
+  },
+  "streams empty lines without an end": { says: script({ steps: [word, flood("\n".repeat(MIB))] }), streamed: true },
+  "streams an event byte by byte": {
+    says: script({ steps: [word, bytes("data: "), again(bytes("x"), 20)] }),
+    streamed: true
+  },
+  ...Object.fromEntries(
+    [301, 302, 303, 307, 308].map((status) => [
+      `redirects with status ${status}`,
+      { says: text("", "text/html", status, { location: "/v1/elsewhere" }) } satisfies Attack
+    ])
+  )
+}
+
+describe("a provider that", () => {
+  it.each(Object.entries(attacks))("%s causes one error, at a bounded cost", async (_, attack) => {
+    const { says, streamed = false, code = "upstream_error", maxBytes = 32 * MIB } = attack
+    const gateway = await start({ responseBytes: says.framing === "length" ? 64 * MIB : MIB })
+    upstream.next(says)
+    const response = await post(gateway.url, hello({ stream: streamed }))
+    const body = await response.text()
+    const request = await upstream.received()
+    await Promise.race([request.left, request.over])
+    expect(body).toContain(`"code":"${code}"`)
+    expect(body).not.toContain("[DONE]")
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true
+    expect(response.status).toBe(isStream ? 200 : code === "upstream_error" ? 502 : 400)
+    expect(request.sentBytes()).toBeLessThan(maxBytes + IN_TRANSIT_BYTES)
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it("ends its stream twice and continues causes one end", async () => {
+    const gateway = await start()
+    const frames = chatFrames({ content: ["a"], usage: usage(1, 1) })
+    upstream.next({ ...stream(frames), steps: [...stream(frames).steps, done, word, ...stream(frames).steps, done] })
+    const body = await (await post(gateway.url, hello({ stream: true }))).text()
+    expect(body.split("[DONE]")).toHaveLength(2)
+    expect(body.endsWith("data: [DONE]\n\n")).toBe(true)
+    expect(body.split('"content":"a"')).toHaveLength(2)
+  })
+
+  it("sends trailers with a whole response adds nothing to the response", async () => {
+    const gateway = await start()
+    const body = JSON.stringify(completion({ content: ["a"], usage: usage(1, 1) }))
+    const trailers = "x-cost: 7\r\nx-usage: 9\r\n\r\n"
+    upstream.next(unheaded(raw(`${HEAD}${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailers}`)))
+    const response = await post(gateway.url, hello())
+    expect([response.status, response.headers.get("x-cost")]).toEqual([200, null])
+  })
+
+  it("sends many endless lines at once uses a bounded memory, and other providers serve meanwhile", async () => {
+    const upstreams = new FakeUpstreams()
+    const both = catalogOf({}, {})
+    const models = new Map(
+      ["hostile", "good"].map((publicName, i) => [
+        publicName,
+        aModel({ publicName, routes: both.models.get("m")?.routes.slice(i, i + 1) ?? [] })
+      ])
+    )
+    const gateway = await start({ upstreams: upstreams.layer, providerBytes: 8 * MIB, catalog: { ...both, models } })
+    const ask = async (model: string) => (await post(gateway.url, hello({ model, stream: true }))).text()
+    const attacked: Array<Promise<string>> = []
+    for (let i = 0; i < 12; i++) {
+      attacked.push(ask("hostile"))
+      ;(await upstreams.next()).stream().data("x".repeat(6 * MIB))
+    }
+    const served = ask("good")
+    const good = (await upstreams.next()).stream()
+    for (const frame of chatFrames({ content: ["fine"], usage: usage(1, 1) })) good.event(frame)
+    good.data("data: [DONE]\n\n")
+    expect(await served).toContain("[DONE]")
+    const refused = await Promise.all(attacked.slice(1))
+    for (const body of refused) expect(body).toContain('"code":"upstream_error"')
+    expect(gateway.logged.filter((line) => line.includes("use too much memory"))).toHaveLength(refused.length)
+    upstreams.exchanges[0]?.end()
+    expect(await attacked[0]).toContain('"code":"upstream_error"')
+  })
+})

@@ -1,0 +1,186 @@
+/**
+ * Uses connections in slow and unusual ways, over raw sockets: slow uploads, idle connections, pipelining, half-closed
+ * connections, and clients that never read.
+ */
+import { afterEach, describe, expect, it } from "vitest"
+import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
+import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
+import { chatRequest, hello, helloStream, RawClient } from "../inference/relay/RawClient.ts"
+import {
+  catalogOf,
+  closeGateways,
+  eventually,
+  KEY,
+  nothingLeft,
+  startGateway,
+  type TestGatewayOptions
+} from "../inference/relay/TestGateway.ts"
+
+afterEach(async () => {
+  expect(await closeGateways()).toEqual(nothingLeft())
+})
+
+const start = async (options: Partial<TestGatewayOptions> = {}) => {
+  const upstreams = new FakeUpstreams()
+  const gateway = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer, ...options })
+  return { upstreams, gateway }
+}
+
+const PROBE = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+const ask = (body: object) => chatRequest(JSON.stringify(body), [`authorization: Bearer ${KEY}`])
+const answer = JSON.stringify(completion({ usage: usage(1, 1) }))
+const countOf = (text: string, part: string) => text.split(part).length - 1
+
+describe("a connection", () => {
+  it.each([
+    ["sends nothing", ""],
+    ["stops inside its headers", "GET /healthz HTTP/1.1\r\nHost"],
+    ["stops inside its body", ask(hello()).slice(0, -1)],
+    [
+      "stops inside a chunk",
+      ask(hello())
+        .replace(/content-length: \d+/, "transfer-encoding: chunked")
+        .replace(/\{.*$/s, "9\r\n{")
+    ]
+  ])("that %s gets 408 request_timeout and is closed", async (_, bytes) => {
+    const { gateway } = await start({ uploadSeconds: 0.1 })
+    const client = (await RawClient.connect(gateway.port)).send(bytes)
+    await client.untilClosed()
+    expect(client.text).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s)
+  })
+
+  it("that sends its headers or its body byte by byte is closed after the same time", async () => {
+    const { gateway } = await start({ uploadSeconds: 0.3 })
+    const clients = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
+    clients[0].send("GET /healthz HTTP/1.1\r\nHost: ")
+    clients[1].send(ask(hello()).slice(0, -40))
+    const drip = setInterval(() => {
+      clients[0].send("x")
+      clients[1].send(" ")
+    }, 20)
+    await Promise.all(clients.map((client) => client.untilClosed()))
+    clearInterval(drip)
+    for (const { text } of clients) expect(countOf(text, "408")).toBe(1)
+  })
+
+  it("that is idle is closed when the limit is reached, so that another client is served", async () => {
+    const { gateway, upstreams } = await start({ maxConnections: 50 })
+    const busy = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const provider = (await upstreams.next()).stream()
+    const idle = await Promise.all(Array.from({ length: 49 }, () => RawClient.connect(gateway.port)))
+    for (let i = 0; i < 10; i++) {
+      const other = (await RawClient.connect(gateway.port)).send(PROBE)
+      expect((await other.response()).status).toBe(200)
+      idle.push(other)
+    }
+    await eventually(() => idle.filter(({ closed }) => closed).length === 10, "the end of ten idle connections")
+    provider.event(chunk({ content: "a" }))
+    await busy.untilText('"a"')
+    for (const client of [busy, ...idle]) client.leave()
+  })
+
+  it("is refused when the limit is reached and every connection has a request in progress", async () => {
+    const { gateway, upstreams } = await start({ maxConnections: 2 })
+    const busy = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
+    for (const client of busy) {
+      client.send(ask(helloStream))
+      await upstreams.next()
+    }
+    await (await RawClient.connect(gateway.port)).untilClosed()
+    for (const client of busy) {
+      expect(client.closed).toBe(false)
+      client.leave()
+    }
+  })
+})
+
+describe("pipelined requests", () => {
+  it("are served one after the other, and their responses keep the order", async () => {
+    const { gateway, upstreams } = await start()
+    const client = (await RawClient.connect(gateway.port)).send(ask(hello()) + PROBE + ask(hello()) + PROBE)
+    for (const served of [1, 2]) {
+      const provider = await upstreams.next()
+      expect(upstreams.exchanges).toHaveLength(served)
+      provider.head(200).data(answer)
+      provider.end()
+    }
+    const bodies: Array<string> = []
+    for (let i = 0; i < 4; i++) bodies.push((await client.response()).body)
+    expect(bodies.map((body) => body.includes('"status":"ok"'))).toEqual([false, true, false, true])
+    client.leave()
+  })
+
+  it("of one connection cannot occupy the server: more than 16 that wait close the connection", async () => {
+    const { gateway, upstreams } = await start()
+    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    await upstreams.next()
+    client.send(ask(helloStream).repeat(16))
+    const second = (await RawClient.connect(gateway.port)).send(PROBE)
+    expect((await second.response()).status).toBe(200)
+    expect([client.closed, upstreams.exchanges.length]).toEqual([false, 1])
+    client.send(PROBE)
+    await client.untilClosed()
+    expect(upstreams.exchanges).toHaveLength(1)
+    second.leave()
+  })
+
+  it("behind an unfinished response do not get their error as its response", async () => {
+    const { gateway, upstreams } = await start()
+    const client = (await RawClient.connect(gateway.port)).send(ask(hello()))
+    await upstreams.next()
+    client.send("garbage\r\n\r\n")
+    await client.untilClosed()
+    expect(client.text).toBe("")
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
+  })
+
+  it("cannot be hidden in the body of a refused request that the client announced with Expect", async () => {
+    const { gateway } = await start()
+    const head = `POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${PROBE.length}\r\n\r\n`
+    const client = (await RawClient.connect(gateway.port)).send(head)
+    await client.untilText("404")
+    client.send(PROBE)
+    await client.untilClosed()
+    expect([countOf(client.text, "HTTP/1.1"), countOf(client.text, "100 Continue")]).toEqual([1, 0])
+  })
+})
+
+describe("a client", () => {
+  it("that closes its sending side counts as disconnected", async () => {
+    const { gateway, upstreams } = await start()
+    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const provider = (await upstreams.next()).stream()
+    provider.event(chunk({ content: "a" }))
+    await client.untilText('"a"')
+    client.socket.end()
+    await client.untilClosed()
+    await eventually(() => provider.verdict !== undefined, "the end of the request to the provider")
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
+  })
+
+  it("that never reads is disconnected after the write timeout, and its memory is bounded", async () => {
+    const { gateway, upstreams } = await start({ writeStallSeconds: 0.3 })
+    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const provider = (await upstreams.next()).stream()
+    client.socket.pause()
+    const frame = chunk({ content: "x".repeat(64 * 1024) })
+    let sent = 0
+    while (provider.event(frame) && sent < 1_000) {
+      sent += 1
+      await new Promise(setImmediate)
+    }
+    expect(sent).toBeLessThan(200)
+    await eventually(() => gateway.journal.settled.length === 1, "the settlement")
+    client.leave()
+  })
+
+  it("that uploads an unread body without an end is disconnected after five seconds", async () => {
+    const { gateway } = await start()
+    const client = await RawClient.connect(gateway.port)
+    client.send("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+    const upload = setInterval(() => client.send("x".repeat(1_000)), 50)
+    await client.untilClosed()
+    clearInterval(upload)
+    expect(countOf(client.text, "HTTP/1.1 200")).toBe(1)
+  })
+})
