@@ -78,7 +78,10 @@ const ofResponses: ReadonlyArray<Fault> = [
   told("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
   told(
     "counts hidden reasoning only in the total",
-    [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 30 })],
+    [
+      ...unfinished,
+      ended({ ...responsesUsage(7, 3), total_tokens: 30, output_tokens_details: { reasoning_tokens: 20 } })
+    ],
     [7, 23]
   ),
   told("reports more cached tokens than prompt tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),

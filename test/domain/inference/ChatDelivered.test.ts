@@ -84,7 +84,17 @@ describe("chat usage", () => {
   })
 
   it("adds reasoning to the output if the provider counts it separately", () => {
-    expect(ChatDelivered.usageOf({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }).output).toBe(25n)
+    const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 }
+    const outputWith = (reasoning_tokens: number) =>
+      ChatDelivered.usageOf({ ...reported, completion_tokens_details: { reasoning_tokens } }).output
+    expect([outputWith(20), outputWith(99)]).toEqual([25n, 25n])
+  })
+
+  it("is not raised by a total that the provider does not explain with reasoning tokens", () => {
+    const lie = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
+    expect(ChatDelivered.usageOf(lie).output).toBe(5n)
+    const partly = { ...lie, completion_tokens_details: { reasoning_tokens: 3 } }
+    expect(ChatDelivered.usageOf(partly).output).toBe(8n)
   })
 
   it("does not use the total if the prompt is unreported", () => {

@@ -102,7 +102,9 @@ describe("responses usage", () => {
   })
 
   it("adds reasoning to the output if the provider counts it separately", () => {
-    expect(usageOf({ input_tokens: 10, output_tokens: 5, total_tokens: 35 }).output).toBe(25n)
+    const reported = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
+    expect(usageOf({ ...reported, output_tokens_details: { reasoning_tokens: 20 } }).output).toBe(25n)
+    expect(usageOf(reported).output).toBe(5n)
     expect(usageOf({ output_tokens: 5, total_tokens: 105 })).toEqual({ prompt: undefined, output: 5n })
   })
 

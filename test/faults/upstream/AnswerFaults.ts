@@ -97,7 +97,12 @@ const oddAnswers: ReadonlyArray<Fault> = [
   unusual("reports usage as strings", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
   unusual("reports only the prompt tokens", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
   unusual("reports a wrong total", reporting({ ...usage(7, 3), total_tokens: 2 })),
-  unusual("counts hidden reasoning only in the total", reporting({ ...usage(7, 3), total_tokens: 30 }), [7, 23]),
+  unusual(
+    "counts hidden reasoning only in the total",
+    reporting({ ...usage(7, 3), total_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 } }),
+    [7, 23]
+  ),
+  unusual("reports a total that nothing explains", reporting({ ...usage(7, 3), total_tokens: 9_000_000 })),
   unusual("reports more cached tokens than prompt tokens", reporting(usage(7, 3, 99))),
   unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
 ]

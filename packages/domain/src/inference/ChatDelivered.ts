@@ -80,8 +80,8 @@ const callContent = (call: JsonObject | undefined): string =>
   call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
- * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, the provider
- * counts reasoning separately, and the excess is added to the output.
+ * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, and the
+ * provider reports reasoning tokens, the excess is reasoning and is added to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
@@ -96,6 +96,7 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
     ReportedUsage.figureOf(usage.cached_tokens) ??
     0
   const written = ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0
+  const reasoning = ReportedUsage.figureOf(asObject(usage.completion_tokens_details)?.reasoning_tokens)
   return {
     prompt:
       prompt === undefined
@@ -105,6 +106,6 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
             Tokens.fromCount(read),
             Tokens.fromCount(written)
           ),
-    output: ReportedUsage.outputWithin(prompt, completion, total)
+    output: ReportedUsage.outputWithin(prompt, completion, total, reasoning)
   }
 }

@@ -35,17 +35,20 @@ export const figureOf = (member: unknown): number | undefined => {
 }
 
 /**
- * Returns the output tokens. If the total exceeds prompt plus completion, the provider counts reasoning separately, and the
- * excess is part of the output. If the prompt is unreported, the total is not used.
+ * Returns the output tokens. If the total exceeds prompt plus completion, the excess is part of the output as far as the
+ * provider reports it as reasoning. The rest of the excess is not used, because nothing shows that the provider has
+ * generated it. If the prompt is unreported, the total is not used.
  */
 export const outputWithin = (
   prompt: number | undefined,
   completion: number | undefined,
-  total: number | undefined
-): Tokens.Tokens | undefined =>
-  completion === undefined
-    ? undefined
-    : Tokens.fromCount(Math.max(completion, prompt === undefined ? 0 : (total ?? 0) - prompt))
+  total: number | undefined,
+  reasoning: number | undefined
+): Tokens.Tokens | undefined => {
+  if (completion === undefined) return undefined
+  const excess = prompt === undefined ? 0 : Math.max(0, (total ?? 0) - prompt - completion)
+  return Tokens.fromCount(completion + Math.min(excess, reasoning ?? 0))
+}
 
 /**
  * Splits a prompt count into tokens read from a cache, tokens written to a cache, and other tokens. This function is for

@@ -47,8 +47,8 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
 
 /**
  * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache. If
- * the total is larger than input plus output, the provider counts reasoning separately, and the excess is added to the
- * output.
+ * the total is larger than input plus output, and the provider reports reasoning tokens, the excess is reasoning and is
+ * added to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
@@ -57,6 +57,7 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const output = ReportedUsage.figureOf(usage.output_tokens)
   const total = ReportedUsage.figureOf(usage.total_tokens)
   const details = asObject(usage.input_tokens_details)
+  const reasoning = ReportedUsage.figureOf(asObject(usage.output_tokens_details)?.reasoning_tokens)
   return {
     prompt:
       input === undefined
@@ -66,6 +67,6 @@ export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
             Tokens.fromCount(ReportedUsage.figureOf(details?.cached_tokens) ?? 0),
             Tokens.fromCount(ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0)
           ),
-    output: ReportedUsage.outputWithin(input, output, total)
+    output: ReportedUsage.outputWithin(input, output, total, reasoning)
   }
 }

@@ -96,11 +96,13 @@ describe("a whole chat completion", () => {
   })
 
   it("reports reasoning tokens as completion tokens if the provider counts them only in its total", () => {
-    const body = { ...completion(), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35, cost: 1 } }
-    expect(Either.getOrThrow(translatedJson(body)).json.usage).toEqual({
+    const details = { completion_tokens_details: { reasoning_tokens: 20 } }
+    const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35, cost: 1, ...details }
+    expect(Either.getOrThrow(translatedJson({ ...completion(), usage: reported })).json.usage).toEqual({
       prompt_tokens: 10,
       completion_tokens: 25,
-      total_tokens: 35
+      total_tokens: 35,
+      ...details
     })
   })
 

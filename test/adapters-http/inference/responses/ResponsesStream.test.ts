@@ -129,7 +129,8 @@ describe("a responses stream", () => {
   })
 
   it("contains the charged usage with a correct total", () => {
-    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35 }
+    const details = { output_tokens_details: { reasoning_tokens: 20 } }
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35, ...details }
     const end = { type: "response.completed", response: { ...response(), usage } }
     expect(translatedStream(sent(...unfinished, end)).events.at(-1)).toMatchObject({
       response: { usage: { input_tokens: 10, output_tokens: 25, total_tokens: 35 } }
