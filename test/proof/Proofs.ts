@@ -51,6 +51,7 @@ const DATABASE_FAULTS = 500
 const EARLY_KILLS = 50
 const RESELLER_KILLS = 25
 const FUZZ_INPUTS = 10_000_000
+const IDLE_CONNECTIONS = 5_000
 const HISTORIES = 1_000_000
 
 const count = (value: number): string => value.toLocaleString("en-US")
@@ -124,6 +125,23 @@ export const proofs: ReadonlyArray<Proof> = [
         "test/faults/MessagesFaults.test.ts",
         "test/faults/ResponsesFaults.test.ts"
       ]),
+    load: "beside"
+  },
+  {
+    name: "raw-http",
+    promise: "Malformed, slow and idle connections get what the reference states, and others are served.",
+    wanted: ({ of }) => `92 requests over raw sockets, ${count(of(IDLE_CONNECTIONS))} idle connections`,
+    command: ({ of }) =>
+      tests(["test/adapters-http/server/RawRequests.test.ts", "test/adapters-http/server/RawConnections.test.ts"], {
+        IDLE_CONNECTIONS: String(Math.max(50, of(IDLE_CONNECTIONS)))
+      }),
+    load: "beside"
+  },
+  {
+    name: "hostile-providers",
+    promise: "A hostile provider costs a bounded memory and time, and other providers serve meanwhile.",
+    wanted: () => "28 attacks over real sockets, and endless lines on twelve streams at once",
+    command: () => tests(["test/adapters-http/inference/relay/HostileProviders.test.ts"]),
     load: "beside"
   },
   {

@@ -29,6 +29,8 @@ const start = async (options: Partial<TestGatewayOptions> = {}) => {
 const PROBE = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 const ask = (body: object) => chatRequest(JSON.stringify(body), [`authorization: Bearer ${KEY}`])
 const answer = JSON.stringify(completion({ usage: usage(1, 1) }))
+/** The number of idle connections. `npm run proof` opens thousands. */
+const IDLE = Number(process.env.IDLE_CONNECTIONS ?? "50")
 const countOf = (text: string, part: string) => text.split(part).length - 1
 
 describe("a connection", () => {
@@ -64,16 +66,16 @@ describe("a connection", () => {
   })
 
   it("that is idle is closed when the limit is reached, so that another client is served", async () => {
-    const { gateway, upstreams } = await start({ maxConnections: 50 })
+    const { gateway, upstreams } = await start({ maxConnections: IDLE })
     const busy = (await RawClient.connect(gateway.port)).send(ask(helloStream))
     const provider = (await upstreams.next()).stream()
-    const idle = await Promise.all(Array.from({ length: 49 }, () => RawClient.connect(gateway.port)))
+    const idle = await Promise.all(Array.from({ length: IDLE - 1 }, () => RawClient.connect(gateway.port)))
     for (let i = 0; i < 10; i++) {
       const other = (await RawClient.connect(gateway.port)).send(PROBE)
       expect((await other.response()).status).toBe(200)
       idle.push(other)
     }
-    await eventually(() => idle.filter(({ closed }) => closed).length === 10, "the end of ten idle connections")
+    await eventually(() => idle.filter(({ closed }) => closed).length >= 10, "the end of ten idle connections")
     provider.event(chunk({ content: "a" }))
     await busy.untilText('"a"')
     for (const client of [busy, ...idle]) client.leave()
