@@ -12,10 +12,12 @@ import { credentialsSubject, credentialsTarget } from "./targets/Credentials.ts"
 import { depositAddressSubject, depositAddressTarget } from "./targets/DepositAddresses.ts"
 import { editFormTarget, readForm } from "./targets/EditForms.ts"
 import { decodeEvents, eventStreamTarget } from "./targets/EventStreams.ts"
+import { exchange, httpTarget } from "./targets/HttpRequests.ts"
 import { imageHeaderTarget } from "./targets/ImageHeaders.ts"
 import { jsonBodiesSubject, jsonBodiesTarget } from "./targets/JsonBodies.ts"
 import { amountsSubject, amountsTarget, qrisTarget } from "./targets/Payments.ts"
 import type { StreamedProtocol } from "./targets/ProviderStreams.ts"
+import { relayTarget } from "./targets/Relay.ts"
 import { type StreamSubject, streamSubjects, streamTarget } from "./targets/StreamTranslators.ts"
 import { wholeResponsesSubject, wholeResponsesTarget } from "./targets/WholeResponses.ts"
 
@@ -183,5 +185,13 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
         broken ? { ...terms, providers: terms.providers.map((it) => ({ ...it, baseUrl: "https://%zz" })) } : terms
       )
     })
+  },
+  {
+    about: "the client gets no end of a stream",
+    target: relayTarget((received) => received.replace(/data: \[DONE\]\n\n|event: message_stop\n.*\n\n$/, ""))
+  },
+  {
+    about: "an error has no envelope",
+    target: httpTarget(async (port, bytes) => (await exchange(port, bytes)).replace('"error":', '"problem":'))
   }
 ]

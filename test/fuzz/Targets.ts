@@ -11,9 +11,11 @@ import { credentialsSubject, credentialsTarget } from "./targets/Credentials.ts"
 import { depositAddressSubject, depositAddressTarget } from "./targets/DepositAddresses.ts"
 import { editFormTarget, readForm } from "./targets/EditForms.ts"
 import { decodeEvents, eventStreamTarget } from "./targets/EventStreams.ts"
+import { exchange, httpTarget } from "./targets/HttpRequests.ts"
 import { imageHeaderTarget } from "./targets/ImageHeaders.ts"
 import { jsonBodiesSubject, jsonBodiesTarget } from "./targets/JsonBodies.ts"
 import { amountsSubject, amountsTarget, qrisTarget } from "./targets/Payments.ts"
+import { relayTarget } from "./targets/Relay.ts"
 import { streamSubjects, streamTarget } from "./targets/StreamTranslators.ts"
 import { wholeResponsesSubject, wholeResponsesTarget } from "./targets/WholeResponses.ts"
 
@@ -30,5 +32,7 @@ export const targets: ReadonlyArray<FuzzTarget> = [
   amountsTarget(amountsSubject),
   credentialsTarget(credentialsSubject),
   depositAddressTarget(depositAddressSubject),
-  catalogTarget(parseCatalogFile)
+  catalogTarget(parseCatalogFile),
+  relayTarget((received) => received),
+  httpTarget(exchange)
 ]
