@@ -12,6 +12,7 @@ import { readCountRequest } from "@tollgate/adapters-http/inference/messages/Mes
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
 import { MAX_DEPTH } from "@tollgate/adapters-http/wire/JsonReader"
 import { scanner } from "@tollgate/adapters-http/wire/JsonScan"
+import { runSlices, type Slices } from "@tollgate/adapters-http/wire/Slices"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -35,12 +36,12 @@ export interface JsonBodiesSubject {
 const MODEL = 'provider\'s "model"'
 
 const protocolOf = <Request extends InferenceRequest>(protocol: {
-  readonly read: Read<Request>
+  readonly read: (body: Buffer) => Slices<ReturnType<Read<Request>>>
   readonly bodyFor: (request: Request, model: string) => Uint8Array
 }): BodyProtocol => ({
-  read: protocol.read,
+  read: (body) => runSlices(protocol.read(body)),
   rewrite: (body) => {
-    const read = protocol.read(body)
+    const read = runSlices(protocol.read(body))
     return read._tag === "Right" ? protocol.bodyFor(read.right, MODEL) : undefined
   }
 })

@@ -14,6 +14,7 @@ import type {
   Translation
 } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
+import { runSlices } from "@tollgate/adapters-http/wire/Slices"
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import * as Chat from "@tollgate/domain/inference/ChatDelivered"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -39,9 +40,11 @@ export interface StreamSubject {
 const request = (members: object): Buffer =>
   Buffer.from(JSON.stringify({ model: "public-model", stream: true, ...members }))
 const messages = [{ role: "user", content: "hi" }]
-const chatRequest = Either.getOrThrow(chatProtocol.read(request({ messages, stream_options: { include_usage: true } })))
-const messagesRequest = Either.getOrThrow(messagesProtocol.read(request({ messages, max_tokens: 9 })))
-const responsesRequest = Either.getOrThrow(responsesProtocol.read(request({ input: "hi" })))
+const chatRequest = Either.getOrThrow(
+  runSlices(chatProtocol.read(request({ messages, stream_options: { include_usage: true } })))
+)
+const messagesRequest = Either.getOrThrow(runSlices(messagesProtocol.read(request({ messages, max_tokens: 9 }))))
+const responsesRequest = Either.getOrThrow(runSlices(responsesProtocol.read(request({ input: "hi" }))))
 
 export const streamSubjects: { readonly [P in StreamedProtocol]: StreamSubject } = {
   chat: {
