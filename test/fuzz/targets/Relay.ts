@@ -39,7 +39,8 @@ class ScriptedProvider {
     send: (_request, events) => {
       setImmediate(() => this.#play(events))
       return Either.right({ resume: () => {}, close: () => {} })
-    }
+    },
+    containsApiKey: () => false
   })
 
   #play(events: UpstreamEvents): void {
