@@ -154,7 +154,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     ])
     expect(missing).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*nowhere\.json: ENOENT/)])
     expect(torn).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*torn\.json: .*JSON/)])
-    expect(foreign).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*foreign\.json: .*version.*models\.0/)])
+    expect(foreign).toEqual([expect.stringMatching(/^tollgate: CATALOG_FILE .*foreign\.json: providers: .*models\.0/)])
   })
 })
 
