@@ -2,8 +2,9 @@
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
  * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
  * if an origin is allowed, and to requests that arrive during the drain (the shutdown) and are not probes. Every
- * response has the common headers. Before the server closes, it waits for open requests until the drain timeout, and
- * then interrupts the requests that are still open.
+ * response has the common headers. At most one request to the HttpApi starts in each turn of the event loop. Before the
+ * server closes, it waits for open requests until the drain timeout, and then interrupts the requests that are still
+ * open.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -39,6 +40,7 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 import * as NodeServer from "./NodeServer.ts"
 import { isBehindOthers, serveInTurn } from "./Pipelining.ts"
 import { headError, originForm } from "./RequestHead.ts"
+import { StartQueue } from "./StartQueue.ts"
 
 export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayServer")<
   GatewayServer,
@@ -89,6 +91,7 @@ export const layer = (
         headers,
         inFlight
       )
+      const starts = new StartQueue()
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) =>
@@ -141,10 +144,30 @@ export const layer = (
         } else {
           request.url = withoutTrailingSlash(target)
           if (continues) expectContinue(request, response)
-          api.serve(request, response, requestId)
+          if (PROBES.has(pathOf(target))) api.serve(request, response, requestId)
+          else startInTurn(request, response, requestId)
         }
       }
+      /** Starts the request after the API requests that arrived before it, so that a burst of them delays no chat. */
+      const startInTurn = (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => {
+        inFlight.started()
+        starts.add(() => {
+          guarded(response, requestId, () => {
+            if (!response.destroyed) api.serve(request, response, requestId)
+          })
+          inFlight.ended()
+        })
+      }
 
+      const guarded = (response: ServerResponse, requestId: RequestId, step: () => void) => {
+        try {
+          step()
+        } catch (defect) {
+          // An uncaught exception in an event listener would end the process and therefore all other requests.
+          alarm(requestId, defect)
+          response.destroy()
+        }
+      }
       const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
         // The connection is closing after an earlier response, so this request cannot get one.
         if (!request.socket.writable) return
@@ -153,13 +176,7 @@ export const layer = (
           return
         }
         const requestId = ids.next()
-        try {
-          dispatch(request, response, requestId, continues)
-        } catch (defect) {
-          // An uncaught exception in an event listener would end the process and therefore all other requests.
-          alarm(requestId, defect)
-          response.destroy()
-        }
+        guarded(response, requestId, () => dispatch(request, response, requestId, continues))
       }
 
       const server = NodeServer.create(options)
