@@ -111,7 +111,7 @@ export const anOrder = (
 ): Effect.Effect<TopUpOrder, never, TopUpOrders> =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
-    const draft = yield* orders.draft(aNewTopUp(resellerId, facts))
+    const draft = yield* Effect.orDie(orders.draft(aNewTopUp(resellerId, facts)))
     return Option.getOrThrow(yield* orders.makeReady(draft.id, anOpening(draft, opening))).order
   })
 

@@ -11,7 +11,7 @@ import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
 import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
-import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { invalid, ValidationFailed } from "@tollgate/domain/validation/Validation"
@@ -24,6 +24,7 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new InvalidCredentials(), "401 invalid_credentials"],
   [new ResellerNotActive({ status: "suspended" }), "403 reseller_not_active"],
   [new RateLimited({ retryAfterSeconds: 12 }), "429 rate_limited"],
+  [new TooManyUnpaidOrders({ maxUnpaidOrders: 50, retryAfterSeconds: 12 }), "429 rate_limited"],
   [new AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
   [new PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],
   [new TopUpNotFound(), "404 topup_not_found"],
@@ -60,7 +61,7 @@ describe("an error of the reseller routes", () => {
       .filter((tag) => !OPERATOR_REFUSALS.has(tag))
     const rows = all.map(([failure]) => failure._tag as string)
     expect(declared.filter((tag) => !rows.includes(tag))).toEqual([])
-    expect(declared.length).toBe(13)
+    expect(declared.length).toBe(14)
   })
 
   it("has a `retry-after` of at least one second", () => {

@@ -108,7 +108,8 @@ export class Market {
       Effect.gen(this, function* () {
         const orders = yield* TopUpOrders
         const quotaUsdMicro = UsdMicro(BigInt(size) * 10_000n)
-        const draft = yield* orders.draft(Programme.aNewTopUp(of(this.#resellers, reseller), { quotaUsdMicro }))
+        const topUp = Programme.aNewTopUp(of(this.#resellers, reseller), { quotaUsdMicro })
+        const draft = yield* Effect.orDie(orders.draft(topUp))
         if (pick % 7 === 0) return yield* orders.abandon(draft.id, "no response")
         yield* orders.makeReady(draft.id, Programme.anOpening(draft))
         this.#orders.push(draft.id)

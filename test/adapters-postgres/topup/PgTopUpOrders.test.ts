@@ -6,12 +6,19 @@ import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
-import { OrderId, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
-import { Context, Duration, Effect, Option } from "effect"
+import {
+  OrderId,
+  TooManyUnpaidOrders,
+  type TopUpDraft,
+  TopUpNotFound,
+  type TopUpOrder
+} from "@tollgate/domain/topup/TopUpOrder"
+import { Array as Arr, Context, Duration, Effect, Option } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
 
-const { aNewTopUp, anOpening, anOrder, aReseller, balance, credit, isNow, recordObservation, paid } = Programme
+const { aNewTopUp, anOpening, anotherNode, anOrder, aReseller, balance, credit, isNow, recordObservation, paid } =
+  Programme
 
 const NO_ORDER = OrderId.make("0193a5c2-0000-7000-8000-000000000000")
 
@@ -115,6 +122,51 @@ describe("a top-up in Postgres", () => {
         const stored = yield* (yield* TopUpOrders).own(reseller.id, several.id)
         expect(stored.providerState).toEqual({ payments: [1, "2", null] })
       })
+    )
+
+    it.scoped(
+      "is refused while its reseller has 50 unpaid orders, exactly, when 80 are created on two nodes at once",
+      () =>
+        Effect.gen(function* () {
+          const orders = yield* TopUpOrders
+          const elsewhere = yield* Effect.provide(TopUpOrders, yield* anotherNode)
+          const reseller = yield* aReseller()
+          const drafts = yield* Effect.forEach(
+            Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? orders : elsewhere)),
+            (node) => Effect.either(node.draft(aNewTopUp(reseller.id))),
+            { concurrency: 20 }
+          )
+          const [refused, allowed] = Arr.separate(drafts)
+          expect(allowed).toHaveLength(50)
+          for (const refusal of refused) expect(refusal).toMatchObject({ maxUnpaidOrders: 50, retryAfterSeconds: 20 })
+          yield* orders.draft(aNewTopUp((yield* aReseller()).id))
+        })
+    )
+
+    it.effect(
+      "is allowed again when an unpaid order expires, is abandoned or is paid, but not when it is underpaid",
+      () =>
+        Effect.gen(function* () {
+          const orders = yield* TopUpOrders
+          const reseller = yield* aReseller()
+          const drafted = orders.draft(aNewTopUp(reseller.id))
+          const drafts = yield* Effect.forEach(Arr.range(1, 50), () => drafted)
+          const [abandoned, expired, paidOne, underpaid] = drafts as [TopUpDraft, TopUpDraft, TopUpDraft, TopUpDraft]
+          expect(yield* Effect.flip(drafted)).toBeInstanceOf(TooManyUnpaidOrders)
+
+          yield* orders.abandon(abandoned.id, "no")
+          yield* drafted
+          yield* orders.makeReady(expired.id, anOpening(expired, { expiresAt: new Date(Date.now() - 1_000) }))
+          yield* drafted
+          yield* orders.makeReady(paidOne.id, anOpening(paidOne))
+          expect(yield* Effect.flip(drafted)).toBeInstanceOf(TooManyUnpaidOrders)
+          yield* recordObservation(paidOne.id, paid)
+          yield* drafted
+          yield* orders.makeReady(underpaid.id, anOpening(underpaid))
+          const some = { receivedRaw: TokenRaw(1n), receivedUsdMicro: undefined }
+          yield* recordObservation(underpaid.id, { _tag: "Pending", received: some })
+          expect(yield* Effect.flip(drafted)).toBeInstanceOf(TooManyUnpaidOrders)
+        })
     )
 
     it.effect("has its own deposit index, which no other order gets even after the draft is abandoned", () =>

@@ -2,6 +2,7 @@ import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import {
   anomaliesOf,
+  decideNewOrder,
   excessUsdMicroOf,
   OrderId,
   orderIdOf,
@@ -9,7 +10,7 @@ import {
   paymentStatusOf,
   receivedUsdMicroOf
 } from "@tollgate/domain/topup/TopUpOrder"
-import { FastCheck, Option } from "effect"
+import { Either, FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
@@ -59,5 +60,24 @@ describe("a top-up order", () => {
       anomaliesOf(anOrder({ status: "credited", paidAt: instant(61 * MINUTE), received: some(10_000_001n) }))
     ).toEqual(["late", "overpaid"])
     expect(excessUsdMicroOf(anOrder({ received: some(10_000_001n) }))).toBe(UsdMicro(1n))
+  })
+})
+
+describe("a new order of a reseller", () => {
+  const open = (count: number) => Array.from({ length: count }, (_, i) => ({ expiresAt: instant((i + 5) * MINUTE) }))
+
+  it("is allowed while the reseller has fewer than 50 unpaid orders", () => {
+    expect(Either.isRight(decideNewOrder([], instant(0)))).toBe(true)
+    expect(Either.isRight(decideNewOrder(open(49), instant(0)))).toBe(true)
+  })
+
+  it("is refused while the reseller has 50 unpaid orders, until the first of them expires", () => {
+    const refused = { maxUnpaidOrders: 50, retryAfterSeconds: 300 }
+    expect(Either.flip(decideNewOrder(open(50), instant(0)))).toMatchObject(Either.right(refused))
+  })
+
+  it("is refused until a payment that is being opened is ready or abandoned", () => {
+    const orders = [...open(49), { expiresAt: undefined }]
+    expect(Either.flip(decideNewOrder(orders, instant(0)))).toMatchObject(Either.right({ retryAfterSeconds: 20 }))
   })
 })

@@ -75,7 +75,7 @@ const createOrder = HttpApiEndpoint.post("createTopUp", "/api/reseller/topup")
       summary: "Create a top-up order",
       description:
         "The response contains the amount to pay and the payment instructions. Read the order until its status is `credited`.",
-      errors: [...bodyErrors, "AmountOutOfRange", "PaymentProviderUnavailable"]
+      errors: [...bodyErrors, "AmountOutOfRange", "TooManyUnpaidOrders", "PaymentProviderUnavailable"]
     })
   )
 

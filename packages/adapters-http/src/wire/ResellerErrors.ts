@@ -11,7 +11,7 @@ import type { customerBalances, keyBalances } from "@tollgate/application/custom
 import type { resolveCustomer } from "@tollgate/application/customer/Customers"
 import type { readUsage } from "@tollgate/application/customer/SettledUsage"
 import type { Mints } from "@tollgate/application/mint/Mints"
-import type { authenticate, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
+import type { asReseller, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
@@ -24,7 +24,7 @@ import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
 import { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
-import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
@@ -40,7 +40,7 @@ export type ResellerFailure =
   | FailureOf<
       | typeof signUp
       | typeof logIn
-      | typeof authenticate
+      | typeof asReseller<unknown, never, never>
       | typeof createTopUp
       | typeof refreshTopUp
       | typeof listTopUps
@@ -183,6 +183,15 @@ const rows: Rows = {
     headers: retryAfter,
     meaning: "Too many requests; see `retry-after`.",
     example: new RateLimited({ retryAfterSeconds: 12 })
+  },
+  TooManyUnpaidOrders: {
+    status: 429,
+    code: "rate_limited",
+    message: ({ maxUnpaidOrders, retryAfterSeconds }) =>
+      `You have ${maxUnpaidOrders} unpaid orders. Pay one of them, or wait ${retryAfterSeconds} seconds until one expires.`,
+    headers: retryAfter,
+    meaning: "The reseller has 50 unpaid orders; see `retry-after` for the time until one of them expires.",
+    example: new TooManyUnpaidOrders({ maxUnpaidOrders: 50, retryAfterSeconds: 720 })
   },
   BadSignature: {
     status: 401,

@@ -18,6 +18,7 @@ import { usageByGrain } from "./0007_usage_by_grain.ts"
 import { secondPayments } from "./0008_second_payments.ts"
 import { embeddings } from "./0009_embeddings.ts"
 import { growingHolds } from "./0010_growing_holds.ts"
+import { unpaidOrders } from "./0011_unpaid_orders.ts"
 
 export interface Migration {
   readonly name: string
@@ -38,7 +39,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0007_usage_by_grain", statements: usageByGrain },
   { name: "0008_second_payments", statements: secondPayments },
   { name: "0009_embeddings", statements: embeddings },
-  { name: "0010_growing_holds", statements: growingHolds }
+  { name: "0010_growing_holds", statements: growingHolds },
+  { name: "0011_unpaid_orders", statements: unpaidOrders }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

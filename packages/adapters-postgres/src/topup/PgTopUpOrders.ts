@@ -9,7 +9,7 @@ import type { Fragment } from "@effect/sql/Statement"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
-import { type OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { decideNewOrder, MAX_UNPAID_ORDERS, type OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -165,6 +165,16 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
   return {
     draft: ({ method, amount, quotaUsdMicro, resellerId, provider, simulated, needsDepositIndex }) =>
       Effect.gen(function* () {
+        // The lock makes the drafts of one reseller run one after the other. Mints and credits do not take it.
+        yield* sql`SELECT FROM reseller WHERE id = ${resellerId} FOR NO KEY UPDATE`
+        const now = yield* databaseTime
+        const unpaid = yield* sql<{ expires_at: Date | null }>`SELECT expires_at FROM topup_order
+          WHERE reseller_id = ${resellerId} AND (provision_state = 'creating' OR status = 'pending')
+            AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY expires_at LIMIT ${MAX_UNPAID_ORDERS}`
+        yield* decideNewOrder(
+          unpaid.map(({ expires_at }) => ({ expiresAt: expires_at ?? undefined })),
+          now
+        )
         const { amount_idr, fee_idr, total_idr, token_kind } = fromAmount(amount)
         const depositIndex = needsDepositIndex ? sql`nextval('topup_deposit_index')` : sql`NULL`
         const [drafted] = yield* sql<DraftRow>`
@@ -176,7 +186,7 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
         return drafted === undefined
           ? yield* Effect.dieMessage("the database did not return the inserted draft")
           : toDraft(drafted)
-      }).pipe(sqlErrorsAreDefects),
+      }).pipe(transact, withSql),
 
     makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
       Effect.gen(function* () {

@@ -8,6 +8,7 @@ import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservati
 import type { Refreshed } from "@tollgate/domain/topup/Refresh"
 import type {
   OrderId,
+  TooManyUnpaidOrders,
   TopUpDraft,
   TopUpNotFound,
   TopUpOrder,
@@ -67,8 +68,12 @@ export interface TopUpFilter {
 export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders")<
   TopUpOrders,
   {
-    /** Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. */
-    readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft>
+    /**
+     * Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. Locks the
+     * reseller and applies `decideNewOrder` to its unpaid orders at the database time, so that concurrent calls on all nodes
+     * together never exceed the maximum.
+     */
+    readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft, TooManyUnpaidOrders>
     /**
      * Changes a draft from `creating` to `ready` and `pending`, so that the order becomes visible. Returns none if the
      * draft is not `creating`.

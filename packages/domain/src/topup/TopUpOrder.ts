@@ -7,12 +7,14 @@
  * An order begins as a draft, which the reseller does not see. The order becomes visible when a provider has opened its
  * payment. From then on the payment instructions do not change.
  */
+import * as Either from "effect/Either"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Idr } from "../money/Idr.ts"
 import { floorToUsdMicro } from "../money/TokenRaw.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
+import { retryAfterSecondsOf } from "../validation/RequestErrors.ts"
 import type { PaymentInstructions, PaymentMethod, TokenKind } from "./PaymentMethod.ts"
 import type { PaymentEvidence, Received } from "./PaymentObservation.ts"
 
@@ -72,6 +74,39 @@ export interface TopUpOrder extends TopUpDraft {
   readonly creditedAt: Date | undefined
   /** The time at which the last observation was recorded. */
   readonly checkedAt: Date | undefined
+}
+
+/** The reseller has too many unpaid orders. `retryAfterSeconds` is the time until one of them expires. */
+export class TooManyUnpaidOrders extends Schema.TaggedError<TooManyUnpaidOrders>()("TooManyUnpaidOrders", {
+  maxUnpaidOrders: Schema.Int,
+  retryAfterSeconds: Schema.Int
+}) {}
+
+/**
+ * An unpaid order is a draft whose payment is being opened, without `expiresAt`, or a pending order whose payment
+ * instructions have not expired.
+ */
+export interface UnpaidOrder {
+  readonly expiresAt: Date | undefined
+}
+
+/** Maximum number of unpaid orders per reseller (docs/reference/reseller.md#d12). */
+export const MAX_UNPAID_ORDERS = 50
+
+/** A draft is opened or abandoned within about this time. */
+const DRAFT_MILLIS = 20_000
+
+/** Allows a new order, unless the reseller has too many unpaid orders. */
+export const decideNewOrder = (
+  unpaid: ReadonlyArray<UnpaidOrder>,
+  now: Date
+): Either.Either<void, TooManyUnpaidOrders> => {
+  if (unpaid.length < MAX_UNPAID_ORDERS) return Either.void
+  const endsInMillis = unpaid.map(({ expiresAt }) =>
+    expiresAt === undefined ? DRAFT_MILLIS : expiresAt.getTime() - now.getTime()
+  )
+  const retryAfterSeconds = retryAfterSecondsOf(Math.min(...endsInMillis))
+  return Either.left(new TooManyUnpaidOrders({ maxUnpaidOrders: MAX_UNPAID_ORDERS, retryAfterSeconds }))
 }
 
 /** No order has this id, or the order belongs to another reseller. */
