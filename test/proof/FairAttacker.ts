@@ -1,0 +1,37 @@
+/**
+ * Runs one attack at a time, in a process of its own. The process also runs an upstream that accepts every connection and
+ * never responds.
+ *
+ * The messages are {@link Order}s. The process replies to `start` when the attack is running, and to `stop` with the
+ * number of responses for each status since the start.
+ */
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
+import { Attack, type AttackName, type Target } from "./FairAttacks.ts"
+
+export type Order =
+  | { readonly order: "start"; readonly attack: AttackName; readonly target: Target }
+  | { readonly order: "stop" }
+
+const hanging = createServer((socket) => {
+  socket.on("error", () => {})
+  socket.resume()
+})
+
+let attack: Attack | undefined
+
+process.on("message", (order: Order) => {
+  if (order.order === "start") {
+    attack = new Attack(order.target)
+    attack.run(order.attack)
+    setTimeout(() => process.send?.(order.attack), 1_500)
+    return
+  }
+  attack?.stop()
+  process.send?.(attack?.outcomes ?? {})
+})
+process.on("disconnect", () => process.exit())
+
+hanging.listen(0, "127.0.0.1")
+await once(hanging, "listening")
+process.send?.({ ready: (hanging.address() as AddressInfo).port })

@@ -1,0 +1,150 @@
+/**
+ * Proves that one client address, one reseller or one provider cannot take the service from others: during each attack
+ * the chats of another customer are answered with 200, and their 99th percentile is at most twice the quiet one. Exits
+ * with 1 if this does not hold. The server must be built.
+ *
+ *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]
+ *
+ * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load affects both. The
+ * upstream of the measured chats responds at once: a real provider's time would hide a delay by the gateway.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { isBuilt } from "../bench/Tollgate.ts"
+import { startWorker } from "../bench/Worker.ts"
+import { ChatProbe } from "./ChatProbe.ts"
+import { type AttackName, attackNames, type Outcomes } from "./FairAttacks.ts"
+import { type FairDeployment, startFairDeployment } from "./FairDeployment.ts"
+
+const MAX_RATIO = 2
+const ROUNDS = 2
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "10" }, only: { type: "string", default: "" } }
+})
+const periodMillis = Number(values.seconds) * 1_000
+
+interface Result {
+  readonly attack: AttackName
+  readonly chats: number
+  readonly answered: number
+  readonly quietMillis: number
+  readonly underAttackMillis: number
+  readonly bystander: string
+  readonly outcomes: string
+}
+
+/** Sends a request of another reseller every 250 ms, and counts the responses with status 200 within 2 seconds. */
+const watchBystander = ({ bystander, port }: FairDeployment) => {
+  let sent = 0
+  let served = 0
+  const timer = setInterval(() => {
+    sent += 1
+    fetch(`http://127.0.0.1:${port}/api/reseller/balance`, {
+      headers: { authorization: `Bearer ${bystander.token}` },
+      signal: AbortSignal.timeout(2_000)
+    })
+      .then(async (response) => {
+        await response.text()
+        if (response.status === 200) served += 1
+      })
+      .catch(() => {})
+  }, 250)
+  return async () => {
+    clearInterval(timer)
+    await pause(2_100)
+    return { sent, served }
+  }
+}
+
+const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+
+const shown = (outcomes: Outcomes): string =>
+  Object.entries(outcomes)
+    .map(([status, count]) => `${status}: ${count}`)
+    .join(", ") || "none"
+
+const table = (results: ReadonlyArray<Result>): string => {
+  const rows = [
+    ["Attack", "Chats answered 200", "p99 quiet", "p99 under attack", "Ratio", "Other reseller's reads", "Attack got"],
+    ...results.map((result) => [
+      result.attack,
+      `${result.answered} of ${result.chats}`,
+      `${result.quietMillis.toFixed(1)} ms`,
+      `${result.underAttackMillis.toFixed(1)} ms`,
+      (result.underAttackMillis / result.quietMillis).toFixed(2),
+      result.bystander,
+      result.outcomes
+    ])
+  ]
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? []
+  const line = (row: ReadonlyArray<string>) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`
+  const [header = [], ...body] = rows
+  return [line(header), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...body.map(line)].join("\n")
+}
+
+const isMet = ({ answered, chats, quietMillis, underAttackMillis }: Result): boolean =>
+  answered === chats && underAttackMillis <= MAX_RATIO * quietMillis
+
+const measure = async (
+  attack: AttackName,
+  deployment: FairDeployment,
+  attacker: Awaited<ReturnType<typeof startWorker>>
+): Promise<Result> => {
+  const probe = new ChatProbe(deployment.port, deployment.key)
+  const { stop: _, ...target } = deployment
+  const watched = { sent: 0, served: 0 }
+  const outcomes: Record<string, number> = {}
+  for (let round = 0; round < ROUNDS; round++) {
+    await probe.during("quiet", periodMillis)
+    await attacker.request({ order: "start", attack, target })
+    const bystander = watchBystander(deployment)
+    await probe.during("attack", periodMillis)
+    const { sent, served } = await bystander()
+    watched.sent += sent
+    watched.served += served
+    for (const [status, count] of Object.entries(await attacker.request<Outcomes>({ order: "stop" })))
+      outcomes[status] = (outcomes[status] ?? 0) + count
+    await pause(3_000)
+  }
+  probe.close()
+  return {
+    attack,
+    chats: probe.sent("attack"),
+    answered: probe.answered("attack"),
+    quietMillis: probe.p99Millis("quiet"),
+    underAttackMillis: probe.p99Millis("attack"),
+    bystander: `${watched.served} of ${watched.sent}`,
+    outcomes: shown(outcomes)
+  }
+}
+
+const main = async (): Promise<void> => {
+  if (!isBuilt()) throw new Error("the server is not built; run: npm run build")
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-proof-"))
+  const upstream = await startWorker<number>("MockUpstream.ts", undefined)
+  const attacker = await startWorker<number>("../proof/FairAttacker.ts", undefined)
+  const deployment = await startFairDeployment(upstream.ready, attacker.ready, directory)
+  const results: Array<Result> = []
+  try {
+    const warmUp = new ChatProbe(deployment.port, deployment.key)
+    await warmUp.during("quiet", 5_000)
+    warmUp.close()
+    for (const attack of attackNames.filter((name) => name.includes(values.only))) {
+      const result = await measure(attack, deployment, attacker)
+      results.push(result)
+      console.error(`${isMet(result) ? "met" : "NOT MET"}: ${attack}`)
+    }
+  } finally {
+    await attacker.stop()
+    await deployment.stop()
+    await upstream.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  console.log(table(results))
+  if (!results.every(isMet)) process.exitCode = 1
+}
+
+await main()
