@@ -24,8 +24,8 @@ import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
-import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
 import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -78,6 +78,7 @@ afterAll(async () => {
 const operator = { actor: "test", reason: "required by a test" }
 const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
+const address = "127.0.0.1" as ClientAddress
 
 it("the role allows everything that resellers, orders, mints, keys and requests need", async () => {
   const keyId = await gateway.run(
@@ -87,10 +88,10 @@ it("the role allows everything that resellers, orders, mints, keys and requests 
       yield* blacklist.add(pattern, operator)
       yield* blacklist.remove(pattern, operator)
 
-      const { id } = yield* signUp({ email, password, name: "Toko", waNumber: "6281234567890" })
+      const { id } = yield* signUp({ email, password, name: "Toko", waNumber: "6281234567890" }, address)
       yield* reviewReseller(email, "approve", operator)
-      yield* logIn({ email, password }, "127.0.0.1" as ClientAddress)
-      yield* logIn({ email, password }, "127.0.0.1" as ClientAddress)
+      yield* logIn({ email, password }, address)
+      yield* logIn({ email, password }, address)
 
       yield* orderedQris(id)
       yield* orderedBep20(id, 10_000_000n)

@@ -37,7 +37,8 @@ const signup = (members: object = {}) => ({
   wa_number: "628123456789",
   ...members
 })
-const signUp = (members: object = {}): Promise<Answer> => programme.post(SIGNUP, { body: signup(members) })
+const signUp = (members: object = {}): Promise<Answer> =>
+  programme.post(SIGNUP, { body: signup(members), headers: from })
 const logIn = (email: string, password: string): Promise<Answer> =>
   programme.post(LOGIN, { body: { email, password }, headers: from })
 
@@ -60,6 +61,16 @@ describe("signup", () => {
   it("returns 409 email_exists for a known email in any letter case", async () => {
     await signUp({ email: "twice@example.com" })
     expect(refusalIn(await signUp({ email: "TWICE@example.com" }))).toBe("409 email_exists")
+  })
+
+  it("returns 429 rate_limited with the time to wait after 10 signups from one IP address, but not for another", async () => {
+    const statuses = await Promise.all(Array.from({ length: 11 }, async () => (await signUp()).status))
+    expect(statuses.sort()).toEqual([...Array(10).fill(201), 429])
+    const refused = await signUp()
+    expect(refusalIn(refused)).toBe("429 rate_limited")
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3_000)
+    from = anotherAddress()
+    expect((await signUp()).status).toBe(201)
   })
 
   it("creates one reseller from three parallel requests with the same email", async () => {

@@ -1,7 +1,7 @@
 /**
  * Provides the reseller ports for a gateway whose test uses none of them. Each call fails the test.
  */
-import { TrustedProxies } from "@tollgate/adapters-http/auth/TrustedProxies"
+import { TrustedProxies } from "@tollgate/adapters-http/http/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
@@ -11,7 +11,7 @@ import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import { Quota } from "@tollgate/application/reseller/Quota"
-import { LoginAttempts, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
+import { Attempts, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
@@ -28,7 +28,7 @@ const absent = <Id, Service extends object>(tag: Context.Tag<Id, Service>): Laye
 export const layer = Layer.mergeAll(
   absent(Resellers),
   absent(Blacklist),
-  absent(LoginAttempts),
+  absent(Attempts),
   absent(PasswordHasher),
   absent(TokenSigner),
   absent(TopUpOrders),

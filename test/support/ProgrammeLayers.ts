@@ -49,7 +49,8 @@ export interface ProgrammeSettings {
 const hasher = ({ hashes }: ProgrammeSettings) =>
   Layer.effect(
     PasswordHasher,
-    Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ hash, verify }) => ({
+    Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ enter, hash, verify }) => ({
+      enter,
       hash: (password) => {
         hashes.hashed += 1
         return hash(password)

@@ -5,7 +5,7 @@
  *
  * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */
-import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import * as Setting from "@tollgate/application/operations/EnvironmentSchema"
 import { optional, withDefault } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"

@@ -8,7 +8,7 @@ import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPassword
 import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer"
 import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import type { SigningSecrets } from "@tollgate/adapters-http/auth/SigningSecrets"
-import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"

@@ -22,8 +22,8 @@ import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
+import * as PgAttempts from "@tollgate/adapters-postgres/reseller/PgAttempts"
 import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
-import * as PgLoginAttempts from "@tollgate/adapters-postgres/reseller/PgLoginAttempts"
 import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
@@ -58,7 +58,7 @@ const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
 export const resellerStores = Layer.mergeAll(
   PgResellers.layer,
   PgBlacklist.layer,
-  PgLoginAttempts.layer,
+  PgAttempts.layer,
   PgTopUpOrders.layer,
   PgQuota.layer,
   PgMints.tiersLayer,
@@ -94,7 +94,7 @@ const keyMac = (config: ServerConfig) =>
 export const database = (config: ServerConfig, postgres: PostgresLayer) =>
   migratedSchema(config).pipe(
     Layer.provideMerge(PgDatabase.layer),
-    Layer.provideMerge(Layer.orDie(PgPool.layer({ maxConnections: 10 }))),
+    Layer.provideMerge(Layer.orDie(PgPool.sharedLayer({ maxConnections: 10 }))),
     Layer.provideMerge(postgres)
   )
 

@@ -1,8 +1,9 @@
 import { parseOptions } from "@node-rs/argon2"
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
-import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"
+import { type HashingQueue, PasswordHash, type PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { Cause, Effect, Either, Exit, Fiber, Redacted } from "effect"
+import { Cause, Effect, Either, Exit, Fiber, Option, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
 /** Parameters of cheap hashes, which keep the tests fast. */
@@ -41,23 +42,66 @@ describe("the password hasher", () => {
   })
 })
 
+const client = (name: string) => name as ClientAddress
+/** Hashes in a place of a client, as a signup does. */
+const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
+  Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash(password)))
+
 describe("the queue of the password hasher", () => {
-  it("refuses requests while all running and waiting slots are taken, and accepts requests again later", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 2 }))
-    const outcomes = await run(
-      Effect.all(
-        Array.from({ length: 10 }, () => Effect.either(hasher.hash(password))),
-        { concurrency: "unbounded" }
-      )
-    )
+  it("gives one client half of the places, refuses its further requests, and accepts them again later", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 6 }))
+    const hashes = (count: number) => Array.from({ length: count }, () => Effect.either(hashFor(hasher, "one")))
+    const outcomes = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
     expect(outcomes.filter(Either.isRight)).toHaveLength(3)
     const refusals = outcomes.filter(Either.isLeft)
     expect(refusals.map(({ left }) => left)).toEqual(Array(7).fill(new RateLimited({ retryAfterSeconds: 1 })))
-    expect(parseOptions(Redacted.value(await run(hasher.hash(password)))).memoryCost).toBe(4_096)
+    expect(parseOptions(Redacted.value(await run(hashFor(hasher, "one")))).memoryCost).toBe(4_096)
   })
 
-  it("keeps the slot of an interrupted request until the hash is finished", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: 1, waiting: 0 }))
+  it("has places for other clients and in the other queue while one client holds its share", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ ...cheap, places: 6 }))
+    const enters = (queue: HashingQueue, name: string) => Effect.either(hasher.enter(queue, client(name)))
+    await run(
+      Effect.scoped(
+        Effect.gen(function* () {
+          for (let i = 0; i < 6; i++) yield* enters("login", "flood")
+          expect(Either.isLeft(yield* enters("login", "flood"))).toBe(true)
+          expect(Either.isRight(yield* enters("login", "another"))).toBe(true)
+          for (let i = 0; i < 3; i++) expect(Either.isRight(yield* enters("signup", "flood"))).toBe(true)
+        })
+      )
+    )
+  })
+
+  it("runs logins while a signup waits, because each queue has its own threads", async () => {
+    const hasher = await run(
+      ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 4, running: { login: 1, signup: 1 } })
+    )
+    const stored = await run(hasher.hash(password))
+    const ended: Array<string> = []
+    const ends = (name: string, work: Effect.Effect<unknown>) =>
+      Effect.zipRight(
+        work,
+        Effect.sync(() => ended.push(name))
+      )
+    await run(
+      Effect.all(
+        [
+          ends("first signup", hasher.hash(password)),
+          ends("second signup", hasher.hash(password)),
+          ends("third signup", hasher.hash(password)),
+          ends("login", hasher.verify(password, stored))
+        ],
+        { concurrency: "unbounded" }
+      )
+    )
+    expect(ended.indexOf("login")).toBeLessThan(ended.indexOf("third signup"))
+  })
+
+  it("keeps the thread of an interrupted request until the hash is finished", async () => {
+    const hasher = await run(
+      ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
+    )
     const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
     await run(
       Effect.gen(function* () {
@@ -65,23 +109,25 @@ describe("the queue of the password hasher", () => {
         yield* Effect.yieldNow()
         yield* Fiber.interruptFork(leaving)
         yield* aTurnOfTheLoop
-        expect(Either.isLeft(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        const next = yield* Effect.fork(hasher.hash(password))
+        yield* aTurnOfTheLoop
+        expect(Option.isNone(yield* Fiber.poll(leaving))).toBe(true)
         yield* Fiber.await(leaving)
-        expect(Either.isRight(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        yield* Fiber.join(next)
       })
     )
   })
 
-  it("releases the waiting slot of a request that is interrupted while it waits", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, running: 1, waiting: 1 }))
+  it("releases the place of a request that is interrupted while it waits", async () => {
+    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 2 }))
     await run(
       Effect.gen(function* () {
-        const running = yield* Effect.fork(hasher.hash(password))
-        const waiting = yield* Effect.fork(hasher.hash(password))
+        const running = yield* Effect.fork(hashFor(hasher, "one"))
+        const waiting = yield* Effect.fork(hashFor(hasher, "two"))
         yield* Effect.yieldNow()
-        expect(Either.isLeft(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        expect(Either.isLeft(yield* Effect.either(hashFor(hasher, "three")))).toBe(true)
         yield* Fiber.interrupt(waiting)
-        expect(Either.isRight(yield* Effect.either(hasher.hash(password)))).toBe(true)
+        expect(Either.isRight(yield* Effect.either(hashFor(hasher, "three")))).toBe(true)
         yield* Fiber.await(running)
       })
     )

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as SmallBodies from "@tollgate/adapters-http/http/SmallBodies"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { Effect, Either, Fiber } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { RawClient } from "../../support/RawClient.ts"
@@ -18,7 +19,10 @@ afterEach(() => {
  * Returns a client and its request on the server. The client announces this number of bytes, or sends chunks if
  * `announced` is undefined.
  */
-const requestOf = async (announced: number | undefined): Promise<{ client: RawClient; request: IncomingMessage }> => {
+const requestOf = async (
+  announced: number | undefined,
+  name = "one"
+): Promise<{ client: RawClient; request: IncomingMessage }> => {
   if (!server.listening) {
     server.listen(0, "127.0.0.1").unref()
     await once(server, "listening")
@@ -26,10 +30,13 @@ const requestOf = async (announced: number | undefined): Promise<{ client: RawCl
   const client = await RawClient.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   open.push(client)
   const length = announced === undefined ? ["transfer-encoding", "chunked"] : ["content-length", String(announced)]
-  client.head("POST", "/", [length as [string, string]])
+  client.head("POST", "/", [length as [string, string], ["x-client", name]])
   const [request] = (await once(server, "request")) as [IncomingMessage]
   return { client, request }
 }
+
+/** Returns the client that the request names in a header. */
+const nameOf = ({ headers }: IncomingMessage) => `${headers["x-client"] ?? "one"}` as ClientAddress
 
 const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
 const read = (bodies: typeof SmallBodies.SmallBodies.Service, request: IncomingMessage) =>
@@ -40,7 +47,7 @@ const tooLarge = Either.left(new RequestTooLarge({ limitBytes: 64 * KIB }))
 describe("a body", () => {
   it("is read completely, for any chunk sizes", async () => {
     const { client, request } = await requestOf(undefined)
-    const reading = read(SmallBodies.make(), request)
+    const reading = read(SmallBodies.make(nameOf), request)
     client.say(chunk(3))
     await once(request, "data")
     client.say(`${chunk(64 * KIB - 3)}0\r\n\r\n`)
@@ -49,11 +56,11 @@ describe("a body", () => {
 
   it("is refused before it is read if its announced length exceeds the limit", async () => {
     const { request } = await requestOf(64 * KIB + 1)
-    expect(await read(SmallBodies.make(), request)).toEqual(tooLarge)
+    expect(await read(SmallBodies.make(nameOf), request)).toEqual(tooLarge)
   })
 
   it("is refused at the first byte above the limit if it has no announced length, and the rest is discarded", async () => {
-    const bodies = SmallBodies.make()
+    const bodies = SmallBodies.make(nameOf)
     const { client, request } = await requestOf(undefined)
     const reading = read(bodies, request)
     client.say(chunk(64 * KIB))
@@ -63,21 +70,22 @@ describe("a body", () => {
     await once(request, "end")
   })
 
-  it("is refused as overloaded while all bodies together exceed the memory limit, and accepted after memory is released", async () => {
-    const bodies = SmallBodies.make(10 * KIB)
+  it("is refused as overloaded while the bodies of its client have half of the memory, and accepted after memory is released", async () => {
+    const bodies = SmallBodies.make(nameOf, 20 * KIB)
     const slow = await requestOf(undefined)
     const reading = Effect.runFork(bodies.read(slow.request))
     slow.client.say(chunk(8 * KIB))
     await once(slow.request, "data")
-    const send = async () => {
-      const { client, request } = await requestOf(4 * KIB)
+    const send = async (name: string) => {
+      const { client, request } = await requestOf(4 * KIB, name)
       const result = read(bodies, request)
       client.say("x".repeat(4 * KIB))
       return Either.map(await result, ({ length }) => length)
     }
-    expect(await send()).toEqual(Either.left(new Overloaded({ retryAfterSeconds: 1 })))
+    expect(await send("one")).toEqual(Either.left(new Overloaded({ retryAfterSeconds: 1 })))
+    expect(await send("another")).toEqual(Either.right(4 * KIB))
     await Effect.runPromise(Fiber.interrupt(reading))
-    expect(await send()).toEqual(Either.right(4 * KIB))
-    expect(await send()).toEqual(Either.right(4 * KIB))
+    expect(await send("one")).toEqual(Either.right(4 * KIB))
+    expect(await send("one")).toEqual(Either.right(4 * KIB))
   })
 })

@@ -56,7 +56,7 @@ const operation = (route: string): Operation => {
   return found
 }
 
-const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"] }
+const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
 
 /** The success status and the error codes (by status) of every reseller route. */
@@ -86,6 +86,7 @@ const routes: Readonly<
       ...anyToken,
       ...anyBody,
       422: ["validation_error", "amount_out_of_range"],
+      429: ["rate_limited"],
       503: ["overloaded", "provider_unavailable"]
     }
   ],

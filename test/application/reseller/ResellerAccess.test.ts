@@ -1,9 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
+import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHash, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
-import { authenticate, LoginAttempts, logIn, signUp, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
+import {
+  Attempts,
+  asReseller,
+  logIn,
+  ResellerRequests,
+  signUp,
+  TokenSigner
+} from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
-import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { claimsOf, InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
@@ -35,11 +44,16 @@ const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => 
             : Effect.succeed(aReseller({ email, name, waNumber, status: "pending" }))
         )
     }),
-    Layer.succeed(LoginAttempts, {
-      count: ({ email }) =>
-        Effect.zipRight(logged(`count ${email}`), rateLimited ? new RateLimited({ retryAfterSeconds: 7 }) : Effect.void)
+    Layer.succeed(Attempts, {
+      count: (windows) =>
+        Effect.zipRight(
+          logged(`count ${windows[0]?.key}`),
+          rateLimited ? new RateLimited({ retryAfterSeconds: 7 }) : Effect.void
+        )
     }),
+    ResellerRequests.layer,
     Layer.succeed(PasswordHasher, {
+      enter: (queue) => logged(`enter ${queue}`),
       hash: (password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
       verify: (password, hash) =>
         Effect.as(
@@ -66,7 +80,13 @@ describe("logging in", () => {
       const { token, reseller } = yield* logInAs(" Reseller@Example.com ")
       expect(Redacted.value(token)).toBe(`token of ${aReseller().id}`)
       expect(reseller).toEqual(aReseller())
-      expect(log).toEqual(["count reseller@example.com", "look up reseller@example.com", "verify", "issue"])
+      expect(log).toEqual([
+        "enter login",
+        "count login as reseller@example.com",
+        "look up reseller@example.com",
+        "verify",
+        "issue"
+      ])
     }).pipe(Effect.provide(layer))
   })
 
@@ -112,7 +132,7 @@ describe("logging in", () => {
     const { log, layer, logInAs } = withReseller(aReseller(), true)
     return Effect.gen(function* () {
       expect(yield* Effect.flip(logInAs("reseller@example.com"))).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
-      expect(log).toEqual(["count reseller@example.com"])
+      expect(log).toEqual(["enter login", "count login as reseller@example.com"])
     }).pipe(Effect.provide(layer))
   })
 
@@ -130,7 +150,10 @@ describe("logging in", () => {
 
 describe("a request of a reseller", () => {
   const authenticated = (token: string | undefined, reseller = aReseller()) =>
-    Effect.provide(authenticate(token === undefined ? undefined : Redacted.make(token)), withReseller(reseller).layer)
+    Effect.provide(
+      asReseller(token === undefined ? undefined : Redacted.make(token), Effect.succeed),
+      withReseller(reseller).layer
+    )
 
   it.effect("is authenticated as the reseller in the token", () =>
     Effect.map(authenticated("genuine"), (reseller) => expect(reseller).toEqual(aReseller()))
@@ -144,6 +167,27 @@ describe("a request of a reseller", () => {
   ] as const)("gets the same error if %s", ([, refused]) =>
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
+
+  it.effect("works for the reseller, so that limits count it as a request of this reseller", () =>
+    Effect.gen(function* () {
+      expect(yield* asReseller(Redacted.make("genuine"), () => CurrentParty)).toBe(aReseller().id)
+      expect(yield* CurrentParty).toBe(undefined)
+    }).pipe(Effect.provide(withReseller().layer))
+  )
+
+  it.effect("is refused as overloaded while the reseller has half of all requests in progress", () =>
+    Effect.gen(function* () {
+      const shares = yield* ResellerRequests
+      const request = Effect.flip(asReseller(Redacted.make("genuine"), () => Effect.fail("ended")))
+      expect(yield* request).toBe("ended")
+      while (shares.take(aReseller().id)) {}
+      expect(shares.heldBy(aReseller().id)).toBe(256)
+      expect(yield* request).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
+      shares.release(aReseller().id)
+      expect(yield* request).toBe("ended")
+      expect(shares.heldBy(aReseller().id)).toBe(255)
+    }).pipe(Effect.provide(withReseller().layer))
+  )
 })
 
 describe("signing up", () => {
@@ -154,20 +198,33 @@ describe("signing up", () => {
     waNumber: "6281234567"
   })
 
+  const address = "1.1.1.1" as ClientAddress
+  const admitted = ["enter signup", "count signup from 1.1.1.1"]
+
   it.effect("creates a reseller that awaits review", () => {
     const { log, layer } = withReseller()
     return Effect.gen(function* () {
-      expect(yield* signUp(signup("new@example.com"))).toMatchObject({ email: "new@example.com", status: "pending" })
-      expect(log).toEqual(["blacklist", "hash", "create new@example.com"])
+      const reseller = yield* signUp(signup("new@example.com"), address)
+      expect(reseller).toMatchObject({ email: "new@example.com", status: "pending" })
+      expect(log).toEqual([...admitted, "blacklist", "hash", "create new@example.com"])
     }).pipe(Effect.provide(layer))
   })
 
   it.effect("checks the blacklist first, and hashes the password even if another reseller has the email", () => {
     const { log, layer } = withReseller()
     return Effect.gen(function* () {
-      expect((yield* Effect.flip(signUp(signup("x@bad.example"))))._tag).toBe("EmailBlacklisted")
-      expect((yield* Effect.flip(signUp(signup("reseller@example.com"))))._tag).toBe("EmailExists")
-      expect(log).toEqual(["blacklist", "blacklist", "hash", "create reseller@example.com"])
+      expect((yield* Effect.flip(signUp(signup("x@bad.example"), address)))._tag).toBe("EmailBlacklisted")
+      expect((yield* Effect.flip(signUp(signup("reseller@example.com"), address)))._tag).toBe("EmailExists")
+      expect(log).toEqual([...admitted, "blacklist", ...admitted, "blacklist", "hash", "create reseller@example.com"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("refuses too many signups before it reads the blacklist or hashes a password", () => {
+    const { log, layer } = withReseller(aReseller(), true)
+    return Effect.gen(function* () {
+      const refusal = yield* Effect.flip(signUp(signup("new@example.com"), address))
+      expect(refusal).toEqual(new RateLimited({ retryAfterSeconds: 7 }))
+      expect(log).toEqual(admitted)
     }).pipe(Effect.provide(layer))
   })
 })

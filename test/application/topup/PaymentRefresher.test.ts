@@ -2,7 +2,14 @@ import { describe, expect, it } from "@effect/vitest"
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
-import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
+import { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import {
+  anomaliesOf,
+  excessUsdMicroOf,
+  OrderId,
+  orderNumberOf,
+  type TopUpDraft
+} from "@tollgate/domain/topup/TopUpOrder"
 import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
 import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
@@ -403,26 +410,64 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("is refused and not queued if the limit of concurrent openings is reached", () =>
+  const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
+
+  it.effect("is refused and not queued if its reseller already opens half of the provider's openings", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
         const { open } = yield* PaymentRefresher
+        const opens = (i: number, facts: Partial<TopUpDraft> = {}) =>
+          Effect.exit(open(fixture.provider(), { ...draft(fixture), ...facts, id: newId(i) }, payer))
         const calls = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 100 }, (_, i) => {
-              const id = OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
-              return Effect.exit(open(fixture.provider(), { ...draft(fixture), id }, payer))
-            }),
+            Array.from({ length: 100 }, (_, i) => opens(i)),
             { concurrency: "unbounded" }
           )
         )
+        yield* TestClock.adjust("1 seconds")
+        const another = ResellerId.make("01930000-0000-7000-8000-000000000002")
+        const theirs = yield* Effect.fork(opens(100, { resellerId: another }))
         yield* TestClock.adjust("5 seconds")
-        const exits = yield* Fiber.join(calls)
-        expect(exits.filter(Exit.isSuccess)).toHaveLength(64)
+        expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
+        expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
         fixture.opening = Effect.succeed(anOpening())
         expect((yield* open(fixture.provider(), draft(fixture), payer)).status).toBe("pending")
       })
     )
   )
+
+  it.effect("is not refused because of a hanging provider, which can take only its own openings", () => {
+    const fixture = new TopUpFixture()
+    const hanging = { ...fixture.provider(), label: "hangs", open: () => Effect.never }
+    fixture.providers = [...fixture.providers, hanging]
+    return Effect.gen(function* () {
+      const { open } = yield* PaymentRefresher
+      for (let i = 0; i < 200; i++) {
+        const resellerId = ResellerId.make(`01930000-0000-7000-8000-${String(i % 9).padStart(12, "0")}`)
+        yield* Effect.fork(Effect.exit(open(hanging, { ...draft(fixture), resellerId, id: newId(i) }, payer)))
+      }
+      yield* TestClock.adjust("1 seconds")
+      fixture.opening = Effect.succeed(anOpening())
+      expect((yield* open(fixture.provider(), draft(fixture), payer)).status).toBe("pending")
+    }).pipe(Effect.provide(fixture.layer))
+  })
+})
+
+describe("the refreshes of a provider that hangs", () => {
+  it.effect("take half of all refreshes, so that orders of another provider are still refreshed", () => {
+    const fixture = new TopUpFixture()
+    const hanging = { ...fixture.provider(), label: "hangs", refresh: () => Effect.never }
+    fixture.providers = [...fixture.providers, hanging]
+    return Effect.gen(function* () {
+      const { refresh } = yield* PaymentRefresher
+      for (let i = 0; i < 300; i++) {
+        const id = OrderId.make(`01930000-0000-7000-8001-${String(i).padStart(12, "0")}`)
+        yield* Effect.fork(refresh(fixture.store(anOrder({ id, provider: "hangs" }))))
+      }
+      yield* TestClock.adjust("1 seconds")
+      fixture.response = Effect.succeed(seen("Paid"))
+      expect((yield* refresh(fixture.store(anOrder()))).status).toBe("credited")
+    }).pipe(Effect.provide(fixture.layer))
+  })
 })

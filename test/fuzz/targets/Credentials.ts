@@ -10,7 +10,7 @@ import * as HmacCursorSealer from "@tollgate/adapters-http/auth/HmacCursorSealer
 import * as JoseTokenSigner from "@tollgate/adapters-http/auth/JoseTokenSigner"
 import { presentedKey } from "@tollgate/adapters-http/auth/PresentedKey"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
-import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
 import { positionFromText, positionToText } from "@tollgate/domain/customer/Usage"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"

@@ -1,15 +1,17 @@
 /**
  * Hashes passwords with argon2id. A hash is stored as a PHC string, which contains the hash and its parameters.
  *
- * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited,
- * and further requests are refused, so that password hashing cannot starve the rest of the service. If no reseller has
- * the given email, the password is verified against a random hash, so that the response takes as long as for a known
- * email.
+ * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited, and
+ * further requests are refused, so that password hashing cannot starve the rest of the service. One client cannot take
+ * all places in a queue. If no reseller has the given email, the password is verified against a random hash, so that the
+ * response takes as long as for a known email.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
 import { hash, type Options, verify } from "@node-rs/argon2"
-import { PasswordHash, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { Shares } from "@tollgate/application/operations/Shares"
+import { type HashingQueue, PasswordHash, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,21 +22,20 @@ export interface ArgonOptions {
   readonly memoryKib: number
   readonly passes: number
   readonly lanes: number
-  /** Maximum number of hashes that run concurrently. */
-  readonly running: number
-  /** Maximum number of hashes that wait in the queue. */
-  readonly waiting: number
+  /** Maximum number of hashes of each queue that run concurrently. */
+  readonly running: Readonly<Record<HashingQueue, number>>
+  /** Maximum number of requests in each queue, running or waiting. The places are divided between the clients. */
+  readonly places: number
 }
-
-/** Default size of the thread pool of Node.js. Each running hash occupies one thread of the pool. */
-const MAX_THREADS = 4
 
 export const defaults: ArgonOptions = {
   memoryKib: 19_456,
   passes: 2,
   lanes: 1,
-  running: Math.min(availableParallelism(), MAX_THREADS),
-  waiting: 64
+  // Each running hash occupies one of the four threads of the thread pool of Node.js, and a processor core. At least one
+  // thread stays free, because the pool also resolves the host names of providers.
+  running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
+  places: 64
 }
 
 const RETRY_AFTER_SECONDS = 1
@@ -45,7 +46,7 @@ const ARGON2ID = 2
 
 export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context.Tag.Service<PasswordHasher>> =>
   Effect.gen(function* () {
-    const { memoryKib, passes, lanes, running, waiting } = { ...defaults, ...options }
+    const { memoryKib, passes, lanes, running, places } = { ...defaults, ...options }
     const parameters: Options = {
       algorithm: ARGON2ID,
       memoryCost: memoryKib,
@@ -53,35 +54,39 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
       parallelism: lanes
     }
     const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
-    const slots = yield* Effect.makeSemaphore(running)
-    let requests = 0
-
-    /**
-     * Runs `work` in one of the limited slots. The slot is released only when `work` ends, even if the request is
-     * interrupted before, because the thread is busy until then.
-     */
-    const inSlot = <A>(work: () => Promise<A>): Effect.Effect<A, RateLimited> =>
-      Effect.suspend(() => {
-        if (requests >= running + waiting)
-          return Effect.fail(new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS }))
-        requests += 1
-        return Effect.ensuring(
-          slots.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
-          Effect.sync(() => {
-            requests -= 1
-          })
-        )
-      })
+    const queueOf = (name: HashingQueue) =>
+      Effect.map(Effect.makeSemaphore(running[name]), (threads) => ({
+        places: new Shares<ClientAddress>(places),
+        /**
+         * Runs `work` on one of the limited threads. The thread is released only when `work` ends, even if the request is
+         * interrupted before, because the thread is busy until then.
+         */
+        run: <A>(work: () => Promise<A>) => threads.withPermits(1)(Effect.uninterruptible(Effect.promise(work)))
+      }))
+    const queues = { login: yield* queueOf("login"), signup: yield* queueOf("signup") }
 
     return {
+      enter: (name, client) => {
+        const shares = queues[name].places
+        return Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.suspend(() =>
+              shares.take(client) ? Effect.void : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+            ),
+            () => Effect.sync(() => shares.release(client))
+          )
+        )
+      },
       hash: (password) =>
         Effect.map(
-          inSlot(() => hash(Redacted.value(password), parameters)),
+          queues.signup.run(() => hash(Redacted.value(password), parameters)),
           (text) => PasswordHash(Redacted.make(text))
         ),
       verify: (password, known) =>
         Effect.map(
-          inSlot(() => verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))),
+          queues.login.run(() =>
+            verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))
+          ),
           (matches) => matches && known !== undefined
         )
     }

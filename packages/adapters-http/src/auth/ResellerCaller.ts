@@ -4,9 +4,8 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { authenticate } from "@tollgate/application/reseller/ResellerAccess"
+import { asReseller } from "@tollgate/application/reseller/ResellerAccess"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
-import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { resellerResponse } from "../http/ApiResponse.ts"
@@ -33,11 +32,6 @@ export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacte
   return token === undefined ? undefined : Redacted.make(token)
 }
 
-const caller = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  return yield* authenticate(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders))
-})
-
 /**
  * Authenticates the reseller, then runs `body` and encodes its result as the response. The token is therefore checked
  * before `body` reads the request body.
@@ -46,7 +40,9 @@ export const forReseller = <A, E extends ResellerFailure, R>(
   body: (reseller: Reseller) => Effect.Effect<A, E, R>,
   status: 200 | 201 = 200
 ) =>
-  resellerResponse<A, E | InvalidCredentials, R | Effect.Effect.Context<typeof caller>>(
-    Effect.flatMap(caller, body),
+  resellerResponse(
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), body)
+    ),
     status
   )

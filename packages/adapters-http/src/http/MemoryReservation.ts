@@ -1,6 +1,6 @@
 /**
  * Limits the memory that all requests of one kind (for example all image requests) use together, and the share of each
- * customer. A request reserves bytes before it stores them, and releases all its bytes when it ends.
+ * customer or client. A request reserves bytes before it stores them, and releases all its bytes when it ends.
  */
 
 /** The bytes that all requests of one kind have reserved, together and per customer. */

@@ -1,15 +1,18 @@
 /**
  * Reads the bodies of requests that are neither inference requests nor image requests. Each body has at most 64 KiB,
- * and all bodies in memory together have at most 32 MiB.
+ * and all bodies in memory together have at most 32 MiB. The bodies of one client have at most half of the memory that
+ * the bodies of other clients leave free, so slow uploads of one client do not prevent those of the others.
  */
 import type { IncomingMessage } from "node:http"
 import { type Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { MemoryReservation, ReservedMemory } from "./MemoryReservation.ts"
 import { announcedBytes, readWholeBody } from "./RequestBody.ts"
+import { clientAddressOf, TrustedProxies } from "./TrustedProxies.ts"
 
 export const MAX_BODY_BYTES = 64 * 1024
 const MAX_ALL_BODIES_BYTES = 32 * 1024 * 1024
@@ -24,7 +27,10 @@ export class SmallBodies extends Context.Tag("@tollgate/adapters-http/SmallBodie
   }
 >() {}
 
-export const make = (maxAllBytes: number = MAX_ALL_BODIES_BYTES): Context.Tag.Service<SmallBodies> => {
+export const make = (
+  clientOf: (request: IncomingMessage) => ClientAddress,
+  maxAllBytes: number = MAX_ALL_BODIES_BYTES
+): Context.Tag.Service<SmallBodies> => {
   const reserved = new ReservedMemory()
   return {
     read: (request) =>
@@ -35,6 +41,7 @@ export const make = (maxAllBytes: number = MAX_ALL_BODIES_BYTES): Context.Tag.Se
           return
         }
         const reservation = new MemoryReservation(reserved, maxAllBytes)
+        reservation.assignTo(clientOf(request))
         const stop = readWholeBody(request, MAX_BODY_BYTES, reservation, (body) => {
           reservation.release()
           if (Either.isLeft(body)) discard(request)
@@ -48,7 +55,10 @@ export const make = (maxAllBytes: number = MAX_ALL_BODIES_BYTES): Context.Tag.Se
   }
 }
 
-export const layer: Layer.Layer<SmallBodies> = Layer.sync(SmallBodies, () => make())
+export const layer: Layer.Layer<SmallBodies, never, TrustedProxies> = Layer.effect(
+  SmallBodies,
+  Effect.map(TrustedProxies, (proxies) => make((request) => clientAddressOf(request, proxies)))
+)
 
 const discard = (request: IncomingMessage): void => {
   request.resume()

@@ -46,7 +46,7 @@ export interface RouteDocs {
 }
 
 /** The errors of every route that needs a token. */
-const tokenErrors: ReadonlyArray<ResellerErrorTag> = ["InvalidCredentials"]
+const tokenErrors: ReadonlyArray<ResellerErrorTag> = ["InvalidCredentials", "Overloaded"]
 /** The errors of every route that reads a body. */
 export const bodyErrors: ReadonlyArray<ResellerErrorTag> = ["ValidationFailed", "RequestTooLarge", "Overloaded"]
 
@@ -55,7 +55,7 @@ export const documented = ({ summary, description, public: isPublic, errors }: R
     summary,
     ...(description === undefined ? {} : { description }),
     ...(isPublic ? {} : { override: requiresResellerToken }),
-    transform: withErrors(isPublic ? errors : [...tokenErrors, ...errors])
+    transform: withErrors([...new Set(isPublic ? errors : [...tokenErrors, ...errors])])
   })
 
 const withErrors =

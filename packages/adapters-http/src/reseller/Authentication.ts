@@ -13,8 +13,8 @@ import { Login, Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { clientAddressOf, TrustedProxies } from "../auth/TrustedProxies.ts"
 import { resellerResponse } from "../http/ApiResponse.ts"
+import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -79,7 +79,9 @@ const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
   .annotateContext(
     documented({
       summary: "Sign up as a reseller",
-      description: "The account is `pending` until an operator has reviewed it. An `active` account can log in.",
+      description:
+        "The account is `pending` until an operator has reviewed it. An `active` account can log in. At most 10 signups " +
+        "per hour are accepted from one IP address.",
       public: true,
       errors: [...bodyErrors, "EmailBlacklisted", "EmailExists", "RateLimited"]
     })
@@ -105,9 +107,15 @@ export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
   .addError(ResellerError)
   .annotateContext(OpenApi.annotations({ title: "Reseller: authentication" })) {}
 
+const clientAddress = Effect.gen(function* () {
+  const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+  return clientAddressOf(request, yield* TrustedProxies)
+})
+
 const signedUp = resellerResponse(
   Effect.gen(function* () {
-    const reseller = yield* SignUp.signUp(yield* jsonBody(Signup))
+    const signup = yield* jsonBody(Signup)
+    const reseller = yield* SignUp.signUp(signup, yield* clientAddress)
     const body: typeof SignedUp.Type = { reseller: toAccount(reseller) }
     return body
   }),
@@ -117,9 +125,7 @@ const signedUp = resellerResponse(
 const loggedIn = resellerResponse(
   Effect.gen(function* () {
     const login = yield* jsonBody(Login)
-    const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-    const address = clientAddressOf(request, yield* TrustedProxies)
-    const { token, reseller } = yield* LogIn.logIn(login, address)
+    const { token, reseller } = yield* LogIn.logIn(login, yield* clientAddress)
     const body: typeof LoggedIn.Type = { token: Redacted.value(token), reseller: toAccount(reseller) }
     return body
   })

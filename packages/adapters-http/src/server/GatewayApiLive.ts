@@ -3,6 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
+import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
 import * as Balances from "../customer/Balances.ts"
@@ -36,7 +37,7 @@ const reseller = Layer.mergeAll(
   Usage.layer,
   QrPictures.layer,
   PaymentWebhooks.layer
-).pipe(Layer.provide(SmallBodies.layer))
+).pipe(Layer.provide(Layer.merge(SmallBodies.layer, ResellerRequests.layer)))
 
 const routes = Layer.mergeAll(
   RelayRoutes.layer,

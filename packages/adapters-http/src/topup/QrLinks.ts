@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type SigningSecrets, sealsFor } from "../auth/SigningSecrets.ts"
-import { TrustedProxies } from "../auth/TrustedProxies.ts"
+import { TrustedProxies } from "../http/TrustedProxies.ts"
 
 export class QrLinks extends Context.Tag("@tollgate/adapters-http/QrLinks")<
   QrLinks,

@@ -1,17 +1,27 @@
 /**
  * Provides the connection pool that all stores share: Effect's SQL client over node-postgres.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
+import { ConnectionShares } from "./ConnectionShares.ts"
 import { PgSettings } from "./PgSettings.ts"
 
 export interface PgPoolOptions {
   /** Maximum number of connections. At least 2 are used, because cancelling a statement needs a second connection. */
   readonly maxConnections: number
 }
+
+/** Connections that no party can use, so that background tasks and the readiness probe always find a connection. */
+const UNSHARED_CONNECTIONS = 2
 
 /**
  * Time after which an idle connection is closed. A new connection must load the system catalog entries of every table
@@ -23,7 +33,7 @@ const IDLE_MILLIS = 5 * 60_000
 /** Opens the first connection at the first statement, so a server can start while the database is down. */
 export const layer = (
   { maxConnections }: PgPoolOptions = { maxConnections: 10 }
-): Layer.Layer<PgClient.PgClient | SqlClient, never, PgSettings> =>
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, never, PgSettings> =>
   Effect.map(PgSettings, (settings) =>
     PgClient.layerFromPool({
       acquire: Effect.acquireRelease(
@@ -38,3 +48,48 @@ export const layer = (
       )
     })
   ).pipe(Layer.unwrapEffect, Layer.orDie)
+
+/** Divides the connections of a pool between the parties for which fibers work. */
+export const sharedLayer = (
+  options: PgPoolOptions
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, never, PgSettings> => {
+  const shares = new ConnectionShares(options.maxConnections - UNSHARED_CONNECTIONS)
+  return Layer.flatMap(layer(options), (pool) => {
+    const client = Context.get(pool, PgClient.PgClient)
+    const reserve = fairly(shares, client.reserve)
+    return Layer.merge(
+      Layer.succeedContext(pool),
+      Layer.effect(
+        SqlClient.SqlClient,
+        SqlClient.make({
+          acquirer: reserve,
+          transactionAcquirer: reserve,
+          compiler: PgClient.makeCompiler(),
+          spanAttributes: [["db.system.name", "postgresql"]]
+        })
+      )
+    )
+  }).pipe(Layer.provide(Reactivity.layer))
+}
+
+/**
+ * Reserves a connection for the current party. The region is uninterruptible, because the pool does not release a
+ * connection whose reservation is interrupted; the pool's own timeout ends the wait.
+ */
+const fairly = (
+  shares: ConnectionShares,
+  reserve: Effect.Effect<Connection, SqlError, Scope.Scope>
+): Effect.Effect<Connection, SqlError, Scope.Scope> =>
+  Effect.uninterruptible(
+    Effect.flatMap(
+      shares.take,
+      Option.match({
+        onNone: () => Effect.fail(new SqlError({ cause: undefined, message: "no connection became free in time" })),
+        onSome: (release) =>
+          reserve.pipe(
+            Effect.tapErrorCause(() => release),
+            Effect.tap(() => Effect.addFinalizer(() => release))
+          )
+      })
+    )
+  )

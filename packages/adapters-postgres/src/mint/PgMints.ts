@@ -12,6 +12,7 @@ import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
   decideMint,
+  decideRate,
   decideReplay,
   type Mint,
   MintFingerprint,
@@ -79,6 +80,8 @@ export const layer: Layer.Layer<Mints, never, SqlClient.SqlClient> = Layer.effec
     const basisOf = (resellerId: ResellerId, { customerEmail, planTierId }: MintRequest, now: Date) =>
       Effect.gen(function* () {
         const recent = yield* recentMints(resellerId, now)
+        // The rate limit refuses first, so that a burst of refused mints reads and locks as little as possible.
+        yield* decideRate(recent, now)
         const customer = yield* userOf(customerEmail)
         const tier = yield* tierOf(planTierId)
         const plan = customer === undefined || tier === undefined ? undefined : yield* lockPlan(customer, tier.modelId)

@@ -5,7 +5,9 @@
  * the concurrent requests instead. When a pool is created for a new origin, the pools that were not used for ten
  * minutes are closed, and so are the least recently used pools above 64.
  */
+import type { LookupFunction } from "node:net"
 import { Pool } from "undici"
+import { makeHostLookup } from "../connection/HostLookup.ts"
 
 export interface OriginPools {
   /** Returns the pool of an origin such as `https://api.example.com`. */
@@ -30,7 +32,7 @@ const ADDRESS_TIMEOUT_MILLIS = 2_500
 const IDLE_CONNECTION_MILLIS = 30_000
 const MAX_HEADER_BYTES = 32_768
 
-const options: Pool.Options = {
+const optionsWith = (lookup: LookupFunction): Pool.Options => ({
   connections: null,
   pipelining: 1,
   headersTimeout: 0,
@@ -43,11 +45,13 @@ const options: Pool.Options = {
     timeout: CONNECT_TIMEOUT_MILLIS,
     rejectUnauthorized: true,
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MILLIS
+    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MILLIS,
+    lookup
   }
-}
+})
 
 export const make = (nowMillis: () => number): OriginPools => {
+  const options = optionsWith(makeHostLookup())
   const pools = new Map<string, { readonly pool: Pool; usedAtMillis: number }>()
 
   const closeUnused = () => {

@@ -2,25 +2,35 @@
  * Hashes passwords. The hash function is deliberately slow, so that an attacker with a stolen hash needs long to guess
  * the password.
  */
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import * as Brand from "effect/Brand"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 
 /** A password hash in PHC string format, which names the algorithm and its parameters. */
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
+/** Signups and logins wait in separate queues, so that neither can fill the queue of the other. */
+export type HashingQueue = "login" | "signup"
+
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<
   PasswordHasher,
   {
-    /** Hashes a password. Fails with {@link RateLimited} if too many hashes are running or waiting. */
-    readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash, RateLimited>
-    /** Returns true if the password matches the hash. Without a hash, returns false after the same computing time. */
-    readonly verify: (
-      password: Redacted.Redacted<string>,
-      hash: PasswordHash | undefined
-    ) => Effect.Effect<boolean, RateLimited>
+    /**
+     * Takes a place in a queue until the scope closes. Fails with {@link RateLimited} if the client holds its share of
+     * the places. A request takes its place before its other work, so that a request without a place costs little.
+     */
+    readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
+    /** Hashes the password of a signup. */
+    readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
+    /**
+     * Verifies the password of a login: returns true if the password matches the hash. Without a hash, returns false
+     * after the same computing time.
+     */
+    readonly verify: (password: Redacted.Redacted<string>, hash: PasswordHash | undefined) => Effect.Effect<boolean>
   }
 >() {}

@@ -1,10 +1,17 @@
 /**
  * Gives resellers access: sign-up, review by an operator, login, and authentication of each request.
  */
+
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Operator } from "@tollgate/domain/operations/Operation"
+import {
+  type AttemptWindow,
+  type ClientAddress,
+  loginWindows,
+  signupWindows
+} from "@tollgate/domain/reseller/AttemptLimit"
 import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
-import type { ClientAddress, LoginAttempt } from "@tollgate/domain/reseller/LoginLimit"
-import { type Reseller, ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
+import { type Reseller, type ResellerId, ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
 import {
   claimsOf,
   decideAccess,
@@ -17,25 +24,42 @@ import { Email } from "@tollgate/domain/validation/Email"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { CurrentParty } from "../operations/CurrentParty.ts"
+import { Shares, withinShare } from "../operations/Shares.ts"
 import { Blacklist } from "./Blacklist.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 import { Resellers } from "./Resellers.ts"
 
-/** The counters of recent login attempts over all nodes. */
-export class LoginAttempts extends Context.Tag("@tollgate/application/LoginAttempts")<
-  LoginAttempts,
+/** The counters of recent login and signup attempts over all nodes. */
+export class Attempts extends Context.Tag("@tollgate/application/Attempts")<
+  Attempts,
   {
     /**
-     * Counts or refuses an attempt, in one transaction. Locks the rows of `windowsOf(attempt)` in the returned order,
-     * applies `decideAttempt` at the database time, and writes the result. No window exceeds its limit, even if many
-     * attempts run concurrently on many nodes.
+     * Counts or refuses an attempt, in one transaction. Locks the rows of the windows in the given order, applies
+     * `decideAttempt` at the database time, and writes the result. No window exceeds its limit, even if many attempts run
+     * concurrently on many nodes.
      */
-    readonly count: (attempt: LoginAttempt) => Effect.Effect<void, RateLimited>
+    readonly count: (windows: ReadonlyArray<AttemptWindow>) => Effect.Effect<void, RateLimited>
   }
 >() {}
+
+/**
+ * Maximum number of requests of resellers that are in progress in this process. One reseller gets at most half of them,
+ * so that it cannot fill the memory or the queues for database connections.
+ */
+const MAX_REQUESTS_IN_PROGRESS = 512
+
+/** The shares of resellers in the requests in progress. */
+export class ResellerRequests extends Context.Tag("@tollgate/application/ResellerRequests")<
+  ResellerRequests,
+  Shares<ResellerId>
+>() {
+  static readonly layer = Layer.sync(ResellerRequests, () => new Shares<ResellerId>(MAX_REQUESTS_IN_PROGRESS))
+}
 
 /** Signs and verifies the tokens that resellers send after a login. */
 export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner")<
@@ -54,16 +78,19 @@ export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner"
 /**
  * Creates a reseller that awaits review (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
  *
- *     blacklist ─▶ hash the password ─▶ create (one reseller per email)
+ *     a place in the hashing queue ─▶ count the attempt ─▶ blacklist ─▶ hash the password ─▶ create (one per email)
  *
  * The password is hashed even if another reseller has the email, so that the response time is the same in both cases.
  */
-export const signUp = ({ email, password, name, waNumber }: Signup) =>
+export const signUp = ({ email, password, name, waNumber }: Signup, address: ClientAddress) =>
   Effect.gen(function* () {
+    const hasher = yield* PasswordHasher
+    yield* hasher.enter("signup", address)
+    yield* (yield* Attempts).count(signupWindows(address))
     if (yield* (yield* Blacklist).covers(email)) return yield* new EmailBlacklisted()
-    const passwordHash = yield* (yield* PasswordHasher).hash(password)
+    const passwordHash = yield* hasher.hash(password)
     return yield* (yield* Resellers).create({ email, name, waNumber, passwordHash })
-  })
+  }).pipe(Effect.scoped, Effect.provideService(CurrentParty, address))
 
 /**
  * Changes the status of a reseller for an operator. The audit log records the reason (docs/reference/reseller.md#b8).
@@ -86,7 +113,7 @@ const readEmail = Schema.decodeOption(Email)
  * Returns a token for a correct email and password (docs/reference/reseller.md#res-4, docs/reference/reseller.md#b5,
  * docs/reference/reseller.md#b6).
  *
- *     count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
+ *     a place in the hashing queue ─▶ count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
  * An unknown email takes the same time as a wrong password. Only a caller with the correct password receives the
  * reseller's status. The log never contains the given email, because users type passwords into the wrong field. An
@@ -95,12 +122,14 @@ const readEmail = Schema.decodeOption(Email)
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {
     const email = readEmail(given)
-    yield* (yield* LoginAttempts).count({ address, email: Option.getOrUndefined(email) })
+    const hasher = yield* PasswordHasher
+    yield* hasher.enter("login", address)
+    yield* (yield* Attempts).count(loginWindows({ address, email: Option.getOrUndefined(email) }))
 
     const resellers = yield* Resellers
     const found = Option.isSome(email) ? yield* resellers.credentials(email.value) : Option.none()
     const known = Option.getOrUndefined(found)
-    const right = yield* (yield* PasswordHasher).verify(password, known?.passwordHash)
+    const right = yield* hasher.verify(password, known?.passwordHash)
     if (known === undefined || !right) {
       yield* Effect.logWarning("login refused", { address, reseller: known?.reseller.id ?? "unknown" })
       return yield* new InvalidCredentials()
@@ -115,16 +144,27 @@ export const logIn = ({ email: given, password }: Login, address: ClientAddress)
     yield* Effect.logInfo("reseller logged in", { address, reseller: reseller.id })
     const loggedIn: LoggedIn = { token: yield* (yield* TokenSigner).issue(claimsOf(reseller)), reseller }
     return loggedIn
-  })
+  }).pipe(Effect.scoped, Effect.provideService(CurrentParty, address))
 
 /**
- * Returns the reseller of a token. Each request reads the reseller again, so that a suspension takes effect at once
- * (docs/reference/reseller.md#b4).
+ * Runs the request of the reseller that the token names, within the share of this reseller. Each request reads the
+ * reseller again, so that a suspension takes effect at once (docs/reference/reseller.md#b4).
  */
-export const authenticate = (token: Redacted.Redacted<string> | undefined) =>
+export const asReseller = <A, E, R>(
+  token: Redacted.Redacted<string> | undefined,
+  request: (reseller: Reseller) => Effect.Effect<A, E, R>
+) =>
   Effect.gen(function* () {
     if (token === undefined) return yield* new InvalidCredentials()
     const claims = yield* (yield* TokenSigner).verify(token)
-    const reseller = yield* (yield* Resellers).find(claims.resellerId)
-    return yield* decideAccess(claims, Option.getOrUndefined(reseller))
+    const authenticated = Effect.gen(function* () {
+      const reseller = yield* (yield* Resellers).find(claims.resellerId)
+      return yield* request(yield* decideAccess(claims, Option.getOrUndefined(reseller)))
+    })
+    return yield* withinShare(
+      yield* ResellerRequests,
+      claims.resellerId,
+      Effect.provideService(authenticated, CurrentParty, claims.resellerId),
+      new Overloaded({ retryAfterSeconds: 1 })
+    )
   })

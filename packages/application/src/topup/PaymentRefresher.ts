@@ -6,6 +6,7 @@
  * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A `crediting`
  * order has no pause, because its refresh sends no request to the provider.
  */
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import type { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
@@ -15,18 +16,23 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { Shares, withinShare } from "../operations/Shares.ts"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
-import type { PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
+import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
 import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
 import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 /**
- * The maximum number of concurrent refreshes. Above it, an order is returned as stored; the background task refreshes
- * it.
+ * The maximum number of concurrent refreshes. Above its share, an order of a provider is returned as stored; the
+ * background task refreshes it.
  */
 const MAX_CONCURRENT_REFRESHES = 128
+/**
+ * The maximum number of payments that are opened concurrently at one provider. A reseller gets at most half of them, so
+ * that a provider that hangs stops only its own openings, and one reseller does not stop those of the others.
+ */
 const MAX_CONCURRENT_OPENINGS = 64
 
 type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
@@ -60,9 +66,17 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
   PaymentRefresher,
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
+    const { all: providers } = yield* PaymentProviders
     const openings = yield* SingleFlight.make<OrderId, TopUpOrder, OpenFailure, Ports | Scope.Scope>(
-      MAX_CONCURRENT_OPENINGS
+      MAX_CONCURRENT_OPENINGS * providers.length
     )
+    /** The shares of resellers in the openings of each provider. */
+    const openingShares = new Map(
+      providers.map(({ label }) => [label, new Shares<ResellerId>(MAX_CONCURRENT_OPENINGS)])
+    )
+    /** The shares of providers in the refreshes. */
+    const refreshShares = new Shares<string>(MAX_CONCURRENT_REFRESHES)
+    const scheduleShares = new Shares<string>(MAX_CONCURRENT_REFRESHES)
     const inFlight = yield* SingleFlight.make<OrderId, RefreshResult, never, Ports>(MAX_CONCURRENT_REFRESHES)
     /** The refreshes that begin after the running refresh and the pause that follows it. */
     const scheduled = yield* SingleFlight.make<OrderId, RefreshResult>(MAX_CONCURRENT_REFRESHES)
@@ -89,7 +103,13 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
     const refreshNow = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
       inFlight.run(
         stored.order.id,
-        () => Effect.ensuring(refreshFromProvider(stored), startPause(stored)),
+        () =>
+          withinShare(
+            refreshShares,
+            stored.order.provider,
+            Effect.ensuring(refreshFromProvider(stored), startPause(stored)),
+            Effect.succeed(asStored(stored.order))
+          ),
         Effect.succeed(asStored(stored.order))
       )
 
@@ -104,12 +124,16 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
       })
 
     return {
-      open: (provider, draft, payer) =>
-        openings.run(
+      open: (provider, draft, payer) => {
+        const refused = Effect.zipRight(orders.abandon(draft.id, "too many payments are being opened"), unavailable())
+        const shares = openingShares.get(provider.label)
+        if (shares === undefined) return refused
+        return openings.run(
           draft.id,
-          () => openPayment(provider, draft, payer),
-          Effect.zipRight(orders.abandon(draft.id, "too many payments are being opened"), unavailable())
-        ),
+          () => withinShare(shares, draft.resellerId, openPayment(provider, draft, payer), refused),
+          refused
+        )
+      },
 
       refresh: (stored) => {
         const { status } = stored.order
@@ -128,7 +152,13 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
         Effect.map(
           scheduled.run(
             stored.order.id,
-            (leave) => refreshAfterPause(stored, leave),
+            (leave) =>
+              withinShare(
+                scheduleShares,
+                stored.order.provider,
+                refreshAfterPause(stored, leave),
+                Effect.succeed(asStored(stored.order))
+              ),
             Effect.succeed(asStored(stored.order))
           ),
           orderOf

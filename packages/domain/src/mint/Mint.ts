@@ -80,6 +80,10 @@ export interface MintResult {
  */
 export const mintLimit: Limit = { max: 30, windowMillis: 60_000 }
 
+/** Refuses a new mint if the reseller has made too many mints recently. */
+export const decideRate = (recent: ReadonlyArray<Date>, now: Date): Either.Either<ReadonlyArray<Date>, RateLimited> =>
+  decideHit(recent, mintLimit, now)
+
 /** The stored data from which a mint is decided. */
 export interface MintBasis {
   /** The user with the requested email; undefined if there is none. */
@@ -119,7 +123,7 @@ export const decideMint = (
   { customer, tier, quota, plan, recent }: MintBasis,
   now: Date
 ): Either.Either<Minted, RateLimited | ValidationFailed | TierNotAvailable | InsufficientQuota> => {
-  const allowed = decideHit(recent, mintLimit, now)
+  const allowed = decideRate(recent, now)
   if (Either.isLeft(allowed)) return Either.left(allowed.left)
   if (customer === undefined) return Either.left(invalid("customer_email", "no user of the service has this email"))
   if (tier === undefined || !isAvailable(tier) || plan === undefined) return Either.left(new TierNotAvailable())

@@ -13,6 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { Pool } from "undici"
+import { makeHostLookup } from "../../connection/HostLookup.ts"
 import * as ExactJson from "./ExactJson.ts"
 import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 import * as PaymentGate from "./PaymentGate.ts"
@@ -96,7 +97,7 @@ export const make = ({
             keepAliveTimeout: IDLE_CONNECTION_MILLIS,
             headersTimeout: 0,
             bodyTimeout: 0,
-            connect: { timeout: Math.min(CONNECT_MILLIS, limits.timeoutMillis) }
+            connect: { timeout: Math.min(CONNECT_MILLIS, limits.timeoutMillis), lookup: makeHostLookup() }
           })
       ),
       (pool) => Effect.promise(() => pool.destroy())

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
-import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import * as Context from "effect/Context"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"

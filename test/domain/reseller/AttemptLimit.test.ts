@@ -3,8 +3,10 @@ import {
   type CountedWindow,
   decideAttempt,
   type LoginAttempt,
-  windowsOf
-} from "@tollgate/domain/reseller/LoginLimit"
+  loginWindows,
+  refusalOf,
+  signupWindows
+} from "@tollgate/domain/reseller/AttemptLimit"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -20,12 +22,12 @@ const attemptOf = (address: string, email: string | undefined): LoginAttempt => 
 class Attempts {
   readonly #hits = new Map<string, ReadonlyArray<Date>>()
   attempt(attempt: LoginAttempt, atMillis: number) {
-    const windows = windowsOf(attempt).map(
+    const windows = loginWindows(attempt).map(
       (window): CountedWindow => ({ window, hits: this.#hits.get(window.key) ?? [] })
     )
     const decided = decideAttempt(windows, instant(atMillis))
     if (Either.isRight(decided)) for (const { window, hits } of decided.right) this.#hits.set(window.key, hits)
-    return decided
+    return Either.mapLeft(decided, refusalOf)
   }
   /** Makes `count` attempts, one every `everyMillis`, and returns the number of allowed attempts. */
   allowed(count: number, attemptAt: (i: number) => LoginAttempt, everyMillis = 100) {
@@ -74,8 +76,29 @@ describe("a login attempt", () => {
     "has its windows sorted by key, so that two logins that lock the windows cannot deadlock",
     [attempt],
     (attempt) => {
-      const keys = windowsOf(attempt).map(({ key }) => key)
+      const keys = loginWindows(attempt).map(({ key }) => key)
       return keys.join("\n") === [...keys].sort().join("\n") && new Set(keys).size === keys.length
     }
   )
+})
+
+describe("a signup", () => {
+  const from = (address: string) => signupWindows(address as ClientAddress)
+
+  it("is refused after 10 signups per hour from one client address, until the first is an hour old", () => {
+    const hits = Array.from({ length: 10 }, (_, i) => instant(i * 60_000))
+    const decideAt = (millis: number) =>
+      decideAttempt(
+        from("1.1.1.1").map((window) => ({ window, hits })),
+        instant(millis)
+      )
+    const refused = decideAt(10 * 60_000)
+    expect(Either.isLeft(refused) && refusalOf(refused.left).retryAfterSeconds).toBe(50 * 60 + 1)
+    expect(Either.isRight(decideAt(60 * 60_000 + 1))).toBe(true)
+  })
+
+  it("is counted apart from the logins of its client address", () => {
+    const keys = [...from("1.1.1.1"), ...loginWindows(attemptOf("1.1.1.1", "a@b.c"))].map(({ key }) => key)
+    expect(new Set(keys).size).toBe(4)
+  })
 })

@@ -1,7 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { LoginAttempts } from "@tollgate/application/reseller/ResellerAccess"
-import type { ClientAddress } from "@tollgate/domain/reseller/LoginLimit"
+import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
+import {
+  type AttemptWindow,
+  type ClientAddress,
+  loginWindows,
+  signupWindows
+} from "@tollgate/domain/reseller/AttemptLimit"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Effect, Either } from "effect"
@@ -11,16 +16,15 @@ import * as Stores from "../../support/Stores.ts"
 let addresses = 0
 const anAddress = () => `198.51.100.${++addresses}` as ClientAddress
 
-interface Attempt {
-  readonly address: ClientAddress
-  readonly email: Email | undefined
-}
+const anAttempt = (address: ClientAddress = anAddress(), email: Email | undefined = Stores.anEmail()) =>
+  loginWindows({ address, email })
+const withoutEmail = (address: ClientAddress = anAddress()) => loginWindows({ address, email: undefined })
 
 /** Makes these attempts concurrently on two nodes. Returns the number of allowed attempts. */
-const race = (attempts: ReadonlyArray<Attempt>) =>
+const race = (attempts: ReadonlyArray<ReadonlyArray<AttemptWindow>>) =>
   Effect.gen(function* () {
-    const here = yield* LoginAttempts
-    const there = yield* Effect.provide(LoginAttempts, yield* Programme.anotherNode)
+    const here = yield* Attempts
+    const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
     const outcomes = yield* Effect.forEach(
       attempts,
       (attempt, i) => Effect.either((i % 2 === 0 ? here : there).count(attempt)),
@@ -46,13 +50,30 @@ const keys = Effect.map(
   (rows) => new Map(rows.map(({ key, hits }) => [key, hits]))
 ).pipe(Effect.orDie)
 
+describe("signups in Postgres", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.scoped("are allowed exactly ten times an hour from one IP address by concurrent attempts on two nodes", () =>
+      Effect.gen(function* () {
+        const from = signupWindows(anAddress())
+        expect(yield* race(Array.from({ length: 40 }, () => from))).toBe(10)
+        yield* aMinuteLater
+        const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
+        const { retryAfterSeconds } = yield* Effect.flip(there.count(from))
+        expect(retryAfterSeconds).toBeGreaterThan(3_500)
+        expect(retryAfterSeconds).toBeLessThanOrEqual(3_541)
+        yield* there.count(signupWindows(anAddress()))
+      })
+    )
+  })
+})
+
 describe("login attempts in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.scoped(
       "are allowed exactly five times when many attempts run concurrently for one email from one IP address on two nodes",
       () =>
         Effect.gen(function* () {
-          const attempt = { address: anAddress(), email: Stores.anEmail() }
+          const attempt = anAttempt()
           expect(yield* race(Array.from({ length: 40 }, () => attempt))).toBe(5)
         })
     )
@@ -60,14 +81,14 @@ describe("login attempts in Postgres", () => {
     it.scoped("are allowed exactly twenty times for one email from different IP addresses", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
-        expect(yield* race(Array.from({ length: 50 }, () => ({ address: anAddress(), email })))).toBe(20)
+        expect(yield* race(Array.from({ length: 50 }, () => anAttempt(anAddress(), email)))).toBe(20)
       })
     )
 
     it.scoped("are allowed exactly sixty times for different emails from one IP address", () =>
       Effect.gen(function* () {
         const address = anAddress()
-        expect(yield* race(Array.from({ length: 80 }, () => ({ address, email: Stores.anEmail() })))).toBe(60)
+        expect(yield* race(Array.from({ length: 80 }, () => anAttempt(address)))).toBe(60)
       })
     )
 
@@ -77,10 +98,9 @@ describe("login attempts in Postgres", () => {
         Effect.gen(function* () {
           const emails = [Stores.anEmail(), Stores.anEmail(), Stores.anEmail()]
           const from = [anAddress(), anAddress(), anAddress()]
-          const attempts = Array.from({ length: 120 }, (_, i) => ({
-            address: from[i % 3] as ClientAddress,
-            email: emails[Math.trunc(i / 3) % 3]
-          }))
+          const attempts = Array.from({ length: 120 }, (_, i) =>
+            anAttempt(from[i % 3] as ClientAddress, emails[Math.trunc(i / 3) % 3])
+          )
           // Each of the nine pairs of email and IP address is allowed five attempts. These are 15 attempts for each
           // email and for each IP address, fewer than the limits of 20 and 60.
           expect(yield* race(attempts)).toBe(45)
@@ -89,8 +109,8 @@ describe("login attempts in Postgres", () => {
 
     it.effect("are allowed five times per client IP address when the email is not valid", () =>
       Effect.gen(function* () {
-        const { count } = yield* LoginAttempts
-        const attempt = { address: anAddress(), email: undefined }
+        const { count } = yield* Attempts
+        const attempt = withoutEmail()
         for (let i = 0; i < 5; i++) yield* count(attempt)
         expect((yield* Effect.flip(count(attempt))).retryAfterSeconds).toBeGreaterThan(50)
       })
@@ -98,37 +118,56 @@ describe("login attempts in Postgres", () => {
 
     it.effect("are not counted when they are refused", () =>
       Effect.gen(function* () {
-        const { count } = yield* LoginAttempts
-        const attempt = { address: anAddress(), email: Stores.anEmail() }
+        const { count } = yield* Attempts
+        const address = anAddress()
+        const attempt = anAttempt(address)
         for (let i = 0; i < 5; i++) yield* count(attempt)
         const before = yield* keys
         yield* Effect.flip(count(attempt))
         expect(yield* keys).toEqual(before)
-        yield* count({ ...attempt, email: Stores.anEmail() })
-        expect((yield* keys).get(`login from ${attempt.address}`)).toBe(6n)
+        yield* count(anAttempt(address))
+        expect((yield* keys).get(`login from ${address}`)).toBe(6n)
       })
     )
 
     it.effect("are allowed again when all counted attempts are more than one minute old", () =>
       Effect.gen(function* () {
-        const { count } = yield* LoginAttempts
-        const attempt = { address: anAddress(), email: Stores.anEmail() }
+        const { count } = yield* Attempts
+        const email = Stores.anEmail()
+        const attempt = anAttempt(anAddress(), email)
         for (let i = 0; i < 5; i++) yield* count(attempt)
-        yield* Effect.flip(count(attempt))
         yield* aMinuteLater
         yield* count(attempt)
-        expect((yield* keys).get(`login as ${attempt.email}`)).toBe(1n)
+        expect((yield* keys).get(`login as ${email}`)).toBe(1n)
+      })
+    )
+
+    it.scoped("are refused by the node that refused the last one without a statement, until their time is over", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { count } = yield* Attempts
+        const address = anAddress()
+        for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
+        const first = yield* Effect.flip(count(anAttempt(address)))
+        // Only the database could allow the attempt now, and the node does not ask it.
+        yield* sql`DELETE FROM login_window`
+        const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
+        expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)
+        expect(retryAfterSeconds).toBeLessThanOrEqual(first.retryAfterSeconds)
+        const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
+        yield* there.count(anAttempt(address))
+        yield* count(anAttempt())
       })
     )
 
     it.effect("delete the expired rows of earlier attempts", () =>
       Effect.gen(function* () {
-        const { count } = yield* LoginAttempts
-        for (let i = 0; i < 12; i++) yield* count({ address: anAddress(), email: Stores.anEmail() })
+        const { count } = yield* Attempts
+        for (let i = 0; i < 12; i++) yield* count(anAttempt())
         yield* aMinuteLater
         const many = (yield* keys).size
         expect(many).toBeGreaterThanOrEqual(36)
-        for (let i = 0; i < Math.ceil(many / 10); i++) yield* count({ address: anAddress(), email: undefined })
+        for (let i = 0; i < Math.ceil(many / 10); i++) yield* count(withoutEmail())
         const left = yield* keys
         expect([...left.values()].every((hits) => hits === 1n)).toBe(true)
         expect(left.size).toBe(2 * Math.ceil(many / 10))

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import * as TrustedProxies from "@tollgate/adapters-http/auth/TrustedProxies"
+import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 

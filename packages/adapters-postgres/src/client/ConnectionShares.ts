@@ -1,0 +1,79 @@
+/**
+ * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many concurrent
+ * requests does not delay the others.
+ *
+ * A fiber without a party takes a connection at once. A party that holds its share waits in its own queue. When a
+ * connection becomes free, the queues are served in turn. The limit on the requests in progress bounds the queues.
+ */
+import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
+import { Shares } from "@tollgate/application/operations/Shares"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+/** Maximum time in the queue. Every connection becomes free earlier, because the statement timeout is as long. */
+const QUEUE_TIMEOUT = Duration.seconds(30)
+
+interface Waiting {
+  granted: boolean
+  readonly resume: () => void
+}
+
+export class ConnectionShares {
+  readonly #shares: Shares<string>
+  /** The queues of the parties. The party that is served next is first. */
+  readonly #queues = new Map<string, Array<Waiting>>()
+
+  constructor(connections: number) {
+    this.#shares = new Shares(connections)
+  }
+
+  /**
+   * Waits until the current party may use a connection. Returns an effect that gives the connection back; none after a
+   * timeout. Must be called in an uninterruptible region, so that the connection is given back in every case.
+   */
+  readonly take: Effect.Effect<Option.Option<Effect.Effect<void>>> = Effect.flatMap(CurrentParty, (party) => {
+    if (party === undefined) return Effect.succeedSome(Effect.void)
+    const release = Effect.sync(() => this.#release(party))
+    if (!this.#queues.has(party) && this.#shares.take(party)) return Effect.succeedSome(release)
+    return Effect.map(Effect.timeoutOption(Effect.interruptible(this.#granted(party)), QUEUE_TIMEOUT), (granted) =>
+      Option.as(granted, release)
+    )
+  })
+
+  #granted(party: string): Effect.Effect<void> {
+    return Effect.async((resume) => {
+      const waiting: Waiting = { granted: false, resume: () => resume(Effect.void) }
+      const queue = this.#queues.get(party)
+      if (queue === undefined) this.#queues.set(party, [waiting])
+      else queue.push(waiting)
+      return Effect.sync(() => {
+        if (waiting.granted) this.#release(party)
+        else this.#leave(party, waiting)
+      })
+    })
+  }
+
+  #leave(party: string, waiting: Waiting): void {
+    const left = this.#queues.get(party)?.filter((other) => other !== waiting) ?? []
+    if (left.length === 0) this.#queues.delete(party)
+    else this.#queues.set(party, left)
+  }
+
+  #release(party: string): void {
+    this.#shares.release(party)
+    for (const [next, queue] of this.#queues) {
+      if (!this.#shares.take(next)) continue
+      const first = queue.shift()
+      // The party goes to the end of the map, so that the other parties are served before it is served again.
+      this.#queues.delete(next)
+      if (queue.length > 0) this.#queues.set(next, queue)
+      if (first === undefined) this.#shares.release(next)
+      else {
+        first.granted = true
+        first.resume()
+      }
+      return
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Divides a limited resource, such as places in a queue, between parties.
+ *
+ * A party can take an amount only if it then holds at most as much as was still free. One party alone therefore gets at
+ * most about half of the resource, two parties get a third each, and a party that holds nothing always finds room until
+ * very many parties hold something. Only parties that hold something have an entry, so the limit also bounds the number
+ * of entries.
+ */
+import * as Effect from "effect/Effect"
+
+export class Shares<Party> {
+  readonly #limit: number
+  readonly #held = new Map<Party, number>()
+  #total = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  heldBy(party: Party): number {
+    return this.#held.get(party) ?? 0
+  }
+
+  /** Takes one unit. Returns false and takes nothing if the party holds its share. */
+  take(party: Party): boolean {
+    const held = this.heldBy(party)
+    if (held + 1 > this.#limit - this.#total) return false
+    this.#held.set(party, held + 1)
+    this.#total += 1
+    return true
+  }
+
+  /** Returns one unit. The party must hold it. */
+  release(party: Party): void {
+    const left = this.heldBy(party) - 1
+    if (left > 0) this.#held.set(party, left)
+    else this.#held.delete(party)
+    this.#total -= 1
+  }
+}
+
+/** Runs `work` while the party holds one unit. Runs `whenFull` instead if the party already holds its share. */
+export const withinShare = <Party, A, E, R, A2, E2, R2>(
+  shares: Shares<Party>,
+  party: Party,
+  work: Effect.Effect<A, E, R>,
+  whenFull: Effect.Effect<A2, E2, R2>
+): Effect.Effect<A | A2, E | E2, R | R2> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => shares.take(party)),
+    (taken): Effect.Effect<A | A2, E | E2, R | R2> => (taken ? work : whenFull),
+    (taken) =>
+      Effect.sync(() => {
+        if (taken) shares.release(party)
+      })
+  )

@@ -1,0 +1,96 @@
+import { ConnectionShares } from "@tollgate/adapters-postgres/client/ConnectionShares"
+import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
+import { Effect, type Fiber, Option } from "effect"
+import { describe, expect, it } from "vitest"
+
+/** Uses connections for parties and records which of them have one. */
+class Users {
+  readonly shares: ConnectionShares
+  readonly using: Array<string> = []
+  readonly #fibers: Array<{ readonly party: string; readonly fiber: Fiber.RuntimeFiber<void> }> = []
+  readonly #ends: Array<{ readonly party: string; readonly end: () => void }> = []
+
+  constructor(connections: number) {
+    this.shares = new ConnectionShares(connections)
+  }
+
+  async start(party: string | undefined): Promise<void> {
+    const name = party ?? "background"
+    const use = Effect.uninterruptible(
+      Effect.gen(this, function* () {
+        const release = Option.getOrThrow(yield* this.shares.take)
+        this.using.push(name)
+        yield* Effect.async<void>((resume) => {
+          this.#ends.push({ party: name, end: () => resume(Effect.void) })
+        })
+        this.using.splice(this.using.indexOf(name), 1)
+        yield* release
+      })
+    )
+    this.#fibers.push({ party: name, fiber: Effect.runFork(Effect.provideService(use, CurrentParty, party)) })
+    await turn()
+  }
+
+  /** Ends the use of the first connection that the party uses. */
+  async end(party: string): Promise<void> {
+    const [ended] = this.#ends.splice(
+      this.#ends.findIndex((use) => use.party === party),
+      1
+    )
+    ended?.end()
+    await turn()
+  }
+
+  /** Interrupts the latest request of the party. */
+  async interrupt(party: string): Promise<void> {
+    const latest = this.#fibers.findLast((request) => request.party === party)
+    latest?.fiber.unsafeInterruptAsFork(latest.fiber.id())
+    await turn()
+  }
+
+  get sorted(): string {
+    return [...this.using].sort().join(" ")
+  }
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 1))
+
+describe("the connections of a pool", () => {
+  it("are used at most half by one party, so that another party does not wait", async () => {
+    const users = new Users(4)
+    for (let i = 0; i < 10; i++) await users.start("a")
+    expect(users.sorted).toBe("a a")
+    await users.start("b")
+    expect(users.sorted).toBe("a a b")
+  })
+
+  it("are given in turn to the parties that wait", async () => {
+    const users = new Users(2)
+    for (const party of ["a", "a", "a", "b", "b"]) await users.start(party)
+    expect(users.sorted).toBe("a b")
+    await users.end("a")
+    expect(users.sorted).toBe("a b")
+    await users.end("b")
+    expect(users.sorted).toBe("a b")
+    await users.end("a")
+    await users.end("b")
+    expect(users.sorted).toBe("a")
+  })
+
+  it("are not counted for background tasks, which have no party", async () => {
+    const users = new Users(2)
+    for (let i = 0; i < 3; i++) await users.start(undefined)
+    await users.start("a")
+    expect(users.sorted).toBe("a background background background")
+  })
+
+  it("leave the queue when a waiting request is interrupted", async () => {
+    const users = new Users(2)
+    for (const party of ["a", "a"]) await users.start(party)
+    await users.interrupt("a")
+    await users.end("a")
+    expect(users.sorted).toBe("")
+    await users.start("a")
+    expect(users.sorted).toBe("a")
+  })
+})
