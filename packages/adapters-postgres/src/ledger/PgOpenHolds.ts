@@ -45,53 +45,52 @@ export const defaults: OpenHoldsOptions = { nodeDeadAfterSeconds: 30 }
 const BATCH_SIZE = 500
 const LIMITS = { connectMillis: 5_000, transactionMillis: 20_000, lockMillis: 250 }
 
-export const layer = ({
-  nodeDeadAfterSeconds
-}: OpenHoldsOptions = defaults): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> =>
-  Layer.scoped(
-    OpenHolds,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const settings = yield* PgSettings
-      const runtime = yield* Effect.runtime<never>()
-      const writeOffs = yield* WriteOffs
-      const oneAtATime = yield* Effect.makeSemaphore(1)
-      const connection = yield* Effect.acquireRelease(
-        Effect.map(LedgerDriver, (driver) => new DedicatedConnection(settings, LIMITS, driver)),
-        (own) => Effect.sync(() => own.close())
+export const make = ({ nodeDeadAfterSeconds }: OpenHoldsOptions = defaults) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const settings = yield* PgSettings
+    const runtime = yield* Effect.runtime<never>()
+    const writeOffs = yield* WriteOffs
+    const oneAtATime = yield* Effect.makeSemaphore(1)
+    const connection = yield* Effect.acquireRelease(
+      Effect.map(LedgerDriver, (driver) => new DedicatedConnection(settings, LIMITS, driver)),
+      (own) => Effect.sync(() => own.close())
+    )
+    const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
+      void Runtime.runFork(runtime)(
+        Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
       )
-      const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
-        void Runtime.runFork(runtime)(
-          Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
-        )
-      const reaperOf = (lock: Statement, dead: unknown, ...rest: ReadonlyArray<unknown>): Reaper => ({
-        maxBatchSize: BATCH_SIZE,
-        transact: async (work) => {
-          const batch = await connection.transact(work)
-          writeOffs.add("orphaned", batch.writtenOff)
-          return batch
-        },
-        reapBatch: (query, excluded, batchSize, onLocked) =>
-          settleOrphans(query, { statement: lock, values: [dead, [...excluded], batchSize, ...rest] }, onLocked),
-        onRejected
-      })
-      const sweep = (reaper: Reaper) => oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
-      return {
-        list: sqlErrorsAreDefects(
-          Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
-        ),
-        sweep: sweep(reaperOf(LOCK_ORPHANS, nodeDeadAfterSeconds)),
-        sweepSilent: (silent) =>
-          sweep(
-            reaperOf(
-              LOCK_SILENT,
-              silent.map(({ node }) => node),
-              silent.map(({ beatAt }) => beatAt)
-            )
-          )
-      }
+    const reaperOf = (lock: Statement, dead: unknown, ...rest: ReadonlyArray<unknown>): Reaper => ({
+      maxBatchSize: BATCH_SIZE,
+      transact: async (work) => {
+        const batch = await connection.transact(work)
+        writeOffs.add("orphaned", batch.writtenOff)
+        return batch
+      },
+      reapBatch: (query, excluded, batchSize, onLocked) =>
+        settleOrphans(query, { statement: lock, values: [dead, [...excluded], batchSize, ...rest] }, onLocked),
+      onRejected
     })
-  )
+    const sweep = (reaper: Reaper) => oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
+    return OpenHolds.of({
+      list: sqlErrorsAreDefects(
+        Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
+      ),
+      sweep: sweep(reaperOf(LOCK_ORPHANS, nodeDeadAfterSeconds)),
+      sweepSilent: (silent) =>
+        sweep(
+          reaperOf(
+            LOCK_SILENT,
+            silent.map(({ node }) => node),
+            silent.map(({ beatAt }) => beatAt)
+          )
+        )
+    })
+  })
+
+export const layer = (
+  options: OpenHoldsOptions = defaults
+): Layer.Layer<OpenHolds, never, SqlClient.SqlClient | PgSettings> => Layer.scoped(OpenHolds, make(options))
 
 const settleOrphans = async (
   query: Query,

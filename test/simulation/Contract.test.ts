@@ -1,0 +1,189 @@
+/**
+ * The same random histories of ledger transactions on real Postgres and on the model of the database. Every statement must
+ * return the same rows or the same SQLSTATE, and every step must leave the same rows.
+ */
+
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import type { LedgerWork } from "@tollgate/adapters-postgres/ledger/LedgerWork"
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
+import type { NodeId } from "@tollgate/application/operations/Nodes"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { Effect } from "effect"
+import {
+  aCustomer,
+  aRequest,
+  aRequestId,
+  type Customer,
+  extension,
+  measured
+} from "../adapters-postgres/ledger/Customers.ts"
+import * as Stores from "../support/Stores.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { ledgerOf, type ModelWorld, modelWorld, postgresWorld, shown, sweepOf } from "./ContractWorlds.ts"
+import { Random } from "./Random.ts"
+
+const STEPS = 80
+const TIMEOUT = 120_000
+
+/** Copies the accounts, keys and prices of Postgres to the model. */
+const copyTo = ({ database }: ModelWorld, customers: ReadonlyArray<Customer>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{
+      id: string
+      user_id: string
+      model_id: string | null
+      credits_posted: bigint
+      debits_posted: bigint
+      debits_pending: bigint
+    }>`
+      SELECT id, user_id, model_id, credits_posted, debits_posted, debits_pending FROM account WHERE kind IN ('payg', 'plan')`
+    for (const row of rows) {
+      database.accounts.insertCommitted(row.id, {
+        id: row.id,
+        userId: row.user_id,
+        modelId: row.model_id,
+        credits: row.credits_posted,
+        debits: row.debits_posted,
+        pending: row.debits_pending
+      })
+    }
+    for (const { model, principal, user } of customers) {
+      const { cacheRead, cacheWrite, input, output } = model.price
+      database.keys.set(principal.keyId, { userId: user.id, valid: true })
+      database.prices.set(model.priceId, { rates: [input, cacheWrite, cacheRead, output] })
+    }
+    return rows.map(({ id }) => id)
+  })
+
+/** Draws the work of one transaction. The requests come from `known`, and new requests are added to it. */
+const workOf = (random: Random, customers: ReadonlyArray<Customer>, known: Array<Admission>): LedgerWork => {
+  const some = <A>(most: number, make: () => A): Array<A> => Array.from({ length: random.integer(0, most) }, make)
+  const settlements =
+    known.length === 0
+      ? []
+      : some(2, () => {
+          const admission = random.pick(known)
+          const outcome = random.pick([
+            measured("complete", 96n, BigInt(random.integer(0, 60))),
+            measured("failed"),
+            measured("client_gone", 40n, 3n)
+          ])
+          const maybeCommitted = random.chance(0.2)
+            ? {
+                measured: outcome,
+                settlement: { costPico: 0n, planTokens: 0n, planValuePico: 0n, paygPico: 0n, writeoffPico: 0n } as never
+              }
+            : undefined
+          return { request: { admission, measure: () => outcome }, maybeCommitted }
+        })
+  const extensions =
+    known.length === 0 ? [] : some(2, () => ({ request: extension(random.pick(known), BigInt(random.integer(1, 90))) }))
+  const admissions = some(2, () => {
+    const isKnown = known.length > 0 && random.chance(0.15)
+    const admission = isKnown
+      ? random.pick(known)
+      : aRequest(random.pick(customers), BigInt(random.integer(1, 120)), BigInt(random.integer(0, 20)))
+    if (!isKnown) known.push(admission)
+    return { admission, maybeCommitted: random.chance(isKnown ? 0.7 : 0.1) }
+  })
+  return { settlements, extensions, admissions }
+}
+
+const history = (seed: number, lockMillis: number) =>
+  Effect.gen(function* () {
+    const { settings } = yield* TestDatabase
+    const random = new Random(seed)
+    const customers = yield* Effect.all([
+      aCustomer({ usdMicro: 2n }),
+      aCustomer({ usdMicro: 1n, planTokens: 300n }),
+      aCustomer({ planTokens: 500n }),
+      aCustomer({})
+    ])
+    const model = modelWorld(seed)
+    const accountIds = yield* copyTo(model, customers)
+    const ends: Array<() => Promise<void>> = []
+    yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(ends.map((end) => end()))))
+    const postgres = yield* Effect.promise(() => postgresWorld(settings, (end) => ends.push(end)))
+    const worlds = [postgres, model]
+    const nodeIds = [aRequestId(), aRequestId()] as ReadonlyArray<unknown> as ReadonlyArray<NodeId>
+    const ledgers = worlds.map((world) => nodeIds.map((id) => ledgerOf(world, id, settings, lockMillis)))
+    const sweeps = worlds.map((world) => sweepOf(world, settings))
+    const [dead = "", live = ""] = nodeIds
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`INSERT INTO gateway_node (id, left_at) VALUES (${dead}, clock_timestamp()), (${live}, NULL)`
+    model.database.nodes.set(dead, { beatAt: 0, left: true })
+    model.database.nodes.set(live, { beatAt: Number.POSITIVE_INFINITY, left: false })
+    const known: Array<Admission> = []
+
+    const inBoth = async (act: (world: number) => Promise<unknown>): Promise<ReadonlyArray<string>> => {
+      const results: Array<string> = []
+      for (const [i] of worlds.entries()) {
+        results.push(await act(i).then(shown, (error: { code?: string }) => `failed ${error.code ?? error}`))
+      }
+      return results
+    }
+
+    for (let step = 0; step < STEPS; step++) {
+      const node = random.integer(0, 1)
+      const kind =
+        step === 50
+          ? "revoke"
+          : step % 20 === 19
+            ? "sweep"
+            : random.pick(["run", "run", "run", "none", "checkpoint", "locked", "locked"])
+      const work = workOf(random, customers, known)
+      const id = random.chance(0.7) || known.length === 0 ? random.pick(accountIds) : random.pick(known).requestId
+      const table = accountIds.includes(id) ? "account" : "open_request"
+      const credits = BigInt(random.integer(0, 30))
+      const { keyId } = random.pick(customers).principal
+      const run = (world: number, lockWait: "bounded" | "none") => {
+        const ledger = ledgers[world]?.[node]
+        if (ledger === undefined) throw new Error("there is no such ledger")
+        return () => ledger.transactions.run(work, () => {}, lockWait)
+      }
+      const checkpoints = known.slice(-4).map(({ requestId }) => ({
+        requestId,
+        checkpoint: { input: Tokens.Tokens(9n), output: Tokens.Tokens(credits) }
+      }))
+      const results = yield* Effect.promise(() =>
+        inBoth(async (i) => {
+          const world = worlds[i]
+          if (world === undefined) throw new Error("there is no such world")
+          if (kind === "checkpoint") return world.step(async () => ledgers[i]?.[node]?.checkpoint(checkpoints))
+          if (kind === "revoke") return world.revoke(keyId)
+          if (kind === "sweep") return world.step(async () => sweeps[i]?.())
+          if (kind !== "locked") return world.step(run(i, kind === "none" ? "none" : "bounded"))
+          const held = await world.lock(table, id)
+          if (lockMillis > 1_000) return world.stepThatWaits(run(i, "bounded"), held, credits)
+          const result = await world.step(run(i, "bounded")).then(shown, (error: { code?: string }) => `${error.code}`)
+          await held.release(credits)
+          return result
+        })
+      )
+      const about = `seed ${seed}, step ${step}: ${kind} ${table} ${id}`
+      expect({ about, log: model.log.splice(0) }).toEqual({ about, log: postgres.log.splice(0) })
+      expect({ about, result: results[1] }).toEqual({ about, result: results[0] })
+      const [real, modelled] = [yield* Effect.promise(postgres.rows), yield* Effect.promise(model.rows)]
+      expect({ about, rows: modelled.split("\n") }).toEqual({ about, rows: real.split("\n") })
+    }
+  })
+
+describe("the model of the database", () => {
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.scoped(
+      "returns what Postgres returns, and writes what Postgres writes, also when rows are locked",
+      () => history(1, 20),
+      TIMEOUT
+    )
+  })
+
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.scoped(
+      "waits for locks like Postgres, and reads the rows that were committed meanwhile",
+      () => history(2, 10_000),
+      TIMEOUT
+    )
+  })
+})

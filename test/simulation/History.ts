@@ -1,0 +1,334 @@
+/**
+ * Runs one simulated history: nodes that serve requests over one database, while faults happen. After the faults have
+ * ended, every request must be settled. The seed reproduces the history exactly.
+ */
+
+import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
+import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { estimate } from "@tollgate/domain/inference/Estimate"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import { Database, NO_FAULTS } from "./database/Database.ts"
+import { type Execution, lock, type Transaction } from "./database/Rows.ts"
+import { Invariants } from "./Invariants.ts"
+import { Random } from "./Random.ts"
+import { type Scenario, scenarioOf, scriptOf } from "./Scenario.ts"
+import { SimulatedNode } from "./SimulatedNode.ts"
+import { SimulatedRequest } from "./SimulatedRequest.ts"
+import { Process, SimulatedTime } from "./SimulatedTime.ts"
+
+export interface HistoryResult {
+  readonly seed: number
+  readonly events: number
+  readonly requests: number
+  readonly settled: number
+  readonly simulatedMillis: number
+  /** The violated invariant; undefined if all invariants hold. */
+  readonly violation: string | undefined
+}
+
+/** The time in which everything must be settled after the last fault. */
+const CALM_MILLIS = 120_000
+const MODEL = "m"
+
+export class History {
+  readonly time: SimulatedTime
+  readonly #seed: number
+  readonly #random: Random
+  readonly #scenario: Scenario
+  readonly #database: Database
+  readonly #invariants: Invariants
+  readonly #trace: ((line: string) => void) | undefined
+  readonly #requests: Array<SimulatedRequest> = []
+  #nodes: Array<SimulatedNode> = []
+  #processes = 0
+  #starting = 0
+  #hasChanged = false
+  #phase: "busy" | "calm" | "stopping" | "sweeping" | "over" = "busy"
+
+  constructor(seed: number, trace?: (line: string) => void) {
+    this.#seed = seed
+    this.#random = new Random(seed)
+    this.time = new SimulatedTime(this.#random)
+    this.#scenario = scenarioOf(this.#random)
+    this.#trace = trace
+    const database = new Database(this.time)
+    this.#database = database
+    this.#invariants = new Invariants(database, this.#scenario.node.admissionMillis)
+    database.onCommit = () => {
+      this.#hasChanged = true
+    }
+    database.onSweep = (requestIds) => {
+      if (requestIds.length > 0) this.#log(() => `a sweep locks ${requestIds.join(", ")}`)
+      this.#invariants.checkSweep(requestIds, this.#scenario.node.deadAfterMillis)
+    }
+  }
+
+  #log(line: () => string): void {
+    this.#trace?.(`${this.time.now.toFixed(2).padStart(10)} ms  ${line()}`)
+  }
+
+  async run(): Promise<HistoryResult> {
+    try {
+      this.#prepare()
+      const deadline = this.#scenario.busyMillis + CALM_MILLIS
+      const isOver = await this.time.run(
+        deadline,
+        () => this.#phase === "over" || this.#invariants.violation !== undefined,
+        () => this.#step()
+      )
+      if (isOver) this.#invariants.checkEnd()
+      else this.#invariants.fail(`the history does not become quiet (${this.#phase}): ${this.#whatWaits()}`)
+    } catch (error) {
+      this.#invariants.fail(String((error as Error).stack ?? error))
+    }
+    this.time.current = undefined
+    const settled = this.#database.settlements.cells.size
+    return {
+      seed: this.#seed,
+      events: this.time.events,
+      requests: this.#requests.length,
+      settled,
+      simulatedMillis: this.time.now,
+      violation: this.#invariants.violation
+    }
+  }
+
+  #whatWaits(): string {
+    const calls = [...this.#invariants.waiting].filter(({ node }) => node.process.alive).map(({ call }) => call)
+    const running = this.#requests.filter(({ isOver, node }) => !isOver && node.process.alive)
+    const open = [...this.#database.requests.rows()].map(({ requestId }) => requestId)
+    return `calls [${calls}], requests [${running.map(({ requestId }) => requestId)}], open [${open}]`
+  }
+
+  #prepare(): void {
+    const { customers, nodes, rates, requests, busyMillis, trouble } = this.#scenario
+    this.#log(
+      () =>
+        `seed ${this.#seed}: ${JSON.stringify(this.#scenario, (_, value) => (typeof value === "bigint" ? `${value}` : value))}`
+    )
+    this.#database.prices.set("price", { rates })
+    for (const [i, { paygPico, planTokens }] of customers.entries()) {
+      this.#database.keys.set(`key ${i}`, { userId: userOf(i), valid: true })
+      if (planTokens !== undefined) this.#createAccount(`${i} plan`, userOf(i), MODEL, planTokens)
+      if (paygPico !== undefined) this.#createAccount(`${i} payg`, userOf(i), null, paygPico)
+    }
+    this.#invariants.checkRows()
+    for (let i = 0; i < nodes; i++) this.#startNode()
+    for (let i = 0; i < requests; i++)
+      this.time.after(this.#random.next() * busyMillis, undefined, () => this.#request(i))
+    for (let i = 0; i < Math.ceil(trouble * 4); i++) this.#plan(() => this.#fault())
+    for (let i = 0; i < this.#random.integer(0, 4); i++) this.#plan(() => this.#otherSession())
+    if (trouble > 0) this.#database.faults.lostAtCommit = 0.04 * trouble
+    if (trouble > 1) Object.assign(this.#database.faults, { refused: 0.02, slow: 0.005, paused: 0.1 })
+    this.time.after(busyMillis, undefined, () => this.#calm())
+  }
+
+  #plan(happen: () => void): void {
+    this.time.after(this.#random.next() * this.#scenario.busyMillis, undefined, happen)
+  }
+
+  #createAccount(id: string, userId: string, modelId: string | null, credits: bigint): void {
+    this.#database.credited.set(id, credits)
+    this.#database.accounts.insertCommitted(id, { id, userId, modelId, credits, debits: 0n, pending: 0n })
+  }
+
+  #startNode(): void {
+    const process = new Process(`node ${++this.#processes}`, this.#random.pick([1, 1, 0.9, 1.1]))
+    this.#starting += 1
+    this.time.after(this.#random.next(), process, () => {
+      this.#starting -= 1
+      const { node: options } = this.#scenario
+      const node = new SimulatedNode(this.#database, process, options, process.name, (line) =>
+        this.#onLog(process, line)
+      )
+      node.start(options.deadAfterMillis)
+      this.#nodes.push(node)
+      this.#log(() => `${process.name} starts`)
+    })
+  }
+
+  #onLog(process: Process, line: string): void {
+    this.#log(() => `${process.name} logs: ${line}`)
+    const isExpected = line.includes("asked by the simulation")
+    if (line.startsWith("the database rejected") && !isExpected) this.#invariants.fail(`${process.name}: ${line}`)
+    if (line.startsWith("an orphaned hold cannot be settled")) this.#invariants.fail(`${process.name}: ${line}`)
+    if (line.startsWith("the ledger stopped with unwritten") && this.#phase === "stopping")
+      this.#invariants.fail(`${process.name}: ${line}`)
+  }
+
+  #request(i: number): void {
+    const serving = this.#nodes.filter((node) => node.isServing)
+    if (serving.length === 0) return
+    const node = this.#random.pick(serving)
+    const customer = this.#random.integer(0, this.#scenario.customers.length - 1)
+    const script = scriptOf(this.#random)
+    const [input, cacheWrite, cacheRead, output] = this.#scenario.rates.map(PicoPerToken)
+    const size = SimulatedRequest.sizeOf(script)
+    const admission: Admission = {
+      requestId: `r${String(i).padStart(3, "0")}` as Admission["requestId"],
+      principal: { keyId: `key ${customer}`, userId: userOf(customer) } as unknown as Admission["principal"],
+      modelId: ModelId(MODEL),
+      priceId: PriceId("price"),
+      price: { input, cacheWrite, cacheRead, output } as Price,
+      protocol: "chat",
+      streamed: script.streamed,
+      estimate: estimate(size, { streamed: script.streamed, modelMaxOutputTokens: undefined })
+    }
+    this.time.after(0.01, node.process, () => {
+      if (!node.isServing) return
+      const request = new SimulatedRequest(this.time, node, admission, script, {
+        onSent: (sent) => this.#invariants.checkSent(sent),
+        onWritten: (written) => this.#invariants.checkWritten(written)
+      })
+      this.#requests.push(request)
+      this.#invariants.requests.set(request.requestId, request)
+      this.#log(() => `${request.requestId} of ${admission.principal.userId} arrives at ${node.id}`)
+      request.begin(this.#invariants.observed(node))
+    })
+  }
+
+  #fault(): void {
+    const random = this.#random
+    const alive = this.#nodes.filter(({ process }) => process.alive)
+    const [node] = alive.length === 0 ? [] : [random.pick(alive)]
+    if (node === undefined) return
+    const { process, network } = node
+    const kind = random.pick(["break", "break", "freeze", "kill", "stall", "stop", "database", "reject", "clock"])
+    const millis = random.skewed(1, random.pick([500, 5_000, 15_000]))
+    this.#log(() => `fault: ${kind} ${node.id} (${Math.round(millis)} ms)`)
+    if (kind === "break") network.breakConnections(random.chance(0.5))
+    else if (kind === "freeze") network.frozenUntil = Math.max(network.frozenUntil, this.time.now + millis)
+    else if (kind === "kill") this.#kill(node)
+    else if (kind === "stall") process.stall(this.time.now, millis)
+    else if (kind === "stop") this.#stop(node)
+    else if (kind === "database") this.#crashDatabase(millis)
+    else if (kind === "reject") {
+      const [request] = this.#requests.filter(({ isOver }) => !isOver)
+      if (request !== undefined) this.#database.rejected.add(request.requestId)
+    } else this.#database.clockOffsetMillis += random.pick([-1, 1]) * random.skewed(0, 10_000)
+  }
+
+  #kill(node: SimulatedNode): void {
+    node.kill()
+    this.#nodes = this.#nodes.filter((each) => each !== node)
+    this.#starting += 1
+    this.time.after(this.#random.skewed(10, 1_000), undefined, () => {
+      this.#starting -= 1
+      this.#startNode()
+    })
+  }
+
+  #stop(node: SimulatedNode): void {
+    if (!node.isServing) return
+    node.isServing = false
+    const drainMillis = this.#phase === "calm" ? 0.01 : this.#random.skewed(0.01, 3_000)
+    this.time.after(drainMillis, node.process, () => {
+      node.stop(() => {
+        this.#log(() => `${node.id} has stopped`)
+        node.process.alive = false
+        this.#nodes = this.#nodes.filter((each) => each !== node)
+        if (this.#phase !== "stopping") this.#startNode()
+      })
+    })
+  }
+
+  #crashDatabase(millis: number): void {
+    this.#database.isDown = true
+    this.#database.crash()
+    this.time.after(millis, undefined, () => {
+      this.#database.isDown = false
+    })
+  }
+
+  /** A session of an operator or of another part of the server: it credits, locks or revokes. */
+  #otherSession(): void {
+    const random = this.#random
+    const customer = random.integer(0, this.#scenario.customers.length - 1)
+    const kind = random.pick(["credit", "credit", "lock", "lock request", "revoke"])
+    const suffix = random.pick(["plan", "payg"])
+    this.#log(() => `another session: ${kind} ${customer} ${suffix}`)
+    if (kind === "revoke") {
+      const key = this.#database.keys.get(`key ${customer}`)
+      if (key !== undefined && random.chance(0.5)) key.valid = false
+    } else if (kind === "credit")
+      this.#credit(`${customer} ${suffix}`, userOf(customer), suffix === "plan" ? MODEL : null)
+    else if (kind === "lock") this.#lockFor(this.#database.accounts.cells.get(`${customer} ${suffix}`))
+    else this.#lockFor([...this.#database.requests.cells.values()].find(({ committed }) => committed !== undefined))
+  }
+
+  #credit(id: string, userId: string, modelId: string | null): void {
+    const { credited, accounts } = this.#database
+    const amount = BigInt(this.#random.integer(1, 50_000))
+    const cell = accounts.cell(id)
+    const millis = this.#random.skewed(0, 50)
+    this.#database.runElsewhere("credit", function* (transaction: Transaction): Execution<boolean> {
+      yield* lock(transaction, cell)
+      const row = cell.seenBy(transaction) ?? { id, userId, modelId, credits: 0n, debits: 0n, pending: 0n }
+      cell.written = { ...row, credits: row.credits + amount }
+      yield millis
+      transaction.atCommit.push(() => credited.set(id, (credited.get(id) ?? 0n) + amount))
+      return true
+    })
+  }
+
+  #lockFor(cell: Parameters<typeof lock>[1] | undefined): void {
+    if (cell === undefined) return
+    const millis = this.#random.skewed(1, 3_000)
+    this.#database.runElsewhere("operator", function* (transaction: Transaction): Execution<boolean> {
+      yield* lock(transaction, cell)
+      yield millis
+      return false
+    })
+  }
+
+  /** Begins no more faults. Every request must be settled some time after the last fault has ended. */
+  #calm(): void {
+    this.#phase = "calm"
+    this.#log(() => "the faults end")
+    Object.assign(this.#database.faults, NO_FAULTS)
+    this.#database.rejected.clear()
+  }
+
+  #step(): void {
+    if (this.#hasChanged) {
+      this.#hasChanged = false
+      this.#invariants.checkRows()
+    }
+    if (this.#phase === "calm" && this.#isQuiet()) {
+      this.#invariants.checkQuiet(this.#nodes)
+      for (const node of this.#nodes) this.#stop(node)
+      this.#phase = "stopping"
+      this.#log(() => "all nodes stop")
+    } else if (this.#phase === "stopping" && this.#nodes.length === 0) this.#sweep()
+  }
+
+  #isQuiet(): boolean {
+    const isRunning = (request: SimulatedRequest) => !request.isOver && request.node.process.alive
+    if (this.#starting > 0 || this.#requests.some(isRunning)) return false
+    if ([...this.#invariants.waiting].some(({ node }) => node.process.alive)) return false
+    return this.#nodes.every(({ isServing, ledger }) => {
+      // An admission that was refused at its deadline stays in its batch, because its hold may have to be released.
+      const { unsettled, waitingAdmissions } = ledger.load()
+      return isServing && unsettled === 0 && waitingAdmissions === 0
+    })
+  }
+
+  /** Settles the holds of the stopped nodes, as an operator does, until no hold is left. */
+  #sweep(): void {
+    this.#phase = "sweeping"
+    const process = new Process("operator", 1)
+    this.time.after(1, process, () => {
+      const operator = new SimulatedNode(this.#database, process, this.#scenario.node, undefined, (line) =>
+        this.#onLog(process, line)
+      )
+      const round = (): void =>
+        operator.sweep(() => {
+          if ([...this.#database.requests.rows()].length === 0) this.#phase = "over"
+          else this.time.after(500, process, round)
+        })
+      round()
+    })
+  }
+}
+
+const userOf = (customer: number): string => `user ${customer}`

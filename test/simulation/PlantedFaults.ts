@@ -1,0 +1,155 @@
+/**
+ * Faults that the simulation must find. Each fault is an edit of a source file, in the code that is checked or in the
+ * modelled database. The edited code is bundled with the simulation, and runs the same seeds.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { build } from "esbuild"
+import type * as Histories from "./Histories.ts"
+
+export interface Fault {
+  readonly name: string
+  /** The source file, relative to the root of the repository. */
+  readonly file: string
+  /** The text that the fault replaces. It occurs once in the file. */
+  readonly correct: string
+  readonly faulty: string
+  /** A part of the message of the violated invariant. */
+  readonly violates: RegExp
+}
+
+const LEDGER = "packages/adapters-postgres/src/ledger"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "an extension ignores the pending amounts of other requests",
+    file: "packages/domain/src/ledger/Hold.ts",
+    correct: "const paygLimit = balances.payg === undefined ? 0n : Account.available(balances.payg) + hold.paygPico",
+    faulty: "const paygLimit = balances.payg === undefined ? 0n : Account.remaining(balances.payg) + hold.paygPico",
+    violates: /account_available/
+  },
+  {
+    name: "a settlement is written although another node has deleted the hold",
+    file: "test/simulation/database/Writes.ts",
+    correct: "return written === requestIds.length",
+    faulty: "return true",
+    violates: /account pending|are not its settlements|only_grows/
+  },
+  {
+    name: "accounts are written without a comparison with the remembered amounts",
+    file: "test/simulation/database/Writes.ts",
+    correct: "    row.debits === big(columns, 2, i) &&\n      row.pending === big(columns, 3, i)",
+    faulty: "    row.debits <= big(columns, 4, i)",
+    violates: /is not its open holds|are not its settlements/
+  },
+  {
+    name: "a retry forgets that the commit of a settlement may have succeeded",
+    file: `${LEDGER}/Batch.ts`,
+    correct: "waiting.maybeCommitted = settled[i]",
+    faulty: "waiting.maybeCommitted = undefined",
+    violates: /reported as settled by another node/
+  },
+  {
+    name: "a retry forgets that the commit of an admission may have succeeded",
+    file: `${LEDGER}/Batch.ts`,
+    correct: 'waiting.maybeCommitted = admitted[i]?._tag === "Right"',
+    faulty: "waiting.maybeCommitted = false",
+    violates: /rejected an admission|never settled|stays open/
+  },
+  {
+    name: "a sweep settles the requests of live nodes",
+    file: "test/simulation/database/Statements.ts",
+    correct: "node.beatAt < now - deadMillis",
+    faulty: "node.beatAt < now - deadMillis / 10",
+    violates: /of the live node/
+  },
+  {
+    name: "the queue loses the wake-up of a request that arrives during a transaction",
+    file: `${LEDGER}/GroupCommitQueue.ts`,
+    correct: "while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
+    faulty: "if (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
+    violates: /does not become quiet|took|has no result/
+  },
+  {
+    name: "a stream writes content that its hold does not cover",
+    file: "packages/application/src/inference/StreamAllowance.ts",
+    correct: "if (tokens > this.#room) {",
+    faulty: "if (tokens > this.#room + 400) {",
+    violates: /delivers more than its hold covers/
+  },
+  {
+    name: "a stream writes content before its hold is durable",
+    file: "packages/application/src/inference/StreamAllowance.ts",
+    correct: "if (!this.isOpen || this.refusal !== undefined) return false",
+    faulty: "if (!this.isOpen) return true",
+    violates: /before its hold is durable/
+  },
+  {
+    name: "an admission is refused because of remembered balances",
+    file: `${LEDGER}/LedgerTransactions.ts`,
+    correct: "if (decisions.isRefusal) return undefined",
+    faulty: "",
+    violates: /refused although|reported as settled/
+  },
+  {
+    name: "a hold that was refused at its deadline is never released",
+    file: `${LEDGER}/GroupCommitQueue.ts`,
+    correct:
+      "else if (!reply(waiting, Exit.succeed(outcome.right))) this.settle(this.#kind.release(waiting.admission))",
+    faulty: "else reply(waiting, Exit.succeed(outcome.right))",
+    violates: /stays open although/
+  }
+]
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const CACHE = join(ROOT, "node_modules/.cache/tollgate")
+let folder: string | undefined
+
+/** Returns the first violation in the histories of the seeds 1 to `seeds` with this fault; undefined if there is none. */
+export const firstViolation = async (fault: Fault, seeds: number): Promise<string | undefined> => {
+  const { runHistories } = (await import(await bundleWith(fault))) as typeof Histories
+  let found: string | undefined
+  await runHistories(1, seeds, ({ seed, violation }) => {
+    if (violation !== undefined) found = `seed ${seed}: ${violation}`
+    return violation === undefined
+  })
+  return found
+}
+
+const bundleWith = async ({ file, correct, faulty, name }: Fault): Promise<string> => {
+  const path = join(ROOT, file)
+  const source = readFileSync(path, "utf8")
+  if (source.split(correct).length !== 2) throw new Error(`${file} does not contain this text once: ${correct}`)
+  mkdirSync(CACHE, { recursive: true })
+  folder ??= mkdtempSync(join(CACHE, "faults-"))
+  const outfile = join(folder, `${name.replaceAll(" ", "-").slice(0, 60)}.mjs`)
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["test/simulation/Histories.ts"],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["source"],
+    tsconfig: "tsconfig.json",
+    plugins: [
+      {
+        name: "planted fault",
+        setup: ({ onLoad, onResolve }) => {
+          onResolve({ filter: /^(effect|pg|@effect\/)/ }, ({ path }) => ({ path, external: true }))
+          onLoad({ filter: /\.ts$/ }, ({ path: loaded }) =>
+            loaded === path ? { contents: source.replace(correct, () => faulty), loader: "ts" } : undefined
+          )
+        }
+      }
+    ],
+    logLevel: "error"
+  })
+  return outfile
+}
+
+export const removeBundles = (): void => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  folder = undefined
+}

@@ -1,0 +1,109 @@
+/**
+ * What happens in one simulated history from the outside: its customers, its requests and its faults. All of it is drawn
+ * from the seed.
+ */
+
+import type { Random } from "./Random.ts"
+import type { NodeOptions } from "./SimulatedNode.ts"
+
+/** The behaviour of one client and its provider. */
+export interface Script {
+  readonly streamed: boolean
+  readonly promptCharacters: number
+  /** Whether the prompt has more tokens than texts of its length usually have. */
+  readonly isUnusualPrompt: boolean
+  readonly maxOutputTokens: number | undefined
+  readonly firstByteMillis: number
+  /** The characters of each chunk of content. */
+  readonly chunks: ReadonlyArray<number>
+  readonly chunkMillis: number
+  /** Whether the provider fails after its content. */
+  readonly fails: boolean
+  /** The time after which the client disconnects. */
+  readonly leavesAfterMillis: number | undefined
+  /** What the provider reports more than was used; undefined if it reports nothing. */
+  readonly reportedPrompt: number | undefined
+  readonly reportedOutput: number | undefined
+  /** Whether the provider reports usage in each frame. */
+  readonly reportsEarly: boolean
+  /** The probability that the client's socket takes a write later. */
+  readonly slowSocket: number
+}
+
+export interface CustomerOptions {
+  /** Undefined: the account does not exist at the start. */
+  readonly planTokens: bigint | undefined
+  readonly paygPico: bigint | undefined
+}
+
+export interface Scenario {
+  readonly nodes: number
+  readonly node: NodeOptions
+  readonly customers: ReadonlyArray<CustomerOptions>
+  readonly requests: number
+  /** The time in which requests arrive and faults happen. */
+  readonly busyMillis: number
+  readonly rates: readonly [bigint, bigint, bigint, bigint]
+  /** How often faults happen: 0 is never. */
+  readonly trouble: number
+}
+
+export const scenarioOf = (random: Random): Scenario => {
+  const trouble = random.pick([0, 0.3, 1, 1, 3])
+  const latencyMillis = random.pick([0.5, 2, 2, 20])
+  return {
+    nodes: random.pick([1, 2, 2, 3]),
+    node: {
+      queues: random.pick([1, 1, 2]),
+      batchSize: random.pick([1, 2, 3, 8, 512]),
+      waitingAdmissions: random.pick([2, 5, 100]),
+      unsettled: random.pick([3, 100]),
+      admissionMillis: random.pick([300, 1_000, 5_000]),
+      connectMillis: random.pick([300, 1_000]),
+      transactionMillis: random.pick([300, 1_000, 4_000]),
+      lockMillis: random.pick([20, 250]),
+      flushMillis: 5_000,
+      deadAfterMillis: random.pick([900, 4_000, 4_000, 10_000, 10_000]),
+      latencyMillis
+    },
+    customers: Array.from({ length: random.integer(1, 3) }, () => customerOf(random)),
+    requests: random.integer(3, 12),
+    busyMillis: random.pick([300, 1_500, 3_000]),
+    rates: [rate(random), rate(random), rate(random), rate(random)],
+    trouble
+  }
+}
+
+const rate = (random: Random): bigint => BigInt(random.pick([0, 1, 3, 40]))
+
+const customerOf = (random: Random): CustomerOptions => {
+  const balance = () => {
+    if (random.chance(0.25)) return undefined
+    return BigInt(Math.floor(random.pick([100, 3_000, 30_000, 3_000_000]) * random.next()))
+  }
+  return { planTokens: balance(), paygPico: balance() }
+}
+
+export const scriptOf = (random: Random): Script => {
+  const streamed = random.chance(0.8)
+  const isHonest = random.chance(0.85)
+  const reported = (p: number) => (random.chance(p) ? (isHonest ? 0 : random.integer(1, 3_000)) : undefined)
+  const length = random.pick([0, 1, 3, 6, 10])
+  const reportedOutput = reported(0.6)
+  const chunk = () => Math.ceil(random.skewed(1, random.pick([30, 900, 900, 9_000])))
+  return {
+    streamed,
+    promptCharacters: Math.ceil(random.skewed(1, 600)),
+    isUnusualPrompt: random.chance(0.1),
+    maxOutputTokens: random.chance(0.3) ? random.integer(1, 2_000) : undefined,
+    firstByteMillis: random.skewed(1, 500),
+    chunks: Array.from({ length: streamed ? length : 1 }, chunk),
+    chunkMillis: random.pick([1, 20, 200]),
+    fails: random.chance(0.1),
+    leavesAfterMillis: random.chance(0.25) ? random.skewed(1, 1_500) : undefined,
+    reportedPrompt: reported(0.6),
+    reportedOutput,
+    reportsEarly: reportedOutput !== undefined && random.chance(0.2),
+    slowSocket: random.pick([0, 0, 0.3])
+  }
+}

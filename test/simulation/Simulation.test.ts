@@ -1,0 +1,40 @@
+import { afterAll, describe, expect, it } from "vitest"
+import { runHistories } from "./Histories.ts"
+import { type Fault, faults, firstViolation, removeBundles } from "./PlantedFaults.ts"
+
+const SEEDS = 1_000
+
+describe("simulated histories of the ledger", () => {
+  it("violate no invariant", { timeout: 120_000 }, async () => {
+    const violations: Array<string> = []
+    let settled = 0
+    await runHistories(1, SEEDS, (result) => {
+      settled += result.settled
+      if (result.violation !== undefined) violations.push(`seed ${result.seed}: ${result.violation}`)
+      return true
+    })
+    expect(violations).toEqual([])
+    expect(settled).toBeGreaterThan(SEEDS)
+  })
+
+  it("are the same whenever the same seed is simulated", async () => {
+    const traceOf = async (seed: number) => {
+      const lines: Array<string> = []
+      await runHistories(
+        seed,
+        1,
+        () => true,
+        (line) => lines.push(line)
+      )
+      return lines
+    }
+    for (const seed of [3, 44, 555]) expect(await traceOf(seed)).toEqual(await traceOf(seed))
+  })
+
+  describe("find the fault", () => {
+    afterAll(removeBundles)
+    it.each<Fault>(faults)("$name", { timeout: 120_000 }, async (fault) => {
+      expect(await firstViolation(fault, SEEDS)).toMatch(fault.violates)
+    })
+  })
+})

@@ -1,0 +1,93 @@
+/**
+ * The modelled database: its tables, its clock, and the sessions that run transactions in it.
+ */
+import type { SimulatedTime } from "../SimulatedTime.ts"
+import { type AccountRow, type Execution, type RequestRow, type SettlementRow, Table, Transaction } from "./Rows.ts"
+import type { Session } from "./Session.ts"
+
+export interface NodeRow {
+  beatAt: number
+  left: boolean
+}
+
+export interface KeyRow {
+  readonly userId: string
+  valid: boolean
+}
+
+export interface PriceRow {
+  readonly rates: readonly [input: bigint, cacheWrite: bigint, cacheRead: bigint, output: bigint]
+}
+
+/** Faults of the database, as probabilities for each statement. */
+export interface DatabaseFaults {
+  /** The database reports a transient error. */
+  refused: number
+  /** The statement takes up to some seconds. */
+  slow: number
+  /** The statement pauses while it holds locks. */
+  paused: number
+  /** The connection is lost after the commit, before the client gets the response. */
+  lostAtCommit: number
+}
+
+export const NO_FAULTS: DatabaseFaults = { refused: 0, slow: 0, paused: 0, lostAtCommit: 0 }
+
+export class Database {
+  readonly time: SimulatedTime
+  readonly accounts = new Table<AccountRow>()
+  readonly requests = new Table<RequestRow>()
+  readonly settlements = new Table<SettlementRow>()
+  readonly nodes = new Map<string, NodeRow>()
+  readonly keys = new Map<string, KeyRow>()
+  readonly prices = new Map<string, PriceRow>()
+  /** The sum of the credits of each account. */
+  readonly credited = new Map<string, bigint>()
+  readonly sessions = new Map<number, Session>()
+  readonly faults: DatabaseFaults = { ...NO_FAULTS }
+  /** Requests whose next row the database rejects, as it would reject a row that violates a constraint. */
+  readonly rejected = new Set<string>()
+  isDown = false
+  clockOffsetMillis = 0
+  /** Called after each commit. */
+  onCommit: () => void = () => {}
+  /** Called with the holds that a sweep has locked. */
+  onSweep: (requestIds: ReadonlyArray<string>) => void = () => {}
+  #ids = 0
+
+  constructor(time: SimulatedTime) {
+    this.time = time
+  }
+
+  get clockMillis(): number {
+    return this.time.now + this.clockOffsetMillis
+  }
+
+  nextId(): number {
+    return ++this.#ids
+  }
+
+  begin(by: string): Transaction {
+    return new Transaction(by, () => this.onCommit())
+  }
+
+  /** Runs the transaction of a session that is not part of the simulation's nodes. It waits for locks without a limit. */
+  runElsewhere(by: string, work: (transaction: Transaction) => Execution<boolean>): void {
+    const transaction = this.begin(by)
+    const steps = work(transaction)
+    const advance = (): void => {
+      const step = steps.next()
+      if (step.done) {
+        if (step.value) transaction.commit()
+        else transaction.rollBack()
+      } else if (typeof step.value === "number") this.time.after(step.value, undefined, advance)
+      else step.value.waiting.push({ transaction, granted: () => void this.time.after(0.02, undefined, advance) })
+    }
+    advance()
+  }
+
+  /** Ends all sessions. Their open transactions are rolled back. */
+  crash(): void {
+    for (const session of [...this.sessions.values()]) session.end(undefined)
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * The statement that writes the decisions of a ledger transaction, as a function over the rows of the modelled database.
+ *
+ * The statement consists of parts. Each part writes rows and returns whether its precondition is true. If one is false,
+ * the whole statement is refused with `TG001`.
+ */
+import type { Database } from "./Database.ts"
+import {
+  type AccountRow,
+  type Cell,
+  type Execution,
+  lock,
+  Refused,
+  type RequestRow,
+  type SettlementRow,
+  type Transaction
+} from "./Rows.ts"
+
+type Column = ReadonlyArray<string | null>
+
+/** The number of parameters of each part. */
+const PARTS: Readonly<Record<string, number>> = { settle: 22, grow: 7, accounts: 9, hold: 13 }
+
+export function* writeStatement(
+  database: Database,
+  transaction: Transaction,
+  name: string,
+  values: ReadonlyArray<unknown>
+): Execution<ReadonlyArray<ReadonlyArray<unknown>>> {
+  let first = 0
+  const parts = name
+    .split("_")
+    .slice(1)
+    .map((part) => {
+      const at = first
+      first += PARTS[part] ?? 0
+      return { part, values: values.slice(at, first) }
+    })
+  if (first !== values.length) throw new Error(`the model of the database does not know the parameters of ${name}`)
+  // Plain reads see the rows that were committed when the statement began.
+  const fresh = parts.map((each) => isFresh(database, transaction, each))
+  for (const [i, { part, values }] of parts.entries()) {
+    const columns = part === "hold" ? [] : values.map(columnOf)
+    const asDecided =
+      part === "settle"
+        ? yield* settle(database, transaction, columns)
+        : part === "grow"
+          ? yield* grow(database, transaction, columns)
+          : part === "accounts"
+            ? yield* writeAccounts(database, transaction, columns)
+            : yield* insertHolds(database, transaction, values)
+    if (!asDecided || !fresh[i]) throw new Refused("TG001", "the rows are not what was decided over")
+  }
+  return [[true]]
+}
+
+/** Returns whether all API keys are valid, and all accounts that were remembered as missing are missing. */
+const isFresh = (
+  database: Database,
+  transaction: Transaction,
+  { part, values }: { readonly part: string; readonly values: ReadonlyArray<unknown> }
+): boolean => {
+  if (part === "hold") return columnOf(values[0]).every((id) => database.keys.get(id ?? "")?.valid)
+  if (part !== "accounts") return true
+  const [noPayg, users, models] = values.slice(6).map(columnOf)
+  if (noPayg?.length === 0 && users?.length === 0) return true
+  for (const cell of database.accounts.cells.values()) {
+    const row = cell.seenBy(transaction)
+    if (row === undefined) continue
+    const { modelId, userId } = row
+    if (modelId === null ? noPayg?.includes(userId) : users?.some((id, i) => id === userId && models?.[i] === modelId))
+      return false
+  }
+  return true
+}
+
+/** Returns the elements of an array literal. */
+const columnOf = (value: unknown): Column => {
+  const literal = value as string
+  if (literal === "{}") return []
+  return literal
+    .slice(1, -1)
+    .split(",")
+    .map((element) => (element === "NULL" ? null : element.startsWith('"') ? element.slice(1, -1) : element))
+}
+
+const text = (columns: ReadonlyArray<Column>, column: number, row: number): string => {
+  const value = columns[column]?.[row]
+  if (typeof value !== "string") throw new Refused("23502", `column ${column} is null`)
+  return value
+}
+const big = (columns: ReadonlyArray<Column>, column: number, row: number): bigint => BigInt(text(columns, column, row))
+const optional = (columns: ReadonlyArray<Column>, column: number, row: number) => columns[column]?.[row] ?? null
+
+const check = (holds: boolean, constraint: string): void => {
+  if (!holds) throw new Refused("23514", constraint)
+}
+
+function* settle(database: Database, transaction: Transaction, columns: ReadonlyArray<Column>): Execution<boolean> {
+  const requestIds = columns[0] as ReadonlyArray<string>
+  const taken = new Map<string, RequestRow>()
+  for (const id of [...requestIds].sort()) {
+    const cell = database.requests.cells.get(id)
+    if (cell?.seenBy(transaction) === undefined) continue
+    yield* lock(transaction, cell)
+    const row = cell.seenBy(transaction)
+    if (row === undefined) continue
+    taken.set(id, row)
+    cell.written = undefined
+  }
+  let written = 0
+  for (const [i, id] of requestIds.entries()) {
+    const hold = taken.get(id)
+    if (hold === undefined || hold.planTokens !== big(columns, 20, i) || hold.paygPico !== big(columns, 21, i)) continue
+    const row = settlementOf(columns, i, hold, transaction.by)
+    checkSettlement(database, row)
+    yield* insert(transaction, database.settlements.cell(id), row)
+    written += 1
+  }
+  return written === requestIds.length
+}
+
+const settlementOf = (columns: ReadonlyArray<Column>, i: number, hold: RequestRow, by: string): SettlementRow => ({
+  requestId: hold.requestId,
+  userId: hold.userId,
+  ending: text(columns, 1, i),
+  source: text(columns, 2, i),
+  charged: [3, 4, 5, 6].map((column) => big(columns, column, i)),
+  consumed: [7, 8, 9, 10].map((column) => big(columns, column, i)),
+  costPico: big(columns, 11, i),
+  planAccount: optional(columns, 12, i),
+  planTokens: big(columns, 13, i),
+  planValuePico: big(columns, 14, i),
+  paygAccount: optional(columns, 15, i),
+  paygPico: big(columns, 16, i),
+  writeoffPico: big(columns, 17, i),
+  streamed: hold.streamed,
+  writtenBy: by
+})
+
+const checkSettlement = (database: Database, row: SettlementRow): void => {
+  const { charged, consumed, costPico, paygPico, planTokens, planValuePico, writeoffPico } = row
+  const isCount = (n: bigint) => n >= 0n && n <= 1_000_000_000n
+  check([...charged, ...consumed].every(isCount), "settlement token counts")
+  check(
+    [costPico, planTokens, planValuePico, paygPico, writeoffPico].every((n) => n >= 0n),
+    "settlement amounts"
+  )
+  check(planValuePico + paygPico + writeoffPico === costPico, "settlement_adds_up")
+  check(planTokens <= charged.reduce((a, b) => a + b, 0n), "settlement plan tokens")
+  check(row.planAccount !== null || planTokens === 0n, "settlement plan account")
+  check(row.paygAccount !== null || paygPico === 0n, "settlement payg account")
+  check(row.ending !== "failed" || (costPico === 0n && planTokens === 0n), "settlement_failed_is_free")
+  const owns = (id: string | null) => id === null || database.accounts.cells.get(id)?.committed?.userId === row.userId
+  if (!owns(row.planAccount) || !owns(row.paygAccount)) throw new Refused("23503", "refuse_dangling_settlement")
+}
+
+/** Inserts a row. Waits for another transaction that inserts a row with the same id. */
+function* insert<Row>(transaction: Transaction, cell: Cell<Row>, row: Row): Execution<void> {
+  if (cell.seenBy(transaction) !== undefined) throw new Refused("23505", "duplicate key")
+  yield* lock(transaction, cell)
+  if (cell.seenBy(transaction) !== undefined) throw new Refused("23505", "duplicate key")
+  cell.written = row
+}
+
+function* grow(database: Database, transaction: Transaction, columns: ReadonlyArray<Column>): Execution<boolean> {
+  const requestIds = columns[0] as ReadonlyArray<string>
+  let grown = 0
+  for (const [i, id] of requestIds.entries()) {
+    const cell = database.requests.cells.get(id)
+    const isAsBefore = (row: RequestRow | undefined): row is RequestRow =>
+      row?.planTokens === big(columns, 1, i) && row.paygPico === big(columns, 2, i)
+    if (cell === undefined || !isAsBefore(cell.seenBy(transaction))) continue
+    yield* lock(transaction, cell)
+    const row = cell.seenBy(transaction)
+    if (!isAsBefore(row)) continue
+    const [planAccount, planTokens] = [optional(columns, 3, i), big(columns, 4, i)]
+    const [paygAccount, paygPico] = [optional(columns, 5, i), big(columns, 6, i)]
+    rejectIfAsked(database, id)
+    checkHold({ planAccount, planTokens, paygAccount, paygPico })
+    cell.written = { ...row, planAccount, planTokens, paygAccount, paygPico }
+    grown += 1
+  }
+  return grown === requestIds.length
+}
+
+const checkHold = (row: Pick<RequestRow, "planAccount" | "planTokens" | "paygAccount" | "paygPico">): void => {
+  check(row.planTokens >= 0n && row.paygPico >= 0n, "open_request amounts")
+  check(row.planAccount !== null || row.planTokens === 0n, "open_request plan account")
+  check(row.paygAccount !== null || row.paygPico === 0n, "open_request payg account")
+}
+
+/** Rejects a row once, if the simulation has asked for it. */
+const rejectIfAsked = (database: Database, requestId: string): void => {
+  if (database.rejected.delete(requestId)) throw new Refused("23514", "asked by the simulation")
+}
+
+function* writeAccounts(
+  database: Database,
+  transaction: Transaction,
+  columns: ReadonlyArray<Column>
+): Execution<boolean> {
+  const accountIds = columns[0] as ReadonlyArray<string>
+  let changed = 0
+  for (const [i, id] of accountIds.entries()) {
+    const cell = database.accounts.cells.get(id)
+    const isAsBefore = (row: AccountRow | undefined): row is AccountRow =>
+      row !== undefined &&
+      row.credits === big(columns, 1, i) &&
+      row.debits === big(columns, 2, i) &&
+      row.pending === big(columns, 3, i)
+    if (cell === undefined || !isAsBefore(cell.seenBy(transaction))) continue
+    yield* lock(transaction, cell)
+    const row = cell.seenBy(transaction)
+    if (!isAsBefore(row)) continue
+    const [debits, pending] = [big(columns, 4, i), big(columns, 5, i)]
+    if (debits < row.debits) throw new Refused("23001", "only_grows")
+    check(pending >= 0n, "account pending")
+    check(row.credits - debits - pending >= 0n, "account_available")
+    cell.written = { ...row, debits, pending }
+    changed += 1
+  }
+  return changed === accountIds.length
+}
+
+function* insertHolds(
+  database: Database,
+  transaction: Transaction,
+  [, nodeId, ...arrays]: ReadonlyArray<unknown>
+): Execution<boolean> {
+  const columns = arrays.map(columnOf)
+  for (const [i, requestId] of (columns[0] as ReadonlyArray<string>).entries()) {
+    const row: RequestRow = {
+      requestId,
+      userId: text(columns, 1, i),
+      keyId: text(columns, 2, i),
+      modelId: text(columns, 3, i),
+      priceId: text(columns, 4, i),
+      protocol: text(columns, 5, i),
+      streamed: text(columns, 6, i) === "true",
+      planAccount: optional(columns, 7, i),
+      planTokens: big(columns, 8, i),
+      paygAccount: optional(columns, 9, i),
+      paygPico: big(columns, 10, i),
+      nodeId: nodeId as string,
+      checkpointInput: 0n,
+      checkpointOutput: 0n
+    }
+    rejectIfAsked(database, requestId)
+    checkHold(row)
+    yield* insert(transaction, database.requests.cell(requestId), row)
+  }
+  return true
+}
