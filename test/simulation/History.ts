@@ -8,8 +8,8 @@ import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Database, NO_FAULTS } from "./database/Database.ts"
-import { type Execution, lock, type Transaction } from "./database/Rows.ts"
 import { Invariants } from "./Invariants.ts"
+import { MODEL, otherSession, userOf } from "./OtherSessions.ts"
 import { Random } from "./Random.ts"
 import { type Scenario, scenarioOf, scriptOf } from "./Scenario.ts"
 import { SimulatedNode } from "./SimulatedNode.ts"
@@ -28,7 +28,6 @@ export interface HistoryResult {
 
 /** The time in which everything must be settled after the last fault. */
 const CALM_MILLIS = 120_000
-const MODEL = "m"
 
 export class History {
   readonly time: SimulatedTime
@@ -117,7 +116,8 @@ export class History {
     for (let i = 0; i < requests; i++)
       this.time.after(this.#random.next() * busyMillis, undefined, () => this.#request(i))
     for (let i = 0; i < Math.ceil(trouble * 4); i++) this.#plan(() => this.#fault())
-    for (let i = 0; i < this.#random.integer(0, 4); i++) this.#plan(() => this.#otherSession())
+    for (let i = 0; i < this.#random.integer(0, 4); i++)
+      this.#plan(() => this.#log(() => `another session: ${otherSession(this.#database, customers.length)}`))
     if (trouble > 0) this.#database.faults.lostAtCommit = 0.04 * trouble
     if (trouble > 1) Object.assign(this.#database.faults, { refused: 0.02, slow: 0.005, paused: 0.1 })
     this.time.after(busyMillis, undefined, () => this.#calm())
@@ -193,7 +193,18 @@ export class History {
     const [node] = alive.length === 0 ? [] : [random.pick(alive)]
     if (node === undefined) return
     const { process, network } = node
-    const kind = random.pick(["break", "break", "freeze", "kill", "stall", "stop", "database", "reject", "clock"])
+    const kind = random.pick([
+      "break",
+      "break",
+      "freeze",
+      "kill",
+      "stall",
+      "stop",
+      "database",
+      "reject",
+      "clock",
+      "sweep"
+    ])
     const millis = random.skewed(1, random.pick([500, 5_000, 15_000]))
     this.#log(() => `fault: ${kind} ${node.id} (${Math.round(millis)} ms)`)
     if (kind === "break") network.breakConnections(random.chance(0.5))
@@ -201,6 +212,7 @@ export class History {
     else if (kind === "kill") this.#kill(node)
     else if (kind === "stall") process.stall(this.time.now, millis)
     else if (kind === "stop") this.#stop(node)
+    else if (kind === "sweep") this.#sweepLiveNode(node)
     else if (kind === "database") this.#crashDatabase(millis)
     else if (kind === "reject") {
       const [request] = this.#requests.filter(({ isOver }) => !isOver)
@@ -240,47 +252,6 @@ export class History {
     })
   }
 
-  /** A session of an operator or of another part of the server: it credits, locks or revokes. */
-  #otherSession(): void {
-    const random = this.#random
-    const customer = random.integer(0, this.#scenario.customers.length - 1)
-    const kind = random.pick(["credit", "credit", "lock", "lock request", "revoke"])
-    const suffix = random.pick(["plan", "payg"])
-    this.#log(() => `another session: ${kind} ${customer} ${suffix}`)
-    if (kind === "revoke") {
-      const key = this.#database.keys.get(`key ${customer}`)
-      if (key !== undefined && random.chance(0.5)) key.valid = false
-    } else if (kind === "credit")
-      this.#credit(`${customer} ${suffix}`, userOf(customer), suffix === "plan" ? MODEL : null)
-    else if (kind === "lock") this.#lockFor(this.#database.accounts.cells.get(`${customer} ${suffix}`))
-    else this.#lockFor([...this.#database.requests.cells.values()].find(({ committed }) => committed !== undefined))
-  }
-
-  #credit(id: string, userId: string, modelId: string | null): void {
-    const { credited, accounts } = this.#database
-    const amount = BigInt(this.#random.integer(1, 50_000))
-    const cell = accounts.cell(id)
-    const millis = this.#random.skewed(0, 50)
-    this.#database.runElsewhere("credit", function* (transaction: Transaction): Execution<boolean> {
-      yield* lock(transaction, cell)
-      const row = cell.seenBy(transaction) ?? { id, userId, modelId, credits: 0n, debits: 0n, pending: 0n }
-      cell.written = { ...row, credits: row.credits + amount }
-      yield millis
-      transaction.atCommit.push(() => credited.set(id, (credited.get(id) ?? 0n) + amount))
-      return true
-    })
-  }
-
-  #lockFor(cell: Parameters<typeof lock>[1] | undefined): void {
-    if (cell === undefined) return
-    const millis = this.#random.skewed(1, 3_000)
-    this.#database.runElsewhere("operator", function* (transaction: Transaction): Execution<boolean> {
-      yield* lock(transaction, cell)
-      yield millis
-      return false
-    })
-  }
-
   /** Begins no more faults. Every request must be settled some time after the last fault has ended. */
   #calm(): void {
     this.#phase = "calm"
@@ -313,22 +284,31 @@ export class History {
     })
   }
 
+  /** An operator deregisters a node that lives, and settles its holds. The node goes on. */
+  #sweepLiveNode({ id }: SimulatedNode): void {
+    const row = this.#database.nodes.get(id)
+    if (row !== undefined) row.left = true
+    this.#asOperator((operator) => operator.sweep(() => {}))
+  }
+
   /** Settles the holds of the stopped nodes, as an operator does, until no hold is left. */
   #sweep(): void {
     this.#phase = "sweeping"
-    const process = new Process("operator", 1)
-    this.time.after(1, process, () => {
-      const operator = new SimulatedNode(this.#database, process, this.#scenario.node, undefined, (line) =>
-        this.#onLog(process, line)
-      )
+    this.#asOperator((operator) => {
       const round = (): void =>
         operator.sweep(() => {
           if ([...this.#database.requests.rows()].length === 0) this.#phase = "over"
-          else this.time.after(500, process, round)
+          else this.time.after(500, operator.process, round)
         })
       round()
     })
   }
-}
 
-const userOf = (customer: number): string => `user ${customer}`
+  #asOperator(act: (operator: SimulatedNode) => void): void {
+    const process = new Process("operator", 1)
+    const { node: options } = this.#scenario
+    this.time.after(1, process, () =>
+      act(new SimulatedNode(this.#database, process, options, undefined, (line) => this.#onLog(process, line)))
+    )
+  }
+}

@@ -5,7 +5,7 @@ import { type Fault, faults, firstViolation, removeBundles } from "./PlantedFaul
 const SEEDS = 1_000
 
 describe("simulated histories of the ledger", () => {
-  it("violate no invariant", { timeout: 120_000 }, async () => {
+  it("violate no invariant", { timeout: 300_000 }, async () => {
     const violations: Array<string> = []
     let settled = 0
     await runHistories(1, SEEDS, (result) => {
@@ -33,7 +33,7 @@ describe("simulated histories of the ledger", () => {
 
   describe("find the fault", () => {
     afterAll(removeBundles)
-    it.each<Fault>(faults)("$name", { timeout: 120_000 }, async (fault) => {
+    it.each<Fault>(faults)("$name", { timeout: 300_000 }, async (fault) => {
       expect(await firstViolation(fault, SEEDS)).toMatch(fault.violates)
     })
   })
