@@ -113,8 +113,8 @@ const history = (seed: number, lockMillis: number) =>
     const [dead = "", live = ""] = nodeIds
     const sql = yield* SqlClient.SqlClient
     yield* sql`INSERT INTO gateway_node (id, left_at) VALUES (${dead}, clock_timestamp()), (${live}, NULL)`
-    model.database.nodes.set(dead, { beatAt: 0, left: true })
-    model.database.nodes.set(live, { beatAt: Number.POSITIVE_INFINITY, left: false })
+    model.database.nodes.set(dead, { beatAt: 0, storedAtMillis: 0, left: true })
+    model.database.nodes.set(live, { beatAt: Number.POSITIVE_INFINITY, storedAtMillis: 0, left: false })
     const known: Array<Admission> = []
 
     const inBoth = async (act: (world: number) => Promise<unknown>): Promise<ReadonlyArray<string>> => {
@@ -153,7 +153,10 @@ const history = (seed: number, lockMillis: number) =>
           if (world === undefined) throw new Error("there is no such world")
           if (kind === "checkpoint") return world.step(async () => ledgers[i]?.[node]?.checkpoint(checkpoints))
           if (kind === "revoke") return world.revoke(keyId)
-          if (kind === "sweep") return world.step(async () => sweeps[i]?.())
+          if (kind === "sweep")
+            return world.step(async () =>
+              sweeps[i]?.(step < 60 ? undefined : [{ node: live as NodeId, beatAt: "2000-01-01" }])
+            )
           if (kind !== "locked") return world.step(run(i, kind === "none" ? "none" : "bounded"))
           const held = await world.lock(table, id)
           if (lockMillis > 1_000) return world.stepThatWaits(run(i, "bounded"), held, credits)

@@ -11,7 +11,7 @@ import { saveCheckpoints } from "@tollgate/adapters-postgres/ledger/HoldRows"
 import { type Driver, LedgerDriver, pgDriver } from "@tollgate/adapters-postgres/ledger/LedgerDriver"
 import { LedgerTransactions } from "@tollgate/adapters-postgres/ledger/LedgerTransactions"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
-import type { NodeId } from "@tollgate/application/operations/Nodes"
+import type { Heartbeat, NodeId } from "@tollgate/application/operations/Nodes"
 import { Effect, Scope } from "effect"
 import * as Pg from "pg"
 import { Database } from "./database/Database.ts"
@@ -54,8 +54,11 @@ export const ledgerOf = ({ driver }: World, nodeId: NodeId, settings: Pg.ClientC
   }
 }
 
-/** Returns the sweep of an operator. */
-export const sweepOf = ({ driver }: World, settings: Pg.ClientConfig): (() => Promise<number>) => {
+/** Returns the sweep of an operator, or of a node that has watched the heartbeats of others. */
+export const sweepOf = (
+  { driver }: World,
+  settings: Pg.ClientConfig
+): ((silent: ReadonlyArray<Heartbeat> | undefined) => Promise<number>) => {
   const noClient = { unsafe: () => Effect.dieMessage("the contract lists no holds") } as unknown as SqlClient.SqlClient
   const holds = Effect.runSync(
     PgOpenHolds.make().pipe(
@@ -65,7 +68,7 @@ export const sweepOf = ({ driver }: World, settings: Pg.ClientConfig): (() => Pr
       Effect.provideService(Scope.Scope, Effect.runSync(Scope.make()))
     )
   )
-  return () => Effect.runPromise(holds.sweep)
+  return (silent) => Effect.runPromise(silent === undefined ? holds.sweep : holds.sweepSilent(silent))
 }
 
 /** Returns a driver that records the statements of another driver, except those that open a connection. */

@@ -56,9 +56,9 @@ export class History {
     database.onCommit = () => {
       this.#hasChanged = true
     }
-    database.onSweep = (requestIds) => {
+    database.onSweep = (requestIds, judgedBy) => {
       if (requestIds.length > 0) this.#log(() => `a sweep locks ${requestIds.join(", ")}`)
-      this.#invariants.checkSweep(requestIds, this.#scenario.node.deadAfterMillis)
+      this.#invariants.checkSweep(requestIds, judgedBy, this.#scenario.node.deadAfterMillis)
     }
   }
 
@@ -138,9 +138,7 @@ export class History {
     this.time.after(this.#random.next(), process, () => {
       this.#starting -= 1
       const { node: options } = this.#scenario
-      const node = new SimulatedNode(this.#database, process, options, process.name, (line) =>
-        this.#onLog(process, line)
-      )
+      const node = new SimulatedNode(this.#database, process, options, "server", (line) => this.#onLog(process, line))
       node.start(options.deadAfterMillis)
       this.#nodes.push(node)
       this.#log(() => `${process.name} starts`)
@@ -308,7 +306,7 @@ export class History {
     const process = new Process("operator", 1)
     const { node: options } = this.#scenario
     this.time.after(1, process, () =>
-      act(new SimulatedNode(this.#database, process, options, undefined, (line) => this.#onLog(process, line)))
+      act(new SimulatedNode(this.#database, process, options, "operator", (line) => this.#onLog(process, line)))
     )
   }
 }

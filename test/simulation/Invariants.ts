@@ -149,12 +149,20 @@ export class Invariants {
     this.#require(settled?.ending === "complete", () => `${requestId} writes a whole response before its settlement`)
   }
 
-  /** Checks that a sweep selects only requests of nodes that are dead by the clock of the database. */
-  checkSweep(requestIds: ReadonlyArray<string>, deadAfterMillis: number): void {
+  /** Checks that a sweep selects only requests of dead nodes. */
+  checkSweep(
+    requestIds: ReadonlyArray<string>,
+    judgedBy: "database clock" | "heartbeats",
+    deadAfterMillis: number
+  ): void {
+    const { clockMillis, nodes, requests, time } = this.#database
     for (const requestId of requestIds) {
-      const nodeId = this.#database.requests.cells.get(requestId)?.committed?.nodeId ?? ""
-      const node = this.#database.nodes.get(nodeId)
-      const isDead = node === undefined || node.left || this.#database.clockMillis - node.beatAt > deadAfterMillis
+      const nodeId = requests.cells.get(requestId)?.committed?.nodeId ?? ""
+      const node = nodes.get(nodeId)
+      if (node === undefined || node.left) continue
+      const silentMillis = judgedBy === "heartbeats" ? time.now - node.storedAtMillis : clockMillis - node.beatAt
+      // The clock of the node that judges can be a tenth faster.
+      const isDead = silentMillis >= deadAfterMillis * 0.9
       this.#require(isDead, () => `a sweep settles ${requestId} of the live node ${nodeId}`)
     }
   }

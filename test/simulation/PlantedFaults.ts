@@ -58,9 +58,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a sweep settles the requests of live nodes",
-    file: "test/simulation/database/Statements.ts",
-    correct: "node.beatAt < now - deadMillis",
-    faulty: "node.beatAt < now - deadMillis / 10",
+    file: "packages/application/src/background/NodeHeartbeat.ts",
+    correct: "now - since >= this.#deadAfter",
+    faulty: "now - since >= this.#deadAfter / 10n",
     violates: /of the live node/
   },
   {

@@ -12,9 +12,9 @@ import { IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
-import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
+import { type Heartbeat, type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import { Context, Duration, Effect, Exit, Fiber, FiberRef, HashSet, Logger, Scope } from "effect"
-import type { Database } from "./database/Database.ts"
+import { type Database, textOf } from "./database/Database.ts"
 import { Network } from "./database/ModelClient.ts"
 import type { Process, SimulatedTime } from "./SimulatedTime.ts"
 
@@ -54,8 +54,7 @@ export class SimulatedNode {
     database: Database,
     process: Process,
     options: NodeOptions,
-    /** Undefined for an operator, who serves no requests. */
-    sweeper: string | undefined,
+    role: "server" | "operator",
     onLog: (line: string) => void
   ) {
     this.#database = database
@@ -68,10 +67,8 @@ export class SimulatedNode {
         onLog(cause._tag === "Empty" ? `${message}` : `${message} ${cause}`)
       )
     )
-    this.ledger = sweeper === undefined ? NO_LEDGER : this.#built(PgInferenceLedger.make(options), "ledger")
-    const nodeDeadAfterSeconds = options.deadAfterMillis / 1_000
-    const judged = sweeper === undefined ? { nodeDeadAfterSeconds } : { nodeDeadAfterSeconds, sweeper: this.id }
-    this.holds = this.#built(PgOpenHolds.make(judged), "sweep")
+    this.ledger = role === "operator" ? NO_LEDGER : this.#built(PgInferenceLedger.make(options), "ledger")
+    this.holds = this.#built(PgOpenHolds.make({ nodeDeadAfterSeconds: options.deadAfterMillis / 1_000 }), "sweep")
   }
 
   #built<A>(made: Effect.Effect<A, never, MadeFrom>, purpose: string): A {
@@ -95,12 +92,21 @@ export class SimulatedNode {
   }
 
   readonly #beat = Effect.suspend(() =>
-    this.#pooled(() => {
-      const node = this.#database.nodes.get(this.id)
-      if (node === undefined) this.#database.nodes.set(this.id, { beatAt: this.#database.clockMillis, left: false })
-      else node.beatAt = this.#database.clockMillis
+    this.#pooled((): ReadonlyArray<Heartbeat> => {
+      this.#storeBeat()
+      const { nodes, requests } = this.#database
+      const others = new Set([...requests.rows()].map(({ nodeId }) => nodeId as NodeId))
+      return [...others]
+        .filter((node) => node !== this.id && nodes.get(node)?.left !== true)
+        .map((node) => ({ node, beatAt: textOf(nodes.get(node)) }))
     })
   )
+
+  #storeBeat(): void {
+    const { clockMillis, nodes, time } = this.#database
+    const left = nodes.get(this.id)?.left ?? false
+    nodes.set(this.id, { beatAt: clockMillis, storedAtMillis: time.now, left })
+  }
 
   readonly #leave = Effect.suspend(() =>
     this.#pooled(() => {
@@ -110,10 +116,10 @@ export class SimulatedNode {
   )
 
   /** Runs a statement on a pooled connection. If the connection fails, the statement may have been committed. */
-  #pooled(statement: () => void): Effect.Effect<void> {
-    return Effect.async<void>((resume) => {
+  #pooled<A>(statement: () => A): Effect.Effect<A> {
+    return Effect.async<A>((resume) => {
       const sentAt = this.#time.now
-      const end = (result: Effect.Effect<void>) =>
+      const end = (result: Effect.Effect<A>) =>
         void this.#time.after(this.network.delayMillis, this.process, () => resume(result))
       const arrive = () => {
         const { frozenUntil } = this.network
@@ -122,8 +128,8 @@ export class SimulatedNode {
           else this.#time.after(frozenUntil - this.#time.now, undefined, arrive)
         } else if (this.#database.isDown) end(Effect.dieMessage("the database is down"))
         else {
-          statement()
-          end(this.#time.random.chance(0.02) ? Effect.dieMessage("the connection was lost") : Effect.void)
+          const result = statement()
+          end(this.#time.random.chance(0.02) ? Effect.dieMessage("the connection was lost") : Effect.succeed(result))
         }
       }
       this.#time.after(this.network.delayMillis, undefined, arrive)
@@ -132,7 +138,7 @@ export class SimulatedNode {
 
   /** Registers the node and starts its tasks. Must be called in an event of the process. */
   start(deadAfterMillis: number): void {
-    this.#database.nodes.set(this.id, { beatAt: this.#database.clockMillis, left: false })
+    this.#storeBeat()
     const ports = Context.empty().pipe(
       Context.add(Nodes, this.#nodes),
       Context.add(InferenceLedger, this.ledger),

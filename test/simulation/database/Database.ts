@@ -6,9 +6,15 @@ import { type AccountRow, type Execution, type RequestRow, type SettlementRow, T
 import type { Session } from "./Session.ts"
 
 export interface NodeRow {
-  beatAt: number
+  /** The time of the last heartbeat by the clock of the database. */
+  readonly beatAt: number
+  /** The true time of the last heartbeat. The database has no such column. */
+  readonly storedAtMillis: number
   left: boolean
 }
+
+/** Returns a heartbeat as text. */
+export const textOf = (node: NodeRow | undefined): string | null => (node === undefined ? null : String(node.beatAt))
 
 export interface KeyRow {
   readonly userId: string
@@ -52,7 +58,7 @@ export class Database {
   /** Called after each commit. */
   onCommit: () => void = () => {}
   /** Called with the holds that a sweep has locked. */
-  onSweep: (requestIds: ReadonlyArray<string>) => void = () => {}
+  onSweep: (requestIds: ReadonlyArray<string>, judgedBy: "database clock" | "heartbeats") => void = () => {}
   #ids = 0
 
   constructor(time: SimulatedTime) {

@@ -4,7 +4,7 @@
  * The names of the statements and the order of their parameters are those of `packages/adapters-postgres/src/ledger`.
  * `Contract.test.ts` holds each function to the SQL that it replaces.
  */
-import type { Database } from "./Database.ts"
+import { type Database, textOf } from "./Database.ts"
 import { type Cell, type Execution, lock, Refused, type RequestRow, type Transaction } from "./Rows.ts"
 import { writeStatement } from "./Writes.ts"
 
@@ -16,6 +16,7 @@ type Statement = (database: Database, transaction: Transaction, values: Values) 
 type Read = (database: Database, transaction: Transaction, values: Values) => Rows
 
 const ids = (value: unknown): ReadonlyArray<string> => value as ReadonlyArray<string>
+const firstsOf = (rows: Rows): ReadonlyArray<string> => rows.map(([first]) => first as string)
 const byId = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Returns the accounts that can pay for these pairs of users and models, in the order of their ids. */
@@ -73,25 +74,45 @@ function* lockRequests(
 const requestCells = (database: Database, requestIds: unknown) =>
   [...new Set(ids(requestIds))].sort(byId).map((id) => database.requests.cells.get(id))
 
-const orphans = (database: Database, transaction: Transaction, [seconds, excluded, limit, sweeper]: Values) => {
-  const deadMillis = (seconds as number) * 1_000
-  const now = database.clockMillis
-  if (sweeper !== null) {
-    const beatAt = database.nodes.get(sweeper as string)?.beatAt
-    if (beatAt === undefined || beatAt <= now - deadMillis / 2) return []
+type Judge = (nodeId: string) => boolean
+
+/** Returns whether the last heartbeat of a node is too old by the clock of the database. */
+const isLate =
+  ({ clockMillis, nodes }: Database, seconds: unknown): Judge =>
+  (nodeId) => {
+    const node = nodes.get(nodeId)
+    return node === undefined || node.left || node.beatAt < clockMillis - (seconds as number) * 1_000
   }
-  const isOrphaned = ({ nodeId, requestId }: RequestRow): boolean => {
-    const node = database.nodes.get(nodeId)
-    return (node === undefined || node.left || node.beatAt < now - deadMillis) && !ids(excluded).includes(requestId)
+
+/** Returns whether a node has deregistered, or its last heartbeat is one of these. */
+const isSilent =
+  ({ nodes }: Database, nodeIds: unknown, beats: unknown): Judge =>
+  (nodeId) => {
+    const node = nodes.get(nodeId)
+    const beat = (beats as ReadonlyArray<string | null>)[ids(nodeIds).indexOf(nodeId)]
+    return node?.left === true || beat === textOf(node)
   }
-  return [...database.requests.cells]
-    .filter(([, cell]) => {
+
+/** Locks the holds of dead nodes that no other transaction has locked, up to a limit. */
+const lockOrphans = (
+  database: Database,
+  transaction: Transaction,
+  isDead: Judge,
+  [, excluded, limit]: Values
+): Execution<Rows> => {
+  const cells = [...database.requests.cells]
+    .filter(([requestId, cell]) => {
       const row = cell.seenBy(transaction)
-      return row !== undefined && isOrphaned(row) && !cell.isLockedFor(transaction)
+      if (row === undefined || ids(excluded).includes(requestId)) return false
+      return isDead(row.nodeId) && !cell.isLockedFor(transaction)
     })
     .sort(([a], [b]) => byId(a, b))
     .slice(0, limit as number)
-    .map(([, cell]) => cell)
+  return lockRequests(
+    transaction,
+    cells.map(([, cell]) => cell),
+    true
+  )
 }
 
 function* endBackend(database: Database, [pid, startedAt, millis]: Values): Execution<Rows> {
@@ -158,8 +179,13 @@ const statements: Readonly<Record<string, Statement>> = {
   lock_accounts: (database, transaction, values) => lockAccounts(database, transaction, values, false),
   lock_free_accounts: (database, transaction, values) => lockAccounts(database, transaction, values, true),
   *lock_orphans(database, transaction, values) {
-    const rows = yield* lockRequests(transaction, orphans(database, transaction, values), true)
-    database.onSweep(rows.map(([requestId]) => requestId as string))
+    const rows = yield* lockOrphans(database, transaction, isLate(database, values[0]), values)
+    database.onSweep(firstsOf(rows), "database clock")
+    return rows
+  },
+  *lock_silent(database, transaction, values) {
+    const rows = yield* lockOrphans(database, transaction, isSilent(database, values[0], values[3]), values)
+    database.onSweep(firstsOf(rows), "heartbeats")
     return rows
   },
   end_backend: (database, _, values) => endBackend(database, values)
