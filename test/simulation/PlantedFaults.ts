@@ -89,7 +89,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: `${LEDGER}/LedgerTransactions.ts`,
     correct: "if (decisions.isRefusal) return undefined",
     faulty: "",
-    violates: /refused although|reported as settled/
+    violates: /refused although|reported as settled|stays open although/
   },
   {
     name: "a hold that was refused at its deadline is never released",
