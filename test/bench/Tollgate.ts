@@ -55,13 +55,15 @@ export interface TollgateOptions {
   readonly workers?: number
   /** The number of customers that send the requests. */
   readonly customers?: number
+  /** Additional flags for Node.js. */
+  readonly nodeFlags?: ReadonlyArray<string>
 }
 
 /** Starts the server of a checkout with a separate Postgres. The files of both are in `directory`. */
 export const startTollgate = async (
   upstreamPort: number,
   directory: string,
-  { checkout = THIS_CHECKOUT, customers = CUSTOMERS, name = "Tollgate", workers }: TollgateOptions = {}
+  { checkout = THIS_CHECKOUT, customers = CUSTOMERS, name = "Tollgate", nodeFlags = [], workers }: TollgateOptions = {}
 ): Promise<TollgateTarget> => {
   mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
@@ -94,7 +96,7 @@ export const startTollgate = async (
   const launch = async (port: number, workers?: number, oneCpu = MEASURED_CPU): Promise<ChildProcess> => {
     const cpu = workers === undefined ? oneCpu : undefined
     const log = join(directory, `server-${port}.log`)
-    const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, serverOf(checkout)])
+    const [command, args] = pinned(cpu, process.execPath, [...PRODUCTION_FLAGS, ...nodeFlags, serverOf(checkout)])
     const ports = { PORT: String(port), METRICS_PORT: String(await freePort()) }
     const env = { ...environment, ...ports, ...(workers === undefined ? {} : { WORKERS: String(workers) }) }
     const child = spawn(command, args, { env, stdio: ["ignore", "ignore", openSync(log, "w")] })
