@@ -10,6 +10,7 @@
  */
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { proofMillis, recordFigures } from "../support/Figures.ts"
 import { saveInput } from "./Corpus.ts"
 import { guidedRound } from "./CoverageFuzzer.ts"
 import { type Finding, faultOf, grammarRound } from "./GrammarFuzzer.ts"
@@ -104,13 +105,17 @@ const main = async (): Promise<boolean> => {
   say(`seed ${seed}`)
   const rows: Array<Row> = []
   const maxInputs = values.inputs === undefined ? Number.POSITIVE_INFINITY : Number(values.inputs)
-  const millis = values.inputs === undefined ? (Number(values.minutes) * 60_000) / chosen.length : 86_400_000
+  const wholeMillis = values.inputs === undefined ? Number(values.minutes) * 60_000 : proofMillis()
+  const millis = wholeMillis / chosen.length
   // The faster a target is, the more inputs it gets.
   const parts = chosen.reduce((sum, { testInputs }) => sum + testInputs, 0)
   for (const target of chosen) rows.push(await runTarget(target, millis, (maxInputs * target.testInputs) / parts))
   console.table(rows)
-  say(`${rows.reduce((sum, { inputs }) => sum + inputs, 0)} inputs, seed ${seed}`)
-  return rows.every(({ findings }) => findings === 0)
+  const inputs = rows.reduce((sum, row) => sum + row.inputs, 0)
+  const findings = rows.reduce((sum, row) => sum + row.findings, 0)
+  say(`${inputs} inputs, seed ${seed}`)
+  recordFigures({ inputs, targets: rows.length, findings, seed })
+  return findings === 0
 }
 
 process.exit((await main()) ? 0 : 1)

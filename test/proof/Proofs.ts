@@ -10,6 +10,15 @@ export interface Scale {
   readonly soakMinutes: number
 }
 
+/** A proof that counts and that ends before its number is reached if its time is over. */
+export interface Count {
+  /** The figure that the program records. */
+  readonly figure: string
+  readonly wanted: (scale: Scale) => number
+  /** The time limit as a share of the duration of the soak. */
+  readonly timeShare: number
+}
+
 export interface Proof {
   readonly name: string
   readonly promise: string
@@ -17,6 +26,7 @@ export interface Proof {
   readonly wanted: (scale: Scale) => string
   /** The command of the repository that shows the promise. */
   readonly command: (scale: Scale) => Command
+  readonly count?: Count
   /**
    * "alone": compares latencies, so nothing else may run. "beside": counts, so two proofs run at the same time. "soak":
    * runs during all proofs that are "beside".
@@ -77,6 +87,7 @@ export const proofs: ReadonlyArray<Proof> = [
     promise: "A killed server loses no request and charges no request twice or for more than the client received.",
     wanted: ({ of }) => `${count(of(KILLS))} servers killed while they stream`,
     command: ({ of }) => tests(["test/faults/Crash.test.ts"], { KILLS: String(of(KILLS)) }),
+    count: { figure: "servers killed", wanted: ({ of }) => of(KILLS), timeShare: 0.8 },
     load: "beside"
   },
   {
@@ -98,6 +109,7 @@ export const proofs: ReadonlyArray<Proof> = [
     promise: "Each delivered response is charged exactly once, however its database fails.",
     wanted: ({ of }) => `${count(of(DATABASE_FAULTS))} faults: connections ended, backends killed, Postgres stopped`,
     command: ({ of }) => tests(["test/faults/CrashDatabase.test.ts"], { FAULTS: String(of(DATABASE_FAULTS)) }),
+    count: { figure: "database faults", wanted: ({ of }) => of(DATABASE_FAULTS), timeShare: 0.35 },
     load: "beside"
   },
   {
@@ -149,6 +161,7 @@ export const proofs: ReadonlyArray<Proof> = [
     promise: "No input breaks a parser, and every parser agrees with its reference.",
     wanted: ({ of }) => `${count(of(FUZZ_INPUTS))} inputs without a finding`,
     command: ({ of }) => program("test/fuzz/main.ts", "--inputs", String(of(FUZZ_INPUTS))),
+    count: { figure: "inputs", wanted: ({ of }) => of(FUZZ_INPUTS), timeShare: 0.3 },
     load: "beside"
   },
   {
@@ -156,6 +169,7 @@ export const proofs: ReadonlyArray<Proof> = [
     promise: "The ledger keeps its invariants in every order of events, delays, losses and crashes.",
     wanted: ({ of }) => `${count(of(HISTORIES))} simulated histories without a violation`,
     command: ({ of }) => program("test/simulation/main.ts", "--seeds", String(of(HISTORIES))),
+    count: { figure: "histories", wanted: ({ of }) => of(HISTORIES), timeShare: 0.3 },
     load: "beside"
   },
   {

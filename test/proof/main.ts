@@ -45,6 +45,7 @@ mkdirSync(LOGS, { recursive: true })
 
 const run = async (proof: Proof): Promise<Result> => {
   const { environment, run } = proof.command(scale)
+  const millis = (proof.count?.timeShare ?? 0) * scale.soakMinutes * 60_000
   const directory = mkdtempSync(join(tmpdir(), "tollgate-proof-"))
   const figuresFile = join(directory, "figures")
   const reportFile = join(directory, "report.json")
@@ -59,7 +60,12 @@ const run = async (proof: Proof): Promise<Result> => {
   const log = createWriteStream(join(LOGS, `${proof.name}.log`))
   const child = spawn(process.execPath, [...args, ...more], {
     cwd: ROOT,
-    env: { ...process.env, ...environment, PROOF_FIGURES: figuresFile },
+    env: {
+      ...process.env,
+      ...environment,
+      PROOF_FIGURES: figuresFile,
+      ...(millis > 0 ? { PROOF_UNTIL: String(Date.now() + millis) } : {})
+    },
     stdio: ["ignore", "pipe", "pipe"]
   })
   child.stdout.pipe(log)
@@ -76,7 +82,15 @@ const run = async (proof: Proof): Promise<Result> => {
   print(`${proof.name}: ${code === 0 ? "passed" : `FAILED, see .tollgate/proof/${proof.name}.log`} after ${seconds} s`)
   const settings = Object.entries(environment).map(([name, value]) => `${name}=${value} `)
   const what = "tests" in run ? `npx vitest run --no-isolate ${run.tests.join(" ")}` : programText(run.program)
-  return { proof, command: `${settings.join("")}${what}`, passed: code === 0, seconds, figures }
+  const passed = code === 0 && reached(proof, figures)
+  return { proof, command: `${settings.join("")}${what}`, passed, seconds, figures }
+}
+
+/** Returns whether the proof has reached its number. */
+const reached = ({ count }: Proof, figures: Result["figures"]): boolean => {
+  if (count === undefined) return true
+  const value = figures.find(([name]) => name === count.figure)?.[1]
+  return value !== undefined && Number(value) >= count.wanted(scale)
 }
 
 const programText = (args: ReadonlyArray<string>): string => `node --conditions=source --import tsx ${args.join(" ")}`

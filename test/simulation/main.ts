@@ -10,6 +10,7 @@
  */
 import { fork } from "node:child_process"
 import { availableParallelism } from "node:os"
+import { isProofOver, recordFigures } from "../support/Figures.ts"
 import { runHistories } from "./Histories.ts"
 
 interface Sums {
@@ -58,7 +59,7 @@ const simulate = async (firstSeed: number, seeds: number, minutes: number): Prom
   const seconds = () => (performance.now() - startedAt) / 1_000
   const total = none()
   let next = firstSeed
-  const isOver = () => next >= firstSeed + seeds || seconds() > minutes * 60
+  const isOver = () => next >= firstSeed + seeds || seconds() > minutes * 60 || isProofOver()
   const progress = setInterval(() => {
     console.log(`${total.histories} histories in ${seconds().toFixed(0)} s, ${total.violations} violations`)
   }, PROGRESS_MILLIS)
@@ -89,6 +90,14 @@ const simulate = async (firstSeed: number, seeds: number, minutes: number): Prom
 | seconds | ${seconds().toFixed(0)} |
 | histories per second | ${(total.histories / seconds()).toFixed(1)} |
 | violations | ${total.violations} |`)
+  recordFigures({
+    histories: total.histories,
+    steps: total.events,
+    "simulated requests": total.requests,
+    settlements: total.settlements,
+    violations: total.violations,
+    "first seed": firstSeed
+  })
   if (total.violations > 0) process.exitCode = 1
 }
 

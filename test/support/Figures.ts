@@ -13,3 +13,8 @@ export const recordFigures = (figures: Figures): void => {
   const texts = Object.entries(figures).map(([name, value]) => [name, String(value)])
   appendFileSync(file, `${JSON.stringify(Object.fromEntries(texts))}\n`)
 }
+
+/** Returns the milliseconds that `npm run proof` leaves to this process; infinite without a time limit. */
+export const proofMillis = (): number => Number(process.env.PROOF_UNTIL ?? Number.POSITIVE_INFINITY) - Date.now()
+
+export const isProofOver = (): boolean => proofMillis() <= 0
