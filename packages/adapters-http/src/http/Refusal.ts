@@ -6,6 +6,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
+import { discardBody } from "./UnreadBody.ts"
 
 /**
  * Maximum milliseconds until the connection is closed. In this time, a client that is still uploading can read the
@@ -42,7 +43,7 @@ export const writeRefusal = (
   const cut = setTimeout(() => response.destroy(), LINGER_MILLIS).unref()
   response.once("close", () => clearTimeout(cut))
   request.once("end", () => response.end())
-  request.resume()
+  discardBody(request)
 }
 
 /** Returns the refusal as the response of an HttpApi handler. The server adds the common headers. */

@@ -1,5 +1,6 @@
 /**
- * Handles request bodies that no handler has read yet, or that no handler reads.
+ * Handles request bodies that no handler has read yet, or that no handler reads. The rest of a refused body is read and
+ * discarded, because some clients read the response only after they have sent the whole body.
  *
  * A client that sends `Expect: 100-continue` waits with its body until the server accepts the request. If
  * the server refuses the request, the client may still send the body, so the connection cannot be used again.
@@ -41,3 +42,41 @@ export const limitDiscarding = (request: IncomingMessage): void => {
   request.once("end", () => clearTimeout(cut))
   request.once("close", () => clearTimeout(cut))
 }
+
+/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 50 MiB per second. */
+const DISCARDED_BYTES_PER_TICK = 1024 * 1024
+const TICK_MILLIS = 20
+
+/** The bodies that are being discarded. They share one rate, so that refused uploads leave the processor to other requests. */
+class DiscardedBodies {
+  readonly #requests = new Set<IncomingMessage>()
+  #bytesLeft = DISCARDED_BYTES_PER_TICK
+  #timer: NodeJS.Timeout | undefined
+
+  add(request: IncomingMessage): void {
+    this.#requests.add(request)
+    request.on("data", (chunk: Buffer) => this.#take(chunk.length))
+    request.once("close", () => this.#requests.delete(request))
+    request.once("end", () => this.#requests.delete(request))
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MILLIS).unref()
+    if (this.#bytesLeft <= 0) request.pause()
+  }
+
+  #take(bytes: number): void {
+    this.#bytesLeft -= bytes
+    if (this.#bytesLeft <= 0) for (const request of this.#requests) request.pause()
+  }
+
+  #tick(): void {
+    this.#bytesLeft = DISCARDED_BYTES_PER_TICK
+    for (const request of this.#requests) request.resume()
+    if (this.#requests.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+const discardedBodies = new DiscardedBodies()
+
+/** Reads the rest of a body and discards it, at the rate that all discarded bodies share. */
+export const discardBody = (request: IncomingMessage): void => discardedBodies.add(request)
