@@ -54,9 +54,11 @@ export const estimate: FastCheck.Arbitrary<Estimate> = FastCheck.tuple(
   tokens(10n ** 7n),
   tokens(10n ** 7n),
   // A request that generates nothing has zero output.
-  FastCheck.oneof(FastCheck.constant(Tokens.zero), tokens(100_000n))
-).map(([floor, more, output]) => ({
+  FastCheck.oneof(FastCheck.constant(Tokens.zero), tokens(100_000n)),
+  FastCheck.option(tokens(10n ** 6n), { nil: undefined })
+).map(([floor, more, output, unsizedInput]) => ({
   inputFloor: floor,
   inputCeiling: Tokens.Tokens(floor + more),
-  output
+  output,
+  ...(unsizedInput === undefined ? {} : { unsizedInput })
 }))

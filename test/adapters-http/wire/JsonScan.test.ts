@@ -4,7 +4,7 @@ import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
-const media = { members: ["url", "data"], types: ["image_url"] }
+const media = { members: ["url", "data"], types: ["image_url", "file"], unsizedTypes: ["file"] }
 const anything = scanner({ members: {}, media })
 const plan = {
   members: {
@@ -340,6 +340,16 @@ describe("the size of a body", () => {
     ["in an array", [`data:image/png;base64,${base64}`]]
   ])("counts text disguised as an image %s", (_, part) => {
     expect(sizeOf(part).textBytes).toBe(bytesIn(part))
+  })
+
+  it("counts attachments and unsized content whose type has escapes", () => {
+    const { attachments, unsized } =
+      Either.getOrThrow(
+        scanned(
+          `{"prompt":[{"t\\u0079pe":"file"},{"type":"\\u0066ile"},{"\\u0074\\u0079\\u0070\\u0065":"f\\u0069le"},{"ty\\u0070":"file"}]}`
+        )
+      ).prompt ?? {}
+    expect([attachments, unsized]).toEqual([3, 3])
   })
 
   it("does not count base64 with escaped slashes as text", () => {

@@ -5,9 +5,10 @@ import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
-import { Effect, Layer } from "effect"
+import { Effect, Either, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"
 import {
   aCustomer,
@@ -56,6 +57,31 @@ describe("the inference ledger in Postgres", () => {
         const { ledger } = yield* aNode()
         expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
         expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
+      })
+    )
+
+    it.scoped("admits one of 25 requests with unsized content on two nodes if the balance does not cover one", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const [one, two] = [(yield* aNode()).ledger, (yield* aNode()).ledger]
+        const unsized = (request: Admission): Admission => ({
+          ...request,
+          estimate: { ...request.estimate, unsizedInput: Tokens(200_000n) }
+        })
+        const ordinary = aRequest(customer)
+        yield* one.admit(ordinary)
+        expect(yield* Effect.flip(two.admit(unsized(aRequest(customer))))).toBeInstanceOf(InsufficientBalance)
+        yield* one.settle(failed(ordinary))
+        const results = yield* Effect.all(
+          Array.from({ length: 25 }, (_, i) => (i % 2 === 0 ? one : two).admit(unsized(aRequest(customer)))).map(
+            Effect.either
+          ),
+          unbounded
+        )
+        const holds = results.filter(Either.isRight).map(({ right }) => right)
+        expect(holds).toEqual([hold(0n, 1_000_000n)])
+        for (const { left } of results.filter(Either.isLeft)) expect(left).toBeInstanceOf(InsufficientBalance)
+        expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 

@@ -12,7 +12,7 @@ import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
 import { chargeFor } from "@tollgate/domain/inference/Charge"
 import { chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
-import { estimate } from "@tollgate/domain/inference/Estimate"
+import { estimate, type RequestSize } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Account from "@tollgate/domain/ledger/Account"
@@ -77,7 +77,7 @@ class World {
     return held.hold
   }
 
-  begin(): void {
+  begin(ofRequest: RequestSize = size): void {
     const admission: Admission = {
       requestId: RequestId(`request ${this.#ids++}`),
       principal: { keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"), userId: USER },
@@ -86,7 +86,7 @@ class World {
       price: this.price,
       protocol: "chat",
       streamed: true,
-      estimate: estimate(size, { streamed: true, modelMaxOutputTokens: undefined })
+      estimate: estimate(ofRequest, { streamed: true, modelMaxOutputTokens: undefined })
     }
     const held = decideHold(admission.estimate, this.price, this.balances)
     if (Either.isLeft(held)) return
@@ -128,6 +128,15 @@ class World {
   crash(nth: number): void {
     const stream = this.#stream(nth)
     if (stream !== undefined) this.#settle(stream, chargeAtCheckpoint(stream.delivery.checkpoint))
+  }
+
+  /** Returns the amount that would be written off if the provider of the first stream reported this prompt. */
+  writeOffIfReported(input: bigint): bigint {
+    const [stream] = this.streams
+    if (stream === undefined) return 0n
+    const charged = { ...this.#charge(stream).charged, input: Tokens.Tokens(input) }
+    const charge: Charge = { charged, consumed: charged, source: "upstream" }
+    return decideSettlement(stream.hold, charge, this.price, this.balances).settlement.writeoffPico
   }
 
   /** Returns the amount that would be written off if all other money were spent and this stream ended now. */
@@ -184,6 +193,51 @@ function deliverStep([stream, characters]: [number, number]): (world: World) => 
 const rate = FastCheck.bigInt({ min: 0n, max: 50n }).map(PicoPerToken)
 const price = FastCheck.record({ input: rate, cacheWrite: rate, cacheRead: rate, output: rate })
 const balance = FastCheck.oneof(FastCheck.constant(0n), FastCheck.bigInt({ min: 0n, max: 200_000n }))
+
+describe("a stream whose prompt has unsized content", () => {
+  const ONE = PicoPerToken(1n)
+  const PRICE: Price = { input: ONE, cacheWrite: ONE, cacheRead: ONE, output: ONE }
+  const UNSIZED = { ...size, hasUnsizedContent: true }
+  const COUNTED = BigInt(tokensOf(PROMPT)) + 6n
+
+  const delivered = (world: World): number => {
+    let sent = 0
+    const [stream] = world.streams
+    while (stream !== undefined && stream.allowance.refusal === undefined && sent < 1_000_000) {
+      world.deliver(0, 30)
+      world.answerExtension(0)
+      sent = stream.delivery.text.sentCharacters
+    }
+    return sent
+  }
+
+  it("does not use what is set aside for this content, although its prompt was counted", () => {
+    const world = new World(0n, 204_000n, PRICE)
+    world.begin(UNSIZED)
+    const tokens = BigInt(delivered(world)) / 3n
+    expect(tokens).toBeLessThanOrEqual(4_000n - COUNTED)
+    expect(tokens).toBeGreaterThan(3_900n - COUNTED)
+    expect(world.writeOffIfReported(200_000n)).toBe(0n)
+  })
+
+  it("uses it after the provider has reported a smaller prompt", () => {
+    const world = new World(0n, 204_000n, PRICE)
+    world.begin(UNSIZED)
+    const prompt = { input: Tokens.Tokens(1_000n), cacheRead: Tokens.zero, cacheWrite: Tokens.zero }
+    world.streams[0]?.delivery.report({ prompt, output: undefined })
+    expect(BigInt(delivered(world)) / 3n).toBeGreaterThan(202_900n)
+    expect(world.writeOffIfReported(1_000n)).toBe(0n)
+  })
+
+  it("uses the whole balance if the balance does not cover it, and no other such stream begins", () => {
+    const world = new World(0n, 50_000n, PRICE)
+    world.begin(UNSIZED)
+    world.begin(UNSIZED)
+    world.begin(size)
+    expect(world.streams.length).toBe(1)
+    expect(BigInt(delivered(world)) / 3n).toBeGreaterThan(49_900n - COUNTED)
+  })
+})
 
 describe("streams that share a balance", () => {
   it("never deliver more than their holds cover, and write nothing off", () => {

@@ -82,6 +82,14 @@ describe("an estimate", () => {
     }
   )
 
+  it("sets aside 200,000 prompt tokens for all unsized content of a request", () => {
+    const one = { textBytes: 30, attachments: 0, maxOutputTokens: 10, choices: 1 }
+    expect(estimate({ ...one, hasUnsizedContent: true }).unsizedInput).toBe(200_000n)
+    expect(estimate({ ...one, hasUnsizedContent: false }).unsizedInput).toBeUndefined()
+    const { unsizedInput: _, ...rest } = estimate({ ...one, hasUnsizedContent: true })
+    expect(rest).toEqual(estimate(one))
+  })
+
   it("multiplies the output tokens by the number of choices", () => {
     const { output } = estimate({ textBytes: 1, attachments: 0, maxOutputTokens: 100, choices: 3 })
     expect(output).toBe(300n)

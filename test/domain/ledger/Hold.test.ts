@@ -3,9 +3,11 @@ import {
   type Balances,
   coveredOutput,
   covers,
+  coversEstimate,
   decideHold,
   type Estimate,
   growHold,
+  type Hold,
   isAmple
 } from "@tollgate/domain/ledger/Hold"
 import * as Price from "@tollgate/domain/ledger/Price"
@@ -46,7 +48,7 @@ describe("a hold", () => {
   property(
     "is refused exactly if the balances do not cover the smallest usage",
     [estimate, price, balances],
-    (e, p, b) => {
+    ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
       const owed = Price.cost(p, least) - Price.prefixCost(p, least, planAvailable(b))
       return Either.isLeft(decideHold(e, p, b)) === owed > paygAvailable(b)
@@ -56,7 +58,7 @@ describe("a hold", () => {
   property("sets aside the whole estimate if the balances cover it", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
-    const expected = TokenUsage.plain(e.inputCeiling, e.output)
+    const expected = TokenUsage.plain(Tokens.add(e.inputCeiling, e.unsizedInput ?? Tokens.zero), e.output)
     const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
     return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
   })
@@ -76,6 +78,49 @@ describe("a hold", () => {
     const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
     const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }
     expect(Either.isRight(decideHold(ask, free, { plan: undefined, payg: undefined }))).toBe(true)
+  })
+})
+
+describe("a hold for a prompt with unsized content", () => {
+  const unsized = FastCheck.tuple(estimate, FastCheck.bigInt({ min: 0n, max: 10n ** 6n })).map(
+    ([e, more]): Estimate => ({ ...e, unsizedInput: Tokens.Tokens(more) })
+  )
+  const isFree = (account: Account.Account<bigint> | undefined) => (account?.debitsPending ?? 0n) === 0n
+
+  property(
+    "covers the estimate, or takes everything while no other request is open",
+    [unsized, price, balances],
+    (e, p, b) => {
+      const held = Either.getOrUndefined(decideHold(e, p, b))
+      if (held === undefined || coversEstimate(held.hold, e, p)) return true
+      return isFree(b.plan) && isFree(b.payg) && paygAvailable(held) === 0n && planAvailable(held) === 0n
+    }
+  )
+
+  const share = FastCheck.bigInt({ min: 0n, max: 1_000n })
+  const steps = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(9), unsized, share), {
+    maxLength: 60
+  })
+
+  property("lets at most one open request cost more than the balances", [price, balances, steps], (p, b, all) => {
+    let now = b
+    const open: Array<{ readonly hold: Hold; readonly e: Estimate }> = []
+    return all.every(([begins, nth, e, thousandths]) => {
+      if (begins) {
+        const held = Either.getOrUndefined(decideHold(e, p, now))
+        if (held === undefined) return true
+        now = held
+        open.push({ hold: held.hold, e })
+        return open.filter((each) => !coversEstimate(each.hold, each.e, p)).length <= 1
+      }
+      const [ended] = open.splice(nth % Math.max(1, open.length), 1)
+      if (ended === undefined) return true
+      const most = ended.e.inputCeiling + (ended.e.unsizedInput ?? 0n)
+      const charged = TokenUsage.plain(Tokens.Tokens((most * thousandths) / 1_000n), ended.e.output)
+      const after = decideSettlement(ended.hold, { charged, consumed: charged, source: "upstream" }, p, now)
+      now = after
+      return after.settlement.writeoffPico === 0n || !coversEstimate(ended.hold, ended.e, p)
+    })
   })
 })
 

@@ -69,19 +69,22 @@ export class MemberValues {
   }
 }
 
-const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.kind !== "null"
+export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.kind !== "null"
 
-/** Returns the total number of text bytes and the total number of attachments in these members. */
+/** Returns the total number of text bytes and of attachments in these members, and whether they have unsized content. */
 export const sizeOfMembers = (
   members: ReadonlyArray<Found>
-): { readonly textBytes: number; readonly attachments: number } => {
+): { readonly textBytes: number; readonly attachments: number; readonly hasUnsizedContent: boolean } => {
   let textBytes = 0
   let attachments = 0
+  let unsized = 0
   for (const member of members) {
-    textBytes += member?.textBytes ?? 0
-    attachments += member?.attachments ?? 0
+    if (member === undefined) continue
+    textBytes += member.textBytes
+    attachments += member.attachments
+    unsized += member.unsized
   }
-  return { textBytes, attachments }
+  return { textBytes, attachments, hasUnsizedContent: unsized > 0 }
 }
 
 /**

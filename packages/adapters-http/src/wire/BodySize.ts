@@ -6,6 +6,7 @@
  * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as
  * media, and the hold (the money set aside for the request) would be too small.
  */
+import { BACKSLASH } from "./JsonEscapes.ts"
 import type { TextSamples } from "./TextSamples.ts"
 
 /** Names with which the bodies of one protocol mark images, sounds and files. */
@@ -14,13 +15,19 @@ export interface MediaNames {
   readonly members: ReadonlyArray<string>
   /** Values of `type` that mark an object as an attachment. */
   readonly types: ReadonlyArray<string>
+  /** Values of `type` that mark an object as content whose number of tokens cannot be estimated from the body. */
+  readonly unsizedTypes?: ReadonlyArray<string>
 }
 
 /** Values up to this size in bytes count as text, even if they are base64. */
 const MIN_MEDIA_BYTES = 1024
 const MAX_DATA_URL_HEAD_BYTES = 256
 
-const TYPE = Buffer.from("type")
+const TYPE = "type"
+const TYPE_BYTES = Buffer.from(TYPE)
+/** The number of bytes by which `\u0074` is longer than `t`. */
+const SURPLUS_OF_ESCAPE = 5
+const MAX_TYPE_NAME_BYTES = TYPE.length * (1 + SURPLUS_OF_ESCAPE)
 const DATA_SCHEME = Buffer.from("data:")
 const COMMA = 0x2c
 const SPACE = 0x20
@@ -34,17 +41,21 @@ for (const byte of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 export interface Media {
   readonly members: ReadonlyArray<Buffer>
   readonly types: ReadonlyArray<Buffer>
+  readonly unsizedTypes: ReadonlyArray<Buffer>
 }
 
-export const mediaOf = ({ members, types }: MediaNames): Media => ({
+export const mediaOf = ({ members, types, unsizedTypes = [] }: MediaNames): Media => ({
   members: members.map((name) => Buffer.from(name)),
-  types: types.map((name) => Buffer.from(name))
+  types: types.map((name) => Buffer.from(name)),
+  unsizedTypes: unsizedTypes.map((name) => Buffer.from(name))
 })
 
 export class BodySize {
   /** Number of UTF-8 bytes of all string values except media. Escapes count as the characters that they encode. */
   textBytes = 0
   attachments = 0
+  /** Number of objects whose number of tokens cannot be estimated from the body. */
+  unsized = 0
   readonly #media: Media
   readonly #samples: TextSamples | undefined
 
@@ -63,17 +74,34 @@ export class BodySize {
     const length = end - start
     if (length > MIN_MEDIA_BYTES) {
       if (isOneOf(this.#media.members, bytes, nameStart, nameEnd) && isMedia(bytes.subarray(start, end))) return
-    } else if (
-      nameEnd - nameStart === 4 &&
-      equals(TYPE, bytes, nameStart) &&
-      isOneOf(this.#media.types, bytes, start, end)
-    ) {
-      this.attachments += 1
+    } else if (isTypeName(bytes, nameStart, nameEnd)) {
+      if (surplus === 0) this.#addType(bytes, start, end)
+      else {
+        const type = Buffer.from(unescaped(bytes, start, end))
+        this.#addType(type, 0, type.length)
+      }
     }
     this.#samples?.add(start, end, this.textBytes, length - surplus)
     this.textBytes += length - surplus
   }
+
+  #addType(bytes: Buffer, start: number, end: number): void {
+    if (isOneOf(this.#media.types, bytes, start, end)) this.attachments += 1
+    if (isOneOf(this.#media.unsizedTypes, bytes, start, end)) this.unsized += 1
+  }
 }
+
+/** Returns whether a name is `type`. It can have escapes, which providers decode. */
+const isTypeName = (bytes: Buffer, start: number, end: number): boolean => {
+  const length = end - start
+  if (length === TYPE_BYTES.length) return equals(TYPE_BYTES, bytes, start)
+  if (length > MAX_TYPE_NAME_BYTES || length % SURPLUS_OF_ESCAPE !== TYPE_BYTES.length) return false
+  const first = bytes[start]
+  return (first === TYPE_BYTES[0] || first === BACKSLASH) && unescaped(bytes, start, end) === TYPE
+}
+
+const unescaped = (bytes: Buffer, start: number, end: number): string =>
+  JSON.parse(`"${bytes.toString("utf8", start, end)}"`)
 
 const isOneOf = (words: ReadonlyArray<Buffer>, bytes: Buffer, start: number, end: number): boolean => {
   for (const word of words) if (word.length === end - start && equals(word, bytes, start)) return true

@@ -40,6 +40,8 @@ export interface ScannedMember {
   readonly textBytes: number
   /** Number of attachments in the value, as {@link BodySize} counts them. */
   readonly attachments: number
+  /** Number of unsized objects in the value, as {@link BodySize} counts them. */
+  readonly unsized: number
   /** Number of JSON values in the value, which is at least 1. */
   readonly values: number
   /** True if an element of the array has a `type` that passes the test of the plan. */
@@ -200,7 +202,7 @@ class Scan {
   ): Slices<number> {
     const reader = this.#reader
     const { values } = reader
-    const { textBytes, attachments } = reader.size
+    const { textBytes, attachments, unsized } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
     this.#marked = false
@@ -220,6 +222,7 @@ class Scan {
       end,
       textBytes: reader.size.textBytes - textBytes,
       attachments: reader.size.attachments - attachments,
+      unsized: reader.size.unsized - unsized,
       values: Math.max(1, reader.values - values),
       marked: this.#marked,
       elements: this.#elementCount,

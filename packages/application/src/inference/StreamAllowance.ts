@@ -5,7 +5,8 @@
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
  * The tokens of the written content are not counted one by one: text has at most one token for each UTF-8 byte, so the
  * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or when
- * many bytes were written since the last exact count.
+ * many bytes were written since the last exact count. No exact count contains unsized content of the prompt: what the hold
+ * has set aside for it is not used for output until the provider reports the prompt.
  *
  *     permits(content) ── covered ─▶ true: the caller writes the content
  *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
@@ -15,7 +16,7 @@
 import { promptLimit } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
-import { coveredOutput, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { coveredOutput, coversEstimate, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -51,6 +52,8 @@ export class StreamAllowance implements Allowance {
   readonly #delivery: Delivery
   readonly #ports: AllowancePorts
   #hold: Hold | undefined
+  /** The prompt tokens of unsized content that the hold covered when it was created. They are not used for output. */
+  #reservedInput = Tokens.zero
   /** The exact count of the prompt; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
   /** The exact count of the first `#countedDeltas` deltas that were sent. */
@@ -89,6 +92,9 @@ export class StreamAllowance implements Allowance {
   open(hold: Hold, countedPrompt?: Tokens.Tokens): void {
     this.#countedPrompt = countedPrompt
     this.#hold = hold
+    const { estimate, price } = this.#admission
+    // The whole of a hold that does not cover the estimate may be used for output: the balances have no other request.
+    if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
     this.#measureRoom(this.#admission.estimate.output)
     this.onChange()
   }
@@ -208,7 +214,8 @@ export class StreamAllowance implements Allowance {
     // A hold that cannot grow must cover even an unusual prompt. If the hold can still grow, balance is left. From this
     // balance, the settlement debits the part of an unusual prompt that the hold does not cover.
     const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
-    return { ...TokenUsage.none, ...(this.#reportedPrompt ?? { input: this.#countedPrompt ?? estimated }) }
+    const prompt = this.#reportedPrompt ?? { input: Tokens.add(this.#countedPrompt ?? estimated, this.#reservedInput) }
+    return { ...TokenUsage.none, ...prompt }
   }
 
   get #reportedPrompt(): PromptUsage | undefined {

@@ -5,8 +5,11 @@
  * in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. A stream
  * sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole response sets
  * aside its largest possible output (docs/reference/billing.md#i2).
+ *
+ * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A large
+ * fixed number is set aside for it (docs/reference/billing.md#i11).
  */
-import { covers, type Estimate, type Hold } from "../ledger/Hold.ts"
+import { covers, coversEstimate, type Estimate, type Hold } from "../ledger/Hold.ts"
 import type { Price } from "../ledger/Price.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -20,6 +23,8 @@ export interface RequestSize {
   readonly countedTokens?: number
   /** The number of images, sounds and files in the body, embedded or linked. */
   readonly attachments: number
+  /** True if the prompt has content whose number of tokens cannot be estimated from the body. */
+  readonly hasUnsizedContent?: boolean
   /** The caller's limit on output tokens; undefined when the caller sets none. */
   readonly maxOutputTokens: number | undefined
   /** The number of requested choices (`n`). */
@@ -33,9 +38,11 @@ const MAX_BYTES_PER_TOKEN = 8
 const MIN_BYTES_PER_TOKEN = 3
 /** The largest output of a whole response if neither the caller nor the catalog limits the output. */
 const DEFAULT_MAX_OUTPUT = 16_384
+/** The prompt tokens that a request sets aside for all its unsized content: the context of a large model. */
+export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
 
 /**
- * Returns a number of prompt tokens that no local count exceeds. Text has at most one token for each UTF-8 byte. The text
+ * Returns a number of prompt tokens that no local count exceeds. A local count contains no unsized content. Text has at most one token for each UTF-8 byte. The text
  * of a message, with its role, has more bytes than the framing of the message has tokens; hence the factor 2.
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
@@ -46,8 +53,7 @@ export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
  * token and the largest possible prompt.
  */
 export const isPromptCovered = (hold: Hold, estimate: Estimate, price: Price): boolean =>
-  covers(hold, TokenUsage.plain(estimate.inputCeiling, estimate.output), price) ||
-  covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)
+  coversEstimate(hold, estimate, price) || covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)
 
 /** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
 export const estimatePrompt = (
@@ -79,6 +85,7 @@ export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: 
   }
   const ofModel = modelMaxOutputTokens ?? size.maxOutputTokens ?? DEFAULT_MAX_OUTPUT
   const limit = Math.min(size.maxOutputTokens ?? ofModel, ofModel)
+  const unsized = size.hasUnsizedContent ? { unsizedInput: UNSIZED_CONTENT_TOKENS } : {}
   const largest = Tokens.fromCount(Math.max(1, limit) * Math.max(1, size.choices))
-  return { inputFloor, inputCeiling, output: streamed ? Tokens.min(largest, FIRST_SLICE) : largest }
+  return { inputFloor, inputCeiling, output: streamed ? Tokens.min(largest, FIRST_SLICE) : largest, ...unsized }
 }

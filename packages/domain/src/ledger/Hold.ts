@@ -13,7 +13,10 @@ import * as Account from "./Account.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. */
+/**
+ * The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt
+ * has unsized content that they do not cover, and another request is open.
+ */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
 /** The usage of a request in tokens, estimated only from the request body. */
@@ -24,6 +27,8 @@ export interface Estimate {
   readonly inputCeiling: Tokens.Tokens
   /** The number of output tokens to set aside at the admission. */
   readonly output: Tokens.Tokens
+  /** The number of prompt tokens to set aside for unsized content; undefined if the prompt has none. */
+  readonly unsizedInput?: Tokens.Tokens
 }
 
 export interface Hold {
@@ -46,23 +51,39 @@ export interface Balances {
 const ONE = Tokens.Tokens(1n)
 const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
+/** Returns the usage that a hold sets aside at the admission, as far as the balances go. */
+const expectedUsage = ({ inputCeiling, output, unsizedInput = Tokens.zero }: Estimate): TokenUsage.TokenUsage =>
+  TokenUsage.plain(Tokens.add(inputCeiling, unsizedInput), output)
+
+/** Returns whether a hold covers the whole estimate of its request. */
+export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Price): boolean =>
+  covers(hold, expectedUsage(estimate), price)
+
 /**
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances do
  * not cover the smallest usage: the input floor, plus one output token if the request generates output.
+ *
+ * A prompt with unsized content can cost more than a hold that does not cover the estimate. Such a hold is created only
+ * if the balances have no other hold. It takes everything, so the next request fails: at most one open request of the
+ * balances can cost more than they have.
  */
 export const decideHold = (
   estimate: Estimate,
   price: Price.Price,
   balances: Balances
 ): Either.Either<Held, InsufficientBalance> => {
-  const expected = TokenUsage.plain(estimate.inputCeiling, estimate.output)
   const least = TokenUsage.plain(estimate.inputFloor, Tokens.min(ONE, estimate.output))
-  const held = growHold(NO_HOLD, expected, price, balances)
+  const held = growHold(NO_HOLD, expectedUsage(estimate), price, balances)
   // The plan tokens of the hold cover the first tokens of the smallest usage too, because it is part of the estimate.
   const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
-  return leastOwed > paygAvailable ? Either.left(new InsufficientBalance()) : Either.right(held)
+  if (leastOwed > paygAvailable) return Either.left(new InsufficientBalance())
+  const mayExceed = estimate.unsizedInput !== undefined && !coversEstimate(held.hold, estimate, price)
+  return mayExceed && hasHolds(balances) ? Either.left(new InsufficientBalance()) : Either.right(held)
 }
+
+const hasHolds = ({ plan, payg }: Balances): boolean =>
+  (plan?.debitsPending ?? 0n) > 0n || (payg?.debitsPending ?? 0n) > 0n
 
 /** Grows a hold until it covers this usage, or until nothing more is available. A hold never becomes smaller. */
 export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.Price, balances: Balances): Held => {
@@ -118,7 +139,7 @@ const AMPLE_FACTOR = 100n
  * (docs/reference/billing.md#i3). The provider of such a request is called while its hold is written.
  */
 export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
-  const expected = TokenUsage.plain(estimate.inputCeiling, estimate.output)
+  const expected = expectedUsage(estimate)
   const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
   if (planAvailable >= AMPLE_FACTOR * TokenUsage.total(expected)) return true
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)

@@ -90,10 +90,24 @@ describe("a chat request", () => {
     expect(accepted(request).size).toEqual({
       textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
       attachments: 1,
+      hasUnsizedContent: false,
       maxOutputTokens: undefined,
       choices: 3
     })
     expect(accepted(request).promptText().text).toContain("twelve bytes")
+  })
+})
+
+describe("a chat request with one content part", () => {
+  it.each([
+    ["file", true],
+    ["input_audio", true],
+    ["video_url", true],
+    ["image_url", false],
+    ["text", false]
+  ])("of type %s: has unsized content: %s", (type, isUnsized) => {
+    const request = { model: "m", messages: [{ role: "user", content: [{ type }] }] }
+    expect(accepted(request).size.hasUnsizedContent).toBe(isUnsized)
   })
 })
 

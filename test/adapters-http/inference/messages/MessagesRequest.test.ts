@@ -91,8 +91,15 @@ describe("a messages request", () => {
     const request = { ...minimal, system: "s".repeat(100), tools: [{ name: "t".repeat(50) }] }
     const { size } = accepted({ ...request, messages: [{ role: "user", content: [image, report] }] })
     expect(size.attachments).toBe(2)
+    expect(size.hasUnsizedContent).toBe(true)
     expect(size.textBytes).toBeGreaterThan(150)
     expect(size.textBytes).toBeLessThan(400)
+  })
+
+  it("has no unsized content if its only media are images", () => {
+    const image = { type: "image", source: { type: "url", url: "https://a.example/b" } }
+    const { size } = accepted({ ...minimal, messages: [{ role: "user", content: [image] }] })
+    expect(size.hasUnsizedContent).toBe(false)
   })
 
   it("has a size that counts a plain-text document as text", () => {

@@ -85,6 +85,25 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", max_output_tokens }).size.maxOutputTokens).toBe(limit)
   })
 
+  it.each([
+    ["previous_response_id", { previous_response_id: "resp_1" }],
+    ["conversation", { conversation: { id: "conv_1" } }],
+    ["prompt", { prompt: { id: "pmpt_1" } }],
+    ["an uploaded file", { input: [{ role: "user", content: [{ type: "input_file", file_id: "file-1" }] }] }],
+    [
+      "a linked file",
+      { input: [{ role: "user", content: [{ type: "input_file", file_url: "https://a.example/b" }] }] }
+    ],
+    ["a stored item", { input: [{ type: "item_reference", id: "msg_1" }] }]
+  ])("has unsized content if it contains %s", (_, members) => {
+    expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(true)
+  })
+
+  it("has no unsized content if its stored members are null", () => {
+    const members = { previous_response_id: null, conversation: null, prompt: null }
+    expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(false)
+  })
+
   it("has a size that counts only the members that a model reads", () => {
     const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
@@ -103,6 +122,7 @@ describe("a responses request", () => {
     expect(accepted(request).size).toEqual({
       textBytes: words.join("").length,
       attachments: 1,
+      hasUnsizedContent: false,
       maxOutputTokens: undefined,
       choices: 1
     })

@@ -38,7 +38,11 @@ const members = {
 const scan = slicedScanner({
   members,
   maxValues: MAX_PROMPT_VALUES,
-  media: { members: ["url", "data", "file_data"], types: ["image_url", "input_audio", "video_url", "file"] }
+  media: {
+    members: ["url", "data", "file_data"],
+    types: ["image_url", "input_audio", "video_url", "file"],
+    unsizedTypes: ["audio_url", "document_url", "file", "input_audio", "video_url"]
+  }
 })
 
 export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest, InvalidRequest>> {
@@ -95,8 +99,7 @@ const sizeOf = (
   maxOutputTokens: number | undefined,
   choices: number
 ): RequestSize => {
-  const { textBytes, attachments } = sizeOfMembers([messages, tools, functions, response_format])
-  return { textBytes, attachments, maxOutputTokens, choices }
+  return { ...sizeOfMembers([messages, tools, functions, response_format]), maxOutputTokens, choices }
 }
 
 /**

@@ -36,7 +36,7 @@ const members = {
 const scan = slicedScanner({
   members,
   maxValues: MAX_PROMPT_VALUES,
-  media: { members: ["data"], types: ["image", "document"] }
+  media: { members: ["data"], types: ["image", "document"], unsizedTypes: ["container_upload", "document"] }
 })
 
 export const readMessagesRequest = (body: Buffer): Slices<Either.Either<MessagesRequest, InvalidRequest>> =>

@@ -6,7 +6,7 @@ import type { InferenceRequest } from "@tollgate/application/inference/RelayConn
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
-import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
@@ -25,6 +25,9 @@ const members = {
   model: {},
   input: {},
   instructions: {},
+  previous_response_id: {},
+  conversation: {},
+  prompt: {},
   stream: {},
   background: {},
   max_output_tokens: {},
@@ -38,7 +41,8 @@ const scan = slicedScanner({
   media: {
     // Encrypted reasoning is not counted as text, because some models ignore it.
     members: ["image_url", "file_data", "data", "result", "encrypted_content"],
-    types: ["input_image", "input_file", "input_audio", "computer_screenshot", "image_generation_call"]
+    types: ["input_image", "input_file", "input_audio", "computer_screenshot", "image_generation_call"],
+    unsizedTypes: ["input_audio", "input_file", "item_reference"]
   }
 })
 
@@ -87,6 +91,12 @@ const isInput = (member: ScannedMember | undefined): boolean =>
 const invalid = (param: string, must: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' ${must}.`, param })
 
-/** Returns the total size of the members that a model reads: input, instructions, tools and text format. */
-const sizeOf = ({ input, instructions, tools, text }: ResponsesMembers) =>
-  sizeOfMembers([input, instructions, tools, text?.inside.format])
+/**
+ * Returns the total size of the members that a model reads: input, instructions, tools and text format. The size of a
+ * prompt that the provider has stored is unknown.
+ */
+const sizeOf = ({ input, instructions, tools, text, ...stored }: ResponsesMembers) => {
+  const size = sizeOfMembers([input, instructions, tools, text?.inside.format])
+  const isStored = [stored.previous_response_id, stored.conversation, stored.prompt].some(isPresent)
+  return isStored ? { ...size, hasUnsizedContent: true } : size
+}
