@@ -10,7 +10,8 @@ import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import { keyBalances } from "@tollgate/application/customer/Balances"
 import { Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
-import { readUsage } from "@tollgate/application/customer/SettledUsage"
+import { KeyUses } from "@tollgate/application/customer/KeyLists"
+import { readUsage, resellerReader } from "@tollgate/application/customer/SettledUsage"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
@@ -107,7 +108,8 @@ it("the role allows everything that resellers, orders, mints, keys and requests 
 
       const { key } = yield* createCustomerKey(id, customer.userId, "first")
       yield* keyBalances(id, key.id)
-      yield* readUsage(id, {})
+      yield* readUsage(resellerReader(id), {})
+      yield* (yield* KeyUses).record
       yield* revokeCustomerKey(id, key.id)
       yield* (yield* OpenHolds).sweep
       return key.id

@@ -6,11 +6,15 @@ import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
-import { CursorSealer, SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { KeyLists } from "@tollgate/application/customer/KeyLists"
+import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import { Quota } from "@tollgate/application/reseller/Quota"
+import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"
 import { Attempts, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
@@ -41,6 +45,9 @@ export const layer = Layer.mergeAll(
   absent(Customers),
   absent(CustomerPolicy),
   absent(CustomerKeys),
+  absent(KeyLists),
+  absent(MintHistory),
+  absent(QuotaMovements),
   absent(Balances),
   absent(SettledUsage),
   absent(CursorSealer),

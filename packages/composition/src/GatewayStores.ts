@@ -10,12 +10,14 @@ import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
 import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
+import * as PgKeyLists from "@tollgate/adapters-postgres/customer/PgKeyLists"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
 import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequests"
 import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
@@ -25,6 +27,7 @@ import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRol
 import * as PgAttempts from "@tollgate/adapters-postgres/reseller/PgAttempts"
 import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
 import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
+import * as PgQuotaMovements from "@tollgate/adapters-postgres/reseller/PgQuotaMovements"
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
 import { Nodes } from "@tollgate/application/operations/Nodes"
@@ -61,10 +64,13 @@ export const resellerStores = Layer.mergeAll(
   PgAttempts.layer,
   PgTopUpOrders.layer,
   PgQuota.layer,
+  PgQuotaMovements.layer,
   PgMints.tiersLayer,
   PgMints.layer,
+  PgMintHistory.layer,
   PgCustomers.layer,
   PgApiKeys.customerKeysLayer,
+  PgKeyLists.layer,
   PgBalances.layer,
   PgSettledUsage.layer
 )

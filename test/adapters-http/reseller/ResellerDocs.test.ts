@@ -2,7 +2,7 @@ import { OpenApi } from "@effect/platform"
 import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
 import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import { MintRequest } from "@tollgate/domain/mint/Mint"
-import { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
@@ -58,6 +58,8 @@ const operation = (route: string): Operation => {
 
 const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
+
+const anyRead = { ...anyToken, 422: ["validation_error"] }
 
 /** The success status and the error codes (by status) of every reseller route. */
 const routes: Readonly<
@@ -117,7 +119,20 @@ const routes: Readonly<
     200,
     { ...anyToken, 404: ["not_found"], 422: ["validation_error"] }
   ],
-  "GET /api/reseller/usage": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/reseller/customers/{userID}/keys": [200, { ...anyToken, 404: ["not_found"], 422: ["validation_error"] }],
+  "GET /api/reseller/keys": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/reseller/mints": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/reseller/usage": [200, anyRead],
+  "GET /api/reseller/usage/daily": [200, anyRead],
+  "GET /api/reseller/usage.csv": [200, anyRead],
+  "GET /api/reseller/mints.csv": [200, anyRead],
+  "GET /api/reseller/topups.csv": [200, anyRead],
+  "GET /api/reseller/quota.csv": [200, anyRead],
+  "POST /api/reseller/auth/logout": [200, anyToken],
+  "POST /api/reseller/auth/password": [
+    200,
+    { ...anyToken, ...anyBody, 422: ["validation_error"], 429: ["rate_limited"] }
+  ],
   "GET /qr/{orderID}.svg": [200, { 404: ["topup_not_found"], 500: ["internal_error"] }],
   "POST /webhooks/payments/{provider}": [
     200,
@@ -138,7 +153,7 @@ describe("the OpenAPI document of the reseller routes", () => {
     (route, [success, codes]) => {
       const { summary, security, responses } = operation(route)
       expect(summary).toBeTruthy()
-      const open = /auth|^GET \/qr|webhooks/.test(route)
+      const open = /signup|login|^GET \/qr|webhooks/.test(route)
       expect(security).toEqual(open ? [] : [{ resellerToken: [] }])
       const statuses = Object.keys(responses).map(Number)
       expect(statuses).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
@@ -188,6 +203,7 @@ describe("the OpenAPI document of the reseller routes", () => {
   it.each([
     ["POST /api/reseller/auth/signup", Signup],
     ["POST /api/reseller/auth/login", Login],
+    ["POST /api/reseller/auth/password", PasswordChange],
     ["POST /api/reseller/topup", TopUpRequest],
     ["POST /api/reseller/mint", MintRequest],
     ["POST /api/reseller/customers", CustomerRequest],

@@ -41,6 +41,7 @@ describe("the OpenAPI document", () => {
       "/api/rankings",
       "/healthz",
       "/readyz",
+      "/v1/balance",
       "/v1/chat/completions",
       "/v1/embeddings",
       "/v1/images/edits",
@@ -49,7 +50,10 @@ describe("the OpenAPI document", () => {
       "/v1/messages/count_tokens",
       "/v1/models",
       "/v1/models/{model}",
-      "/v1/responses"
+      "/v1/responses",
+      "/v1/usage",
+      "/v1/usage.csv",
+      "/v1/usage/daily"
     ])
     for (const operations of Object.values(paths)) {
       for (const { summary } of Object.values(operations)) expect(summary).toBeTruthy()

@@ -6,6 +6,7 @@ import { KEYS_CHANNEL } from "@tollgate/adapters-postgres/client/PgNotifications
 import { KeyMac } from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { KeyUses } from "@tollgate/application/customer/KeyLists"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { mint, render } from "@tollgate/domain/customer/ApiKey"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -59,6 +60,7 @@ const anAuthenticator = (
       cable,
       notifications,
       authenticate: Context.get(built, ApiKeyAuthenticator).authenticate,
+      record: Context.get(built, KeyUses).record,
       lookups: () => lookups
     }
   })
@@ -104,6 +106,33 @@ describe("the API key authenticator in Postgres", () => {
         expect(principals).toEqual(principals.map(() => principal))
         expect(Effect.runSync(authenticate(secret))).toEqual(principal)
         expect(lookups()).toBe(1)
+      })
+    )
+
+    it.scoped("stores the time of the last lookup of a genuine key, and no use of a refused key", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const uses = Effect.map(
+          sql<{ key_id: string; used_at: Date }>`SELECT key_id, used_at FROM api_key_use`,
+          (rows) => new Map(rows.map(({ key_id, used_at }) => [key_id, used_at.getTime()]))
+        )
+        const [used, revoked] = [yield* aKey, yield* aKey]
+        yield* (yield* ApiKeys).revoke(revoked.key.id, Stores.operator)
+        const [one, other] = [yield* anAuthenticator(), yield* anAuthenticator()]
+        for (const { authenticate } of [one, other]) yield* authenticate(used.secret)
+        yield* Effect.flip(one.authenticate(revoked.secret))
+        yield* Effect.all([other.record, one.record], { concurrency: "unbounded" })
+        const first = (yield* uses).get(used.key.id) ?? 0
+        expect(Math.abs(Date.now() - first)).toBeLessThan(60_000)
+        expect((yield* uses).has(revoked.key.id)).toBe(false)
+
+        yield* one.authenticate(used.secret)
+        yield* one.record
+        expect((yield* uses).get(used.key.id)).toBe(first)
+        const later = yield* anAuthenticator()
+        yield* later.authenticate(used.secret)
+        yield* later.record
+        expect((yield* uses).get(used.key.id)).toBeGreaterThan(first)
       })
     )
 

@@ -5,10 +5,11 @@ import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import { Customers } from "@tollgate/application/customer/Customers"
-import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
-import { positionFromText, positionToText, type UsageItem } from "@tollgate/domain/customer/Usage"
+import { customerReader, resellerReader, SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import type { UsageFilter, UsageItem } from "@tollgate/domain/customer/Usage"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { positionFromText, positionToText } from "@tollgate/domain/validation/Cursor"
 import { Context, Effect, FastCheck, Layer, Option } from "effect"
 import * as Pg from "pg"
 import { aLedger, type Ledger, settlementOf } from "../../support/LedgerRows.ts"
@@ -35,6 +36,9 @@ const aUsage = Effect.map(aLedger, (ledger) => ({
     })
 }))
 
+/** The filter that selects every request. */
+const all: UsageFilter = { from: undefined, before: undefined, model: undefined, userId: undefined }
+
 /** Opens a separate database session, like the session of a ledger queue. */
 const aSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
@@ -51,7 +55,7 @@ const aSession = Effect.gen(function* () {
 
 const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.orDie(sql.unsafe(statement)))
 
-const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.requestId)
+const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.id)
 
 /** Reads all items, page by page. Each page starts after the last position of the previous page. */
 const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
@@ -62,8 +66,8 @@ const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Typ
       // The conversion to text and back tests the form that a cursor contains.
       const after =
         items.at(-1) &&
-        Option.getOrThrow(positionFromText(positionToText(items.at(-1)?.position as UsageItem["position"])))
-      const page = yield* read(resellerId, { limit, after })
+        Option.getOrThrow(positionFromText("u1", positionToText("u1", items.at(-1)?.position as UsageItem["position"])))
+      const page = yield* read(resellerReader(resellerId), { limit, after, filter: all })
       expect(page.length).toBeLessThanOrEqual(limit)
       items.push(...page)
       if (page.length < limit) return items
@@ -71,7 +75,9 @@ const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Typ
   })
 
 const newest = (resellerId: ResellerId) =>
-  Effect.flatMap(SettledUsage, (usage) => usage.read(resellerId, { limit: 100, after: undefined }))
+  Effect.flatMap(SettledUsage, (usage) =>
+    usage.read(resellerReader(resellerId), { limit: 100, after: undefined, filter: all })
+  )
 
 describe("settled usage in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
@@ -82,8 +88,8 @@ describe("settled usage in Postgres", () => {
         expect(more).toEqual([])
         expect(item).toMatchObject({ userId: ledger.userId, totalTokens: 15n, costPico: 30_000n })
         expect(item?.model).toMatch(/^ledger-/)
-        expect(item?.position.requestId).toBe(ledger.settled)
-        expect(item && item.position.settledAtMicros / 1_000n).toBe(BigInt(item?.settledAt.getTime() ?? 0))
+        expect(item?.position.id).toBe(ledger.settled)
+        expect(item && item.position.atMicros / 1_000n).toBe(BigInt(item?.settledAt.getTime() ?? 0))
       })
     )
 
@@ -119,9 +125,53 @@ describe("settled usage in Postgres", () => {
         }
         const all = yield* newest(one.resellerId)
         expect(all).toHaveLength(24)
-        const keys = all.map(({ position }) => `${position.settledAtMicros} ${position.requestId}`)
+        const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
         expect(keys).toEqual([...new Set(keys)].sort().reverse())
         for (const limit of [1, 2, 3, 5, 24]) expect(yield* readOn(one.resellerId, limit)).toEqual(all)
+      })
+    )
+
+    it.effect("has pages that the filter selects, for a reseller and for a customer", () =>
+      Effect.gen(function* () {
+        const { read } = yield* SettledUsage
+        const [one, other] = [yield* aUsage, yield* aUsage]
+        yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
+        const reader = resellerReader(one.resellerId)
+        const found = (filter: Partial<UsageFilter>, from = reader) =>
+          Effect.map(read(from, { limit: 9, after: undefined, filter: { ...all, ...filter } }), idsOf)
+        const model = (yield* newest(one.resellerId)).find(({ userId }) => userId === one.ledger.userId)?.model
+        const both = [other.ledger.settled, one.ledger.settled]
+        expect(yield* found({ from: new Date(Date.now() - 60_000), before: new Date(Date.now() + 60_000) })).toEqual(
+          both
+        )
+        expect(yield* found({ before: new Date(Date.now() - 60_000) })).toEqual([])
+        expect(yield* found({ model })).toEqual([one.ledger.settled])
+        expect(yield* found({ model: "unknown" })).toEqual([])
+        expect(yield* found({ userId: other.ledger.userId as UserId })).toEqual([other.ledger.settled])
+        const customer = customerReader(other.ledger.userId as UserId)
+        expect(yield* found({}, customer)).toEqual([other.ledger.settled])
+        expect(yield* found({ model }, customer)).toEqual([])
+      })
+    )
+
+    it.effect("has daily sums that begin at midnight in Jakarta", () =>
+      Effect.gen(function* () {
+        const { days } = yield* SettledUsage
+        const { resellerId, ledger, settlement } = yield* aUsage
+        const nothing = { charged_input: "0", charged_output: "0", cost_pico: "0", writeoff_pico: "0" }
+        for (const time of ["2026-01-01 16:59:59.999999Z", "2026-01-01 17:00:00Z", "2026-01-02 16:59:59.999999Z"]) {
+          yield* run(settlement({ settled_at: `'${time}'` }))
+          yield* run(settlement({ ...nothing, settled_at: `'${time}'`, ending: "'failed'", usage_source: "'none'" }))
+        }
+        const filter = { ...all, before: new Date("2026-02-01T00:00:00Z") }
+        const expected = [
+          { day: "2026-01-01", requests: 1n, totalTokens: 15n, costPico: 30_000n },
+          { day: "2026-01-02", requests: 2n, totalTokens: 30n, costPico: 60_000n }
+        ]
+        expect(yield* days(resellerReader(resellerId), filter)).toEqual(expected)
+        expect(yield* days(customerReader(ledger.userId as UserId), filter)).toEqual(expected)
+        const first = { ...filter, before: new Date("2026-01-01T17:00:00Z") }
+        expect(yield* days(resellerReader(resellerId), first)).toEqual(expected.slice(0, 1))
       })
     )
 
@@ -205,7 +255,10 @@ describe("settled usage in Postgres", () => {
         const usage = Context.get(built, SettledUsage)
         const old = randomUUID()
         yield* run(settlement({ request_id: `'${old}'`, settled_at: "clock_timestamp() - interval '2 minutes'" }))
-        const read = Effect.map(usage.read(resellerId, { limit: 9, after: undefined }), idsOf)
+        const read = Effect.map(
+          usage.read(resellerReader(resellerId), { limit: 9, after: undefined, filter: all }),
+          idsOf
+        )
         expect(yield* read).toEqual([ledger.settled, old])
         const writer = yield* aSession
         yield* writer("BEGIN")

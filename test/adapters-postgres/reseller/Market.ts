@@ -6,7 +6,7 @@
  */
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Customers } from "@tollgate/application/customer/Customers"
-import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { resellerReader, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { Users } from "@tollgate/application/customer/Users"
 import { Mints } from "@tollgate/application/mint/Mints"
 import { Quota } from "@tollgate/application/reseller/Quota"
@@ -196,7 +196,10 @@ export class Market {
     read: ({ reseller }: Action) =>
       Effect.gen(this, function* () {
         const resellerId = of(this.#resellers, reseller)
-        yield* (yield* SettledUsage).read(resellerId, { limit: 5, after: undefined })
+        const filter = { from: undefined, before: undefined, model: undefined, userId: undefined }
+        const page = { limit: 5, after: undefined, filter }
+        // Too many concurrent reads of one reseller are refused.
+        yield* Effect.ignore((yield* SettledUsage).read(resellerReader(resellerId), page))
         yield* (yield* Customers).list(resellerId)
       })
   }

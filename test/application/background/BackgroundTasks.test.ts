@@ -25,7 +25,8 @@ describe("the background tasks", () => {
         "image lease reaper",
         "idempotency key expiry",
         "top-up refresh",
-        "usage fold"
+        "usage fold",
+        "uses of API keys"
       ])
       expect(new Set(tasks.map(({ failure }) => failure)).size).toBe(tasks.length)
     })

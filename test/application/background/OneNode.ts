@@ -7,6 +7,7 @@ import {
   backgroundTasks,
   runTasks
 } from "@tollgate/application/background/BackgroundTasks"
+import { KeyUses } from "@tollgate/application/customer/KeyLists"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
@@ -23,6 +24,7 @@ interface Rounds {
   readonly abandon: Effect.Effect<number>
   readonly forgetKeys: Effect.Effect<number>
   readonly fold: Effect.Effect<number>
+  readonly record: Effect.Effect<unknown>
 }
 
 const nothing: Rounds = {
@@ -30,7 +32,8 @@ const nothing: Rounds = {
   sweep: () => Effect.succeed(0),
   abandon: Effect.succeed(0),
   forgetKeys: Effect.succeed(0),
-  fold: Effect.succeed(0)
+  fold: Effect.succeed(0),
+  record: Effect.void
 }
 
 export const DEAD_AFTER = Duration.seconds(30)
@@ -42,7 +45,7 @@ interface Parts {
 
 /** Starts the tasks of a node in the scope of the caller. `tasks` selects the tasks; the default is all tasks. */
 export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
-  const { beat, sweep, abandon, forgetKeys, fold } = { ...nothing, ...rounds }
+  const { beat, sweep, abandon, forgetKeys, fold, record } = { ...nothing, ...rounds }
   const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }
   const load = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
   const ports = Layer.mergeAll(
@@ -58,6 +61,7 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
     }),
     Layer.mock(ImageRequests, { abandon, forgetKeys }),
     Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
+    Layer.succeed(KeyUses, { record: Effect.asVoid(record) }),
     OpenRequests.layer,
     fixture.layer
   )

@@ -1,19 +1,21 @@
 import { describe, expect, it } from "@effect/vitest"
 import { CustomerKeys, createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import { Balances, customerBalances, keyBalances } from "@tollgate/application/customer/Balances"
-import { CursorSealer, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { readUsage, resellerReader, SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { UsageItem } from "@tollgate/domain/customer/Usage"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico, zero } from "@tollgate/domain/money/UsdPico"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import { Effect, FastCheck, Layer, Option } from "effect"
 import { aReseller, instant } from "../../support/resellers.ts"
 
 const id = (n: number) => `01930000-0000-7000-8000-${String(n).padStart(12, "0")}`
 
 const item = (n: number, micros: number): UsageItem => ({
-  position: { settledAtMicros: BigInt(micros), requestId: RequestId(id(n)) },
+  position: { atMicros: BigInt(micros), id: RequestId(id(n)) },
   userId: "ada" as UserId,
   model: "small",
   totalTokens: Tokens(1n),
@@ -31,7 +33,8 @@ const usageOf = (items: Array<UsageItem>) =>
             .filter(({ position }) => after === undefined || isBelow(position, after))
             .sort((a, b) => (isBelow(b.position, a.position) ? -1 : 1))
             .slice(0, limit)
-        )
+        ),
+      days: () => Effect.succeed([])
     }),
     Layer.succeed(CursorSealer, {
       seal: (text) => `sealed ${text}`,
@@ -40,7 +43,7 @@ const usageOf = (items: Array<UsageItem>) =>
   )
 
 const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
-  a.settledAtMicros < b.settledAtMicros || (a.settledAtMicros === b.settledAtMicros && a.requestId < b.requestId)
+  a.atMicros < b.atMicros || (a.atMicros === b.atMicros && a.id < b.id)
 
 describe("the pages of settled usage", () => {
   it.effect.prop(
@@ -60,16 +63,14 @@ describe("the pages of settled usage", () => {
         const read: Array<UsageItem> = []
         let cursor: string | null | undefined
         for (let page = 0; cursor !== null && page < 100; page++) {
-          const found = yield* readUsage(aReseller().id, { limit: `${limit}`, cursor })
+          const found = yield* readUsage(resellerReader(aReseller().id), { limit: `${limit}`, cursor })
           expect(found.items.length).toBeLessThanOrEqual(limit)
           read.push(...found.items)
           cursor = found.nextCursor
           for (let i = 0; i < arriving; i++) items.push(item(2_000 + page * 10 + i, 1_000 + page))
         }
         expect(cursor).toBeNull()
-        expect(read.map(({ position }) => position.requestId).sort()).toEqual(
-          there.map(({ position }) => position.requestId).sort()
-        )
+        expect(read.map(({ position }) => position.id).sort()).toEqual(there.map(({ position }) => position.id).sort())
         expect(
           read.every(({ position }, i) => {
             const before = read[i - 1]
@@ -83,15 +84,16 @@ describe("the pages of settled usage", () => {
 
   it.effect("end with a null cursor, even if the last page is full", () =>
     Effect.gen(function* () {
-      expect((yield* readUsage(aReseller().id, { limit: "2" })).nextCursor).toBeNull()
-      expect((yield* readUsage(aReseller().id, { limit: "1" })).nextCursor).toBe(`sealed u1 2 ${id(2)}`)
+      expect((yield* readUsage(resellerReader(aReseller().id), { limit: "2" })).nextCursor).toBeNull()
+      expect((yield* readUsage(resellerReader(aReseller().id), { limit: "1" })).nextCursor).toBe(`sealed u1 2 ${id(2)}`)
     }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
   )
 
   it.effect("refuse a cursor that this deployment did not sign", () =>
     Effect.gen(function* () {
-      const refused = yield* Effect.flip(readUsage(aReseller().id, { cursor: "x" }))
-      expect(refused.details).toEqual([{ path: "cursor", message: "not a cursor issued by this server" }])
+      const refused = yield* Effect.flip(readUsage(resellerReader(aReseller().id), { cursor: "x" }))
+      const details = [{ path: "cursor", message: "not a cursor issued by this server" }]
+      expect(refused).toEqual(new ValidationFailed({ details }))
     }).pipe(Effect.provide(usageOf([])))
   )
 })
@@ -102,7 +104,8 @@ describe("an id in a URL path", () => {
     Layer.mock(CustomerKeys, {}),
     Layer.succeed(Balances, {
       ofCustomer: () => Effect.succeed(statement),
-      ofKeyOwner: () => Effect.succeed(statement)
+      ofKeyOwner: () => Effect.succeed(statement),
+      own: () => Effect.succeed(statement)
     })
   )
   const reseller = aReseller().id

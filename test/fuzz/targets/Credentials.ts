@@ -12,8 +12,8 @@ import { presentedKey } from "@tollgate/adapters-http/auth/PresentedKey"
 import { onlySecret } from "@tollgate/adapters-http/auth/SigningSecrets"
 import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
-import { positionFromText, positionToText } from "@tollgate/domain/customer/Usage"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { positionFromText, positionToText } from "@tollgate/domain/validation/Cursor"
 import { Effect, Either, FastCheck, Option, Redacted } from "effect"
 import { type FuzzTarget, must, mustEqual, pure } from "../Target.ts"
 
@@ -50,8 +50,9 @@ const check =
     const cursor = openCursor(text)
     if (Option.isSome(cursor)) {
       mustEqual(sealer.seal(cursor.value), text, "an accepted cursor")
-      const position = positionFromText(cursor.value)
-      if (Option.isSome(position)) mustEqual(positionToText(position.value), cursor.value, "the position in a cursor")
+      const position = positionFromText("u1", cursor.value)
+      if (Option.isSome(position))
+        mustEqual(positionToText("u1", position.value), cursor.value, "the position in a cursor")
     }
     if (text.split(".").length === 3 && (await isToken(text)))
       must(isSigned(text), "accepts a token with a wrong signature")

@@ -2,7 +2,7 @@
  * Encodes paging cursors as `<text>.<HMAC>`, with both parts in base64url. Clients can read a cursor, but cannot create
  * or change a cursor, because only the server can compute the HMAC.
  */
-import { CursorSealer } from "@tollgate/application/customer/SettledUsage"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

@@ -8,7 +8,9 @@ import { asReseller } from "@tollgate/application/reseller/ResellerAccess"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { resellerResponse } from "../http/ApiResponse.ts"
+import type * as Stream from "effect/Stream"
+import { orResellerError, resellerResponse } from "../http/ApiResponse.ts"
+import { CsvResponses } from "../http/CsvResponse.ts"
 import type { ResellerFailure } from "../wire/ResellerErrors.ts"
 
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
@@ -45,4 +47,17 @@ export const forReseller = <A, E extends ResellerFailure, R>(
       asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), body)
     ),
     status
+  )
+
+/** Authenticates the reseller, then sends the CSV that `body` returns. */
+export const csvForReseller = <E extends ResellerFailure, R>(
+  fileName: string,
+  body: (reseller: Reseller) => Effect.Effect<Stream.Stream<string>, E, R>
+) =>
+  orResellerError(
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), (reseller) =>
+        Effect.flatMap(CsvResponses, ({ send }) => send(reseller.id, fileName, body(reseller)))
+      )
+    )
   )

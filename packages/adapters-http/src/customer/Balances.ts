@@ -8,6 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as useCases from "@tollgate/application/customer/Balances"
 import { type BalancesStatement, keyBalances } from "@tollgate/application/customer/Balances"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -63,7 +64,7 @@ const CustomerBalancesBody = Schema.Struct(balances).annotations({
   examples: [example]
 })
 
-const KeyBalancesBody = Schema.Struct({ key_id: keyId, ...balances }).annotations({
+export const KeyBalancesBody = Schema.Struct({ key_id: keyId, ...balances }).annotations({
   identifier: "KeyBalances",
   examples: [{ key_id: KEY, ...example }]
 })
@@ -103,16 +104,14 @@ const toBody = ({ userId, balances, asOf }: BalancesStatement): typeof CustomerB
   as_of: instant(asOf)
 })
 
+export const toKeyBalances = (
+  statement: BalancesStatement & { readonly keyId: ApiKeyId }
+): typeof KeyBalancesBody.Type => ({ key_id: statement.keyId, ...toBody(statement) })
+
 const balancesOfCustomer = (userId: string) =>
   forReseller(({ id }) => Effect.map(useCases.customerBalances(id, userId), toBody))
 
-const balancesOfKeyOwner = (keyId: string) =>
-  forReseller(({ id }) =>
-    Effect.map(keyBalances(id, keyId), (statement): typeof KeyBalancesBody.Type => ({
-      key_id: statement.keyId,
-      ...toBody(statement)
-    }))
-  )
+const balancesOfKeyOwner = (keyId: string) => forReseller(({ id }) => Effect.map(keyBalances(id, keyId), toKeyBalances))
 
 export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", (handlers) =>
   handlers

@@ -15,13 +15,17 @@ type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R
 
 /** Returns the result of `body` as JSON, or an inference error in OpenAI's format. */
 export const inferenceResponse = <R>(body: Effect.Effect<unknown, RelayError, R>): Response<R> =>
-  Effect.matchEffect(body, {
-    onSuccess: (value) => Effect.orDie(HttpServerResponse.json(value)),
-    onFailure: (error) =>
-      Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-        return refusalResponse(errorBody(error, requestIdOf(request), "openai"))
-      })
-  })
+  orInferenceError(Effect.flatMap(body, (value) => Effect.orDie(HttpServerResponse.json(value))))
+
+/** Returns the given response, or an inference error in OpenAI's format. */
+export const orInferenceError = <R>(
+  response: Effect.Effect<HttpServerResponse.HttpServerResponse, RelayError, R>
+): Response<R> =>
+  Effect.catchAll(response, (error) =>
+    Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+      refusalResponse(errorBody(error, requestIdOf(request), "openai"))
+    )
+  )
 
 /** Returns the result of `body` as JSON, or an error in the format of the reseller routes. */
 export const resellerResponse = <A, E extends ResellerFailure, R>(

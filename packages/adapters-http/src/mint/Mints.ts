@@ -1,19 +1,35 @@
 /**
- * Lists tiers (token plans for sale) and mints a tier to a customer: the customer gets the tokens, and the price is
- * deducted from the reseller's quota (docs/reference/reseller.md#tiers-and-mints).
+ * Lists tiers (token plans for sale) and mints, and mints a tier to a customer: the customer gets the tokens, and the
+ * price is deducted from the reseller's quota (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { listMints } from "@tollgate/application/mint/MintHistory"
 import { listTiers, Mints } from "@tollgate/application/mint/Mints"
-import { MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
+import { type ListedMint, MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
 import { priceUsdMicroOf, type Tier, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
+import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
+import type { DaysQuery } from "@tollgate/domain/validation/Days"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { forReseller } from "../auth/ResellerCaller.ts"
-import { digits, integer, type MembersOf, text, unknownMembers, uuid, wholeNumber } from "../openapi/Fields.ts"
+import {
+  digits,
+  instant,
+  integer,
+  type MembersOf,
+  type ParametersOf,
+  singleValues,
+  text,
+  timestamp,
+  unknownMembers,
+  uuid,
+  wholeNumber
+} from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
+import { cursorParameters, dayParameters, nextCursor } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
 
@@ -96,6 +112,48 @@ const MintResultBody = Schema.Struct({
   ]
 })
 
+const exampleEntry = {
+  operation_id: exampleMint.operation_id,
+  customer_user_id: USER,
+  customer_email: exampleMint.customer_email,
+  plan_tier_id: TIER,
+  model_id: MODEL,
+  model_name: "gpt-5-mini",
+  granted_tokens: 2_000_000,
+  price_usd_micro: "5000000",
+  balance_after: "20000000",
+  minted_at: "2026-11-20T09:30:00.000Z"
+}
+
+const MintEntryBody = Schema.Struct({
+  operation_id: text("The id that you chose for the mint.", exampleEntry.operation_id),
+  customer_user_id: uuid("The id of the customer who got the tokens.", USER),
+  customer_email: text("The email of the customer.", exampleEntry.customer_email),
+  plan_tier_id: uuid("The id of the tier.", TIER),
+  model_id: uuid("The id of the model that the tokens are for.", MODEL),
+  model_name: text("The model's public name.", exampleEntry.model_name),
+  granted_tokens: integer("The number of tokens that the customer got.", exampleEntry.granted_tokens),
+  price_usd_micro: digits("The price that the mint deducted from the quota, in micro-USD.", "5000000"),
+  balance_after: digits("The remaining quota directly after the mint, in micro-USD.", "20000000"),
+  minted_at: timestamp("The time of the mint.", exampleEntry.minted_at)
+}).annotations({ identifier: "MintEntry", examples: [exampleEntry] })
+
+const MintPageBody = Schema.Struct({
+  data: Schema.Array(MintEntryBody).annotations({ description: "The mints, newest first." }),
+  next_cursor: nextCursor
+}).annotations({ identifier: "MintPage", examples: [{ data: [exampleEntry], next_cursor: null }] })
+
+const readMints = HttpApiEndpoint.get("listMints", "/api/reseller/mints")
+  .setUrlParams(Schema.Struct({ ...cursorParameters, ...dayParameters }))
+  .addSuccess(MintPageBody)
+  .annotateContext(
+    documented({
+      summary: "List the mints of the reseller",
+      description: "Paging by cursor neither skips nor repeats a mint, even if there are new mints between two pages.",
+      errors: ["ValidationFailed"]
+    })
+  )
+
 const readTiers = HttpApiEndpoint.get("listTiers", "/api/reseller/tiers")
   .addSuccess(TierList)
   .annotateContext(documented({ summary: "List the tiers that can be minted", errors: [] }))
@@ -116,6 +174,7 @@ const createMint = HttpApiEndpoint.post("mintTier", "/api/reseller/mint")
 export class MintsApi extends HttpApiGroup.make("mints")
   .add(readTiers)
   .add(createMint)
+  .add(readMints)
   .addError(ResellerError)
   .annotateContext(OpenApi.annotations({ title: "Reseller: tiers and mints" })) {}
 
@@ -150,6 +209,31 @@ const mintTier = forReseller(({ id }) =>
   })
 )
 
+const toEntry = (mint: ListedMint): typeof MintEntryBody.Type => ({
+  operation_id: mint.operationId,
+  customer_user_id: mint.customerUserId,
+  customer_email: mint.customerEmail,
+  plan_tier_id: mint.planTierId,
+  model_id: mint.modelId,
+  model_name: mint.modelName,
+  granted_tokens: wholeNumber(mint.grantedTokens),
+  price_usd_micro: mint.priceUsdMicro.toString(),
+  balance_after: mint.balanceAfter.toString(),
+  minted_at: instant(mint.mintedAt)
+})
+
+const mintPage = (query: ParametersOf<CursorQuery & DaysQuery>) =>
+  forReseller(({ id }) =>
+    Effect.gen(function* () {
+      const { items, nextCursor } = yield* listMints(id, yield* singleValues(query))
+      const body: typeof MintPageBody.Type = { data: items.map(toEntry), next_cursor: nextCursor }
+      return body
+    })
+  )
+
 export const layer = HttpApiBuilder.group(gateway.add(MintsApi), "mints", (handlers) =>
-  handlers.handleRaw("listTiers", () => tierList).handleRaw("mintTier", () => mintTier)
+  handlers
+    .handleRaw("listTiers", () => tierList)
+    .handleRaw("mintTier", () => mintTier)
+    .handleRaw("listMints", ({ urlParams }) => mintPage(urlParams))
 )

@@ -61,6 +61,9 @@ export const parameter = (jsonSchema: object) =>
 /** The values of one query parameter, in the order in which the query contains them. */
 export type ParameterValues = ReadonlyArray<string> | undefined
 
+/** The query parameters that have the names of the members of `Query`. */
+export type ParametersOf<Query> = { readonly [Name in keyof Query]?: ParameterValues }
+
 /** Returns the value of each parameter that the query contains. Fails if a parameter is repeated. */
 export const singleValues = <Name extends string>(
   query: Readonly<Partial<Record<Name, ParameterValues>>>

@@ -1,5 +1,5 @@
 /**
- * Signs resellers up and logs them in (docs/reference/reseller.md#signup-and-login).
+ * Signs resellers up, logs them in and out, and changes their passwords (docs/reference/reseller.md#signup-and-login).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -7,12 +7,12 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import * as LogIn from "@tollgate/application/reseller/ResellerAccess"
-import * as SignUp from "@tollgate/application/reseller/ResellerAccess"
-import { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import * as Access from "@tollgate/application/reseller/ResellerAccess"
+import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { forReseller } from "../auth/ResellerCaller.ts"
 import { resellerResponse } from "../http/ApiResponse.ts"
 import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
@@ -24,18 +24,20 @@ import { jsonBody } from "./JsonBody.ts"
 const credentials = { email: exampleAccount.email, password: "correct horse battery" }
 const pending = { ...exampleAccount, status: "pending" as const }
 
+const password = Schema.String.annotations({
+  jsonSchema: {
+    type: "string",
+    minLength: 8,
+    maxLength: 128,
+    description: "The password: 8 to 128 characters.",
+    examples: [credentials.password]
+  }
+})
+
 const SignupBody = Schema.Struct(
   {
     email: text("The login email; it is trimmed and stored in lower case.", credentials.email),
-    password: Schema.String.annotations({
-      jsonSchema: {
-        type: "string",
-        minLength: 8,
-        maxLength: 128,
-        description: "The password: 8 to 128 characters.",
-        examples: [credentials.password]
-      }
-    }),
+    password,
     name: text("The display name: 1 to 200 characters.", exampleAccount.name),
     wa_number: Schema.String.annotations({
       jsonSchema: {
@@ -73,6 +75,21 @@ const LoggedIn = Schema.Struct({
   reseller: AccountBody
 }).annotations({ identifier: "LoggedIn" })
 
+const PasswordChangeBody = Schema.Struct(
+  {
+    current_password: text("The current password.", credentials.password),
+    new_password: password
+  } satisfies MembersOf<typeof PasswordChange>,
+  unknownMembers
+).annotations({
+  identifier: "PasswordChange",
+  examples: [{ current_password: credentials.password, new_password: "another horse battery" }]
+})
+
+const LoggedOut = Schema.Struct({
+  logged_out: Schema.Literal(true).annotations({ description: "Always true: every token of the reseller has ended." })
+}).annotations({ identifier: "LoggedOut", examples: [{ logged_out: true }] })
+
 const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
   .setPayload(SignupBody)
   .addSuccess(SignedUp, { status: 201 })
@@ -101,9 +118,33 @@ const logIn = HttpApiEndpoint.post("logIn", "/api/reseller/auth/login")
     })
   )
 
+const changePassword = HttpApiEndpoint.post("changePassword", "/api/reseller/auth/password")
+  .setPayload(PasswordChangeBody)
+  .addSuccess(LoggedIn)
+  .annotateContext(
+    documented({
+      summary: "Change the password and get a new token",
+      description:
+        "Ends all tokens of the reseller. Only the token in the response is valid. An attempt counts as a login attempt.",
+      errors: [...bodyErrors, "RateLimited"]
+    })
+  )
+
+const logOut = HttpApiEndpoint.post("logOut", "/api/reseller/auth/logout")
+  .addSuccess(LoggedOut)
+  .annotateContext(
+    documented({
+      summary: "Log out",
+      description: "Ends all tokens of the reseller, on all devices. The request has no body.",
+      errors: []
+    })
+  )
+
 export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
   .add(signUp)
   .add(logIn)
+  .add(changePassword)
+  .add(logOut)
   .addError(ResellerError)
   .annotateContext(OpenApi.annotations({ title: "Reseller: authentication" })) {}
 
@@ -115,22 +156,40 @@ const clientAddress = Effect.gen(function* () {
 const signedUp = resellerResponse(
   Effect.gen(function* () {
     const signup = yield* jsonBody(Signup)
-    const reseller = yield* SignUp.signUp(signup, yield* clientAddress)
+    const reseller = yield* Access.signUp(signup, yield* clientAddress)
     const body: typeof SignedUp.Type = { reseller: toAccount(reseller) }
     return body
   }),
   201
 )
 
+const toLoggedIn = ({ token, reseller }: Access.LoggedIn): typeof LoggedIn.Type => ({
+  token: Redacted.value(token),
+  reseller: toAccount(reseller)
+})
+
 const loggedIn = resellerResponse(
   Effect.gen(function* () {
     const login = yield* jsonBody(Login)
-    const { token, reseller } = yield* LogIn.logIn(login, yield* clientAddress)
-    const body: typeof LoggedIn.Type = { token: Redacted.value(token), reseller: toAccount(reseller) }
-    return body
+    return toLoggedIn(yield* Access.logIn(login, yield* clientAddress))
   })
 )
 
+const passwordChanged = forReseller((reseller) =>
+  Effect.gen(function* () {
+    const change = yield* jsonBody(PasswordChange)
+    return toLoggedIn(yield* Access.changePassword(reseller, change, yield* clientAddress))
+  })
+)
+
+const loggedOut = forReseller((reseller) =>
+  Effect.map(Access.logOut(reseller), (): typeof LoggedOut.Type => ({ logged_out: true }))
+)
+
 export const layer = HttpApiBuilder.group(gateway.add(AuthenticationApi), "resellerAuth", (handlers) =>
-  handlers.handleRaw("signUp", () => signedUp).handleRaw("logIn", () => loggedIn)
+  handlers
+    .handleRaw("signUp", () => signedUp)
+    .handleRaw("logIn", () => loggedIn)
+    .handleRaw("changePassword", () => passwordChanged)
+    .handleRaw("logOut", () => loggedOut)
 )

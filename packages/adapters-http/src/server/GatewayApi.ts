@@ -6,6 +6,8 @@
 import { ModelsApi } from "../catalog/Models.ts"
 import { BalancesApi } from "../customer/Balances.ts"
 import { CustomersApi } from "../customer/Customers.ts"
+import { KeysApi } from "../customer/Keys.ts"
+import { OwnAccountApi } from "../customer/OwnAccount.ts"
 import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
 import { relayGroups } from "../inference/RelayRoutes.ts"
@@ -13,6 +15,7 @@ import { MintsApi } from "../mint/Mints.ts"
 import { RankingsApi } from "../rankings/RankingsFeed.ts"
 import { AccountApi } from "../reseller/Account.ts"
 import { AuthenticationApi } from "../reseller/Authentication.ts"
+import { ExportsApi } from "../reseller/Exports.ts"
 import { PaymentWebhooksApi } from "../topup/PaymentWebhooks.ts"
 import { QrPicturesApi } from "../topup/QrPictures.ts"
 import { TopUpsApi } from "../topup/TopUps.ts"
@@ -21,6 +24,7 @@ import { OperationsApi } from "./Operations.ts"
 export class GatewayApi extends relayGroups
   .add(ImagesApi)
   .add(ModelsApi)
+  .add(OwnAccountApi)
   .add(RankingsApi)
   .add(AuthenticationApi)
   .add(AccountApi)
@@ -29,6 +33,8 @@ export class GatewayApi extends relayGroups
   .add(PaymentWebhooksApi)
   .add(MintsApi)
   .add(CustomersApi)
+  .add(KeysApi)
   .add(BalancesApi)
   .add(UsageApi)
+  .add(ExportsApi)
   .add(OperationsApi) {}

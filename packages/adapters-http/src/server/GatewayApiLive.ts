@@ -8,7 +8,10 @@ import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
 import * as Balances from "../customer/Balances.ts"
 import * as Customers from "../customer/Customers.ts"
+import * as Keys from "../customer/Keys.ts"
+import * as OwnAccount from "../customer/OwnAccount.ts"
 import * as Usage from "../customer/Usage.ts"
+import * as CsvResponse from "../http/CsvResponse.ts"
 import * as SmallBodies from "../http/SmallBodies.ts"
 import * as ImagesRoutes from "../images/ImagesRoutes.ts"
 import * as RelayRoutes from "../inference/RelayRoutes.ts"
@@ -19,6 +22,7 @@ import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as Account from "../reseller/Account.ts"
 import * as Authentication from "../reseller/Authentication.ts"
+import * as Exports from "../reseller/Exports.ts"
 import * as PaymentWebhooks from "../topup/PaymentWebhooks.ts"
 import * as QrPictures from "../topup/QrPictures.ts"
 import * as TopUps from "../topup/TopUps.ts"
@@ -33,8 +37,10 @@ const reseller = Layer.mergeAll(
   TopUps.layer,
   Mints.layer,
   Customers.layer,
+  Keys.layer,
   Balances.layer,
   Usage.layer,
+  Exports.layer,
   QrPictures.layer,
   PaymentWebhooks.layer
 ).pipe(Layer.provide(Layer.merge(SmallBodies.layer, ResellerRequests.layer)))
@@ -44,11 +50,12 @@ const routes = Layer.mergeAll(
   reseller,
   ImagesRoutes.layer,
   Models.layer,
+  OwnAccount.layer,
   RankingsFeed.layer,
   RankingsPage.layer,
   StoredResponsesRoutes.layer,
   Operations.layer
-)
+).pipe(Layer.provide(CsvResponse.layer))
 
 const SPECIFICATION = "/openapi.json"
 /**

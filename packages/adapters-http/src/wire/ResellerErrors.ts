@@ -9,9 +9,10 @@
 import type { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import type { customerBalances, keyBalances } from "@tollgate/application/customer/Balances"
 import type { resolveCustomer } from "@tollgate/application/customer/Customers"
+import type { listCustomerKeys } from "@tollgate/application/customer/KeyLists"
 import type { readUsage } from "@tollgate/application/customer/SettledUsage"
 import type { Mints } from "@tollgate/application/mint/Mints"
-import type { asReseller, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
+import type { asReseller, changePassword, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
@@ -41,6 +42,7 @@ export type ResellerFailure =
       | typeof signUp
       | typeof logIn
       | typeof asReseller<unknown, never, never>
+      | typeof changePassword
       | typeof createTopUp
       | typeof refreshTopUp
       | typeof listTopUps
@@ -50,6 +52,7 @@ export type ResellerFailure =
       | typeof revokeCustomerKey
       | typeof keyBalances
       | typeof customerBalances
+      | typeof listCustomerKeys
       | typeof readUsage
       | typeof handleWebhook
     >

@@ -9,11 +9,13 @@
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
+import { KeyUses } from "@tollgate/application/customer/KeyLists"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
 import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, type Principal, parse } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -21,6 +23,7 @@ import * as Redacted from "effect/Redacted"
 import { ExpiringMap } from "../client/ExpiringMap.ts"
 import { KEYS_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 import { KeyMac } from "./KeyMac.ts"
+import * as SeenKeys from "./SeenKeys.ts"
 
 export interface KeyCacheOptions {
   readonly capacity: number
@@ -60,6 +63,7 @@ interface KeyRow {
   readonly user_id: string
   readonly secret_mac: Uint8Array
   readonly pepper_version: number
+  readonly read_at: Date
 }
 
 const UNKNOWN: Authentication = Either.left(new InvalidApiKey({ reason: "unknown" }))
@@ -70,6 +74,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
     const sql = yield* SqlClient.SqlClient
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
+    const seen = yield* SeenKeys.make
     const keys = new ExpiringMap<string, CacheEntry>(options.capacity)
     const unknownKeys = new ExpiringMap<string, CacheEntry>(options.unknownKeysCapacity)
     const lookups = yield* SingleFlight.make<string, Principal, InvalidApiKey | Overloaded>(
@@ -92,13 +97,15 @@ export const make = (options: KeyCacheOptions = defaults) =>
       Effect.gen(function* () {
         const countBefore = notificationCount
         const [row] = yield* sql<KeyRow>`
-          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version FROM api_key k JOIN app_user u ON u.id = k.user_id
+          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version, statement_timestamp() AS read_at
+          FROM api_key k JOIN app_user u ON u.id = k.user_id
           WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'`
         const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
         const result: Authentication =
           row !== undefined && genuine
             ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
             : UNKNOWN
+        if (row !== undefined && genuine) seen.saw(row.id as ApiKeyId, row.read_at)
         // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
           (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
@@ -130,7 +137,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
         unknownKeys.get(digest, options.unknownKeyTtlMillis)
       )?.result
 
-    return ApiKeyAuthenticator.of({
+    const authenticator = ApiKeyAuthenticator.of({
       recall: (presented) => (Redacted.value(presented).length > MAX_LENGTH ? UNKNOWN : cached(digestOf(presented))),
       authenticate: (presented) =>
         Effect.suspend(() => {
@@ -143,9 +150,11 @@ export const make = (options: KeyCacheOptions = defaults) =>
           return Either.isLeft(key) ? UNKNOWN : lookups.run(digest, () => find(digest, key.right), OVERLOADED)
         })
     })
+    return Context.make(ApiKeyAuthenticator, authenticator).pipe(Context.add(KeyUses, { record: seen.record }))
   })
 
+/** Provides the authenticator, and the uses of keys that it sees. */
 export const layer = (
   options: Partial<KeyCacheOptions> = {}
-): Layer.Layer<ApiKeyAuthenticator, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
-  Layer.scoped(ApiKeyAuthenticator, make({ ...defaults, ...options }))
+): Layer.Layer<ApiKeyAuthenticator | KeyUses, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
+  Layer.scopedContext(make({ ...defaults, ...options }))

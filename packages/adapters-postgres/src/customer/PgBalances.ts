@@ -45,7 +45,14 @@ export const layer: Layer.Layer<Balances, never, SqlClient.SqlClient> = Layer.ef
           sql<Row>`SELECT ${columns} FROM api_key k JOIN reseller_customer c ON c.user_id = k.user_id ${accounts}
             WHERE k.id = ${keyId} AND c.reseller_id = ${resellerId} ORDER BY m.public_name COLLATE "C"`,
           statementOf("key")
-        ).pipe(sqlErrorsAreDefects)
+        ).pipe(sqlErrorsAreDefects),
+
+      own: (userId) =>
+        Effect.flatMap(
+          sql<Row>`SELECT ${columns} FROM (SELECT ${userId}::uuid AS user_id) AS c ${accounts}
+            ORDER BY m.public_name COLLATE "C"`,
+          statementOf("customer")
+        ).pipe(sqlErrorsAreDefects, Effect.orDie)
     }
   })
 )

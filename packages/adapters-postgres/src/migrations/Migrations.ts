@@ -19,6 +19,7 @@ import { secondPayments } from "./0008_second_payments.ts"
 import { embeddings } from "./0009_embeddings.ts"
 import { growingHolds } from "./0010_growing_holds.ts"
 import { unpaidOrders } from "./0011_unpaid_orders.ts"
+import { resellerLists } from "./0012_reseller_lists.ts"
 
 export interface Migration {
   readonly name: string
@@ -40,7 +41,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0008_second_payments", statements: secondPayments },
   { name: "0009_embeddings", statements: embeddings },
   { name: "0010_growing_holds", statements: growingHolds },
-  { name: "0011_unpaid_orders", statements: unpaidOrders }
+  { name: "0011_unpaid_orders", statements: unpaidOrders },
+  { name: "0012_reseller_lists", statements: resellerLists }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

@@ -1,6 +1,6 @@
 /**
  * Writes the audit log. It contains changes by operators, changes by a server at its start, and changes by resellers to
- * API keys and customer links. An entry is written in the same transaction as its change, and is never modified.
+ * API keys, customer links and passwords. An entry is written in the same transaction as its change, and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -19,6 +19,7 @@ export interface AuditEntry {
     | "payg.credit"
     | "catalog.apply"
     | `reseller.${ReviewMove}`
+    | "reseller.password"
     | "blacklist.add"
     | "blacklist.remove"
     | "quota.adjust"

@@ -6,6 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { PasswordHash } from "@tollgate/application/reseller/PasswordHasher"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { type Reseller, ResellerId, ResellerNotFound, type ResellerStatus } from "@tollgate/domain/reseller/Reseller"
+import { decideTokenEnd } from "@tollgate/domain/reseller/ResellerToken"
 import { decideReview } from "@tollgate/domain/reseller/Review"
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -84,6 +85,23 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
             WHERE ${status === undefined ? sql`true` : sql`status = ${status}`} ORDER BY created_at DESC, id DESC`,
           (rows) => rows.map(toReseller)
         ).pipe(sqlErrorsAreDefects),
+
+      endTokens: (caller, newPassword) =>
+        Effect.gen(function* () {
+          const [row] =
+            yield* sql<ResellerRow>`SELECT ${columns} FROM reseller WHERE id = ${caller.id} FOR NO KEY UPDATE`
+          const reseller = yield* decideTokenEnd(caller, row && toReseller(row))
+          const { id, email, tokenVersion } = reseller
+          if (newPassword === undefined) {
+            yield* sql`UPDATE reseller SET token_version = ${tokenVersion} WHERE id = ${id}`
+            return reseller
+          }
+          yield* sql`UPDATE reseller SET token_version = ${tokenVersion}, password_hash = ${Redacted.value(newPassword)}
+            WHERE id = ${id}`
+          const operator = AuditLog.itself(id)
+          yield* AuditLog.record({ operator, action: "reseller.password", subject: id, detail: { email } })
+          return reseller
+        }).pipe(transact, withSql),
 
       review: (id, move, operator) =>
         Effect.gen(function* () {

@@ -86,12 +86,14 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           sqlErrorsAreDefects
         ),
 
-      search: ({ resellerId, status, olderThan, limit }) =>
+      search: ({ resellerId, status, range, olderThan, limit }) =>
         Effect.map(
           sql<StoredRow>`${storedWhere(
             sql.and([
               resellerId === undefined ? sql`true` : sql`o.reseller_id = ${resellerId}`,
               status === undefined ? sql`true` : sql`o.status = ${status}`,
+              range?.from === undefined ? sql`true` : sql`o.created_at >= ${range.from}`,
+              range?.before === undefined ? sql`true` : sql`o.created_at < ${range.before}`,
               olderThan === undefined
                 ? sql`true`
                 : sql`(o.created_at, o.id) < (${olderThan.createdAt}, ${olderThan.id}::uuid)`

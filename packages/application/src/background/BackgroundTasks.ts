@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import { KeyUses } from "../customer/KeyLists.ts"
 import { ImageRequests } from "../images/ImageRequests.ts"
 import { checkpointOpenRequests, type OpenRequests } from "../inference/OpenRequests.ts"
 import type { InferenceLedger } from "../ledger/InferenceLedger.ts"
@@ -42,6 +43,7 @@ export type BackgroundPorts =
   | PaymentProviders
   | PaymentRefresher
   | UsageRollUps
+  | KeyUses
 
 /** Returns every task of a node. Other nodes consider a node dead after `deadAfter` without a heartbeat. */
 export const backgroundTasks = (deadAfter: Duration.Duration) =>
@@ -92,6 +94,12 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         interval: Duration.seconds(5),
         round: Effect.flatMap(UsageRollUps, ({ fold }) => fold),
         failure: "settled usage could not be folded into the sums"
+      },
+      {
+        name: "uses of API keys",
+        interval: Duration.minutes(1),
+        round: Effect.flatMap(KeyUses, ({ record }) => record),
+        failure: "the last uses of API keys could not be stored"
       }
     ]
   })

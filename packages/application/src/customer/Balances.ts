@@ -1,5 +1,5 @@
 /**
- * Returns the remaining balances of customers to their reseller.
+ * Returns the remaining balances of a customer to its reseller and to the customer itself.
  */
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
@@ -27,6 +27,8 @@ export class Balances extends Context.Tag("@tollgate/application/Balances")<
     readonly ofCustomer: (resellerId: ResellerId, userId: UserId) => Effect.Effect<BalancesStatement, NotFound>
     /** Does the same as `ofCustomer` for the owner of an API key. The key may be revoked. */
     readonly ofKeyOwner: (resellerId: ResellerId, keyId: ApiKeyId) => Effect.Effect<BalancesStatement, NotFound>
+    /** Reads the balances of a customer that has authenticated itself with an API key. */
+    readonly own: (userId: UserId) => Effect.Effect<BalancesStatement>
   }
 >() {}
 

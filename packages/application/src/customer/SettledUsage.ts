@@ -1,22 +1,37 @@
 /**
- * Lists the settled requests of a reseller's customers in pages, newest first
- * (docs/reference/balances-and-usage.md#bal-5, docs/reference/balances-and-usage.md#e5).
+ * Lists settled requests in pages, newest first, and computes their daily sums
+ * (docs/reference/balances-and-usage.md#bal-5, docs/reference/balances-and-usage.md#e5). A reseller reads the requests
+ * of its customers, a customer its own requests.
  *
  * Settlements do not commit in the order of their settlement times. The list therefore shows an item only when no open
  * transaction can add an item with the same or an earlier time. New items appear only at the head of the list, and the
  * items after a cursor never change. A reader that continues from a cursor neither misses nor repeats an item.
  */
 import {
-  positionToText,
+  readUsageDays,
   readUsagePage,
+  type UsageDay,
+  type UsageFilter,
+  type UsageFilterQuery,
   type UsageItem,
   type UsagePage,
   type UsageQuery
 } from "@tollgate/domain/customer/Usage"
+import type { UserId } from "@tollgate/domain/customer/User"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import { CursorSealer, listPage } from "../operations/CursorSealer.ts"
+
+/** The reader of settled requests: a reseller or a customer. */
+export type UsageReader =
+  | { readonly _tag: "Reseller"; readonly resellerId: ResellerId }
+  | { readonly _tag: "Customer"; readonly userId: UserId }
+
+export const resellerReader = (resellerId: ResellerId): UsageReader => ({ _tag: "Reseller", resellerId })
+export const customerReader = (userId: UserId): UsageReader => ({ _tag: "Customer", userId })
 
 export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsage")<
   SettledUsage,
@@ -24,30 +39,25 @@ export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsag
     /**
      * Returns at most `limit` items after the position `after`, or the first items if `after` is undefined. The items
      * are in descending order of settlement time (microseconds) and request id. Requests without charged tokens are
-     * omitted.
+     * omitted. Fails with `Overloaded` if too many reads run or wait, of this reader or of all readers.
      */
-    readonly read: (resellerId: ResellerId, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>>
+    readonly read: (reader: UsageReader, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>, Overloaded>
+    /** Returns the sums of each day that has a settled request with charged tokens, oldest first. */
+    readonly days: (reader: UsageReader, filter: UsageFilter) => Effect.Effect<ReadonlyArray<UsageDay>, Overloaded>
   }
 >() {}
 
-/** Signs cursors, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL. */
-export class CursorSealer extends Context.Tag("@tollgate/application/CursorSealer")<
-  CursorSealer,
-  {
-    readonly seal: (text: string) => string
-    /** Returns the text in a cursor; none if the cursor is malformed, altered or not sealed by this deployment. */
-    readonly open: (cursor: string) => Option.Option<string>
-  }
->() {}
-
-export const readUsage = (resellerId: ResellerId, query: UsageQuery) =>
+export const readUsage = (reader: UsageReader, query: UsageQuery) =>
   Effect.gen(function* () {
-    const cursors = yield* CursorSealer
-    const { limit, after } = yield* readUsagePage(query, cursors.open)
-    // Reads one item more than the page needs: if this item exists, there is another page.
-    const found = yield* (yield* SettledUsage).read(resellerId, { limit: limit + 1, after })
-    const items = found.slice(0, limit)
-    const last = items.at(-1)
-    const nextCursor = found.length > limit && last !== undefined ? cursors.seal(positionToText(last.position)) : null
-    return { items, nextCursor }
+    const page = yield* readUsagePage(query, (yield* CursorSealer).open)
+    const usage = yield* SettledUsage
+    return yield* listPage("u1", page, (wanted) => usage.read(reader, wanted))
+  })
+
+/** Returns the daily sums of a range of days, and the range. */
+export const readDailyUsage = (reader: UsageReader, query: UsageFilterQuery) =>
+  Effect.gen(function* () {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const { days, filter } = yield* readUsageDays(query, now)
+    return { ...days, days: yield* (yield* SettledUsage).days(reader, filter) }
   })

@@ -19,9 +19,10 @@ import {
   type ResellerClaims
 } from "@tollgate/domain/reseller/ResellerToken"
 import type { ReviewMove } from "@tollgate/domain/reseller/Review"
-import type { Login, Signup } from "@tollgate/domain/reseller/Signup"
+import type { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import { Email } from "@tollgate/domain/validation/Email"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { invalid } from "@tollgate/domain/validation/Validation"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -168,3 +169,33 @@ export const asReseller = <A, E, R>(
       new Overloaded({ retryAfterSeconds: 1 })
     )
   })
+
+/**
+ * Changes the password of the calling reseller, ends all its tokens, and returns a new token
+ * (docs/reference/reseller.md#k6).
+ *
+ *     a place in the hashing queue ─▶ count the attempt ─▶ verify ─▶ hash ─▶ store and end the tokens ─▶ issue
+ *
+ * An attempt counts as a login attempt, so that a stolen token does not help to guess the password.
+ */
+export const changePassword = (
+  caller: Reseller,
+  { currentPassword, newPassword }: PasswordChange,
+  address: ClientAddress
+) =>
+  Effect.gen(function* () {
+    const hasher = yield* PasswordHasher
+    yield* hasher.enter("login", address)
+    yield* (yield* Attempts).count(loginWindows({ address, email: caller.email }))
+    const resellers = yield* Resellers
+    const stored = Option.getOrUndefined(yield* resellers.credentials(caller.email))
+    if (!(yield* hasher.verify(currentPassword, stored?.passwordHash))) {
+      return yield* invalid("current_password", "the current password")
+    }
+    const reseller = yield* resellers.endTokens(caller, yield* hasher.hash(newPassword))
+    const loggedIn: LoggedIn = { token: yield* (yield* TokenSigner).issue(claimsOf(reseller)), reseller }
+    return loggedIn
+  }).pipe(Effect.scoped)
+
+/** Ends all tokens of the calling reseller (docs/reference/reseller.md#k7). */
+export const logOut = (caller: Reseller) => Effect.flatMap(Resellers, ({ endTokens }) => endTokens(caller, undefined))

@@ -3,6 +3,7 @@
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
+import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import type { ReviewMove, ReviewRefused } from "@tollgate/domain/reseller/Review"
 import type { EmailExists } from "@tollgate/domain/reseller/Signup"
 import type { Email } from "@tollgate/domain/validation/Email"
@@ -34,6 +35,14 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
     readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
     /** Returns the resellers with one status, or all resellers, newest first. */
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
+    /**
+     * Locks the reseller's row and applies `decideTokenEnd`, in one transaction. With a new password, stores its hash and
+     * writes an audit log entry. `caller` is the reseller as it was when its token was checked.
+     */
+    readonly endTokens: (
+      caller: Reseller,
+      newPassword: PasswordHash | undefined
+    ) => Effect.Effect<Reseller, InvalidCredentials>
     /**
      * Locks the reseller's row, applies `decideReview`, and writes the change and an audit log entry in one
      * transaction. If the reseller already has the new status, writes nothing.

@@ -15,6 +15,7 @@ import type {
   TopUpStatus,
   TopUpTerms
 } from "@tollgate/domain/topup/TopUpOrder"
+import type { TimeRange } from "@tollgate/domain/validation/Days"
 import type { Email } from "@tollgate/domain/validation/Email"
 import type { Page } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"
@@ -56,10 +57,12 @@ export interface TopUpList {
   readonly total: number
 }
 
-/** The filter of an operator's search: at most `limit` orders, newest first. */
+/** The filter of a search: at most `limit` orders, newest first. */
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
+  /** The range of the creation time. */
+  readonly range?: TimeRange | undefined
   /** The last order of the previous page. Only orders that follow this order are returned. */
   readonly olderThan?: Pick<TopUpOrder, "createdAt" | "id"> | undefined
   readonly limit: number
@@ -95,7 +98,7 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     readonly list: (resellerId: ResellerId, page: Page) => Effect.Effect<TopUpList>
     /** Returns a `ready` order of any reseller. */
     readonly find: (id: OrderId) => Effect.Effect<Option.Option<StoredTopUp>>
-    /** Returns `ready` orders of all resellers, for operators. */
+    /** Returns `ready` orders of all resellers or of one reseller. */
     readonly search: (filter: TopUpFilter) => Effect.Effect<ReadonlyArray<StoredTopUp>>
 
     /**

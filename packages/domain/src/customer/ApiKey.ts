@@ -11,6 +11,8 @@
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type { Position } from "../validation/Cursor.ts"
+import type { Email } from "../validation/Email.ts"
 import type { UserId } from "./User.ts"
 
 export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
@@ -23,6 +25,17 @@ export interface ApiKey {
   readonly name: string
   readonly createdAt: Date
   readonly revokedAt: Date | undefined
+}
+
+/** A key in a list, with its owner and its last use. */
+export interface ListedKey extends ApiKey {
+  /** The creation time and the id of the key. */
+  readonly position: Position
+  readonly email: Email
+  /** The first part of the key, `<key_prefix>_<public_id>`, which is not secret. */
+  readonly prefix: string
+  /** The time of a recent use; undefined if no use is known (docs/reference/reseller.md#k2). */
+  readonly lastUsedAt: Date | undefined
 }
 
 /** The API key of an authenticated request, and the user who owns the key. */

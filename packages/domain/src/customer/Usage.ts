@@ -1,32 +1,21 @@
 /**
- * Defines the list of settled requests that a reseller reads in pages, newest first
+ * Defines the list of settled requests, which resellers and customers read in pages, newest first, and its daily sums
  * (docs/reference/balances-and-usage.md#bal-6, docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { RequestId } from "../inference/InferenceRequest.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import { toExactUsdMicro, type UsdPico } from "../money/UsdPico.ts"
-import { readWhole } from "../validation/Page.ts"
+import { type CursorPage, type CursorQuery, type Position, readCursorPage } from "../validation/Cursor.ts"
+import { type DayRange, type DaysQuery, readDayRange, readTimeRange, type TimeRange } from "../validation/Days.ts"
 import { type FieldIssue, ValidationFailed } from "../validation/Validation.ts"
-import type { UserId } from "./User.ts"
-
-/**
- * The position of an item in the list. Items are ordered by settlement time, then by request id.
- *
- * The time has microseconds, as in the database. If the time were rounded to milliseconds, a page could omit or repeat
- * items that were settled in the same millisecond.
- */
-export interface UsagePosition {
-  /** The settlement time in microseconds since 1970-01-01 UTC. */
-  readonly settledAtMicros: bigint
-  readonly requestId: RequestId
-}
+import { UserId } from "./User.ts"
 
 /** One settled request. */
 export interface UsageItem {
-  readonly position: UsagePosition
+  /** The settlement time and the request id. */
+  readonly position: Position
   readonly userId: UserId
   readonly model: string
   /** The sum of all four token classes (docs/reference/billing.md#c5). */
@@ -39,48 +28,91 @@ export interface UsageItem {
   readonly settledAt: Date
 }
 
-/** The query parameters as received. */
-export interface UsageQuery {
-  readonly limit?: string | undefined
-  readonly cursor?: string | undefined
+/** Selects settled requests. An undefined member selects all. */
+export interface UsageFilter extends TimeRange {
+  /** The public name of the model. */
+  readonly model: string | undefined
+  readonly userId: UserId | undefined
 }
 
-export interface UsagePage {
-  readonly limit: number
-  /** The position of the item before the page; undefined for the first page. */
-  readonly after: UsagePosition | undefined
+/** The query parameters of a filter, as received. */
+export interface UsageFilterQuery extends DaysQuery {
+  readonly model?: string | undefined
+  /** The id of a customer; only for resellers. */
+  readonly customer?: string | undefined
+}
+
+/** The query parameters of a page, as received. */
+export interface UsageQuery extends CursorQuery, UsageFilterQuery {}
+
+export interface UsagePage extends CursorPage {
+  readonly filter: UsageFilter
+}
+
+/** The settled requests of one day in Asia/Jakarta. */
+export interface UsageDay {
+  readonly day: string
+  readonly requests: bigint
+  readonly totalTokens: Tokens
+  readonly costPico: UsdPico
 }
 
 /** Returns the exact cost in micro-USD as a decimal string: `"0.5"`, `"1234.25"`. */
-export const displayCostUsdMicroOf = ({ costPico }: UsageItem): string => toExactUsdMicro(costPico)
+export const displayCostUsdMicroOf = ({ costPico }: Pick<UsageItem, "costPico">): string => toExactUsdMicro(costPico)
 
-const VERSION = "u1"
+const MAX_MODEL_LENGTH = 200
 
-/** Returns a position as text, which the caller signs and sends as a cursor. */
-export const positionToText = ({ settledAtMicros, requestId }: UsagePosition): string =>
-  `${VERSION} ${settledAtMicros} ${requestId}`
+const isUserId = Schema.is(UserId)
 
-const isUuid = Schema.is(Schema.UUID)
+const filterIssues = ({ model, customer }: UsageFilterQuery): ReadonlyArray<FieldIssue> => [
+  ...(model !== undefined && (model === "" || model.length > MAX_MODEL_LENGTH || model.includes("\0"))
+    ? [{ path: "model", message: "the public name of a model" }]
+    : []),
+  ...(customer !== undefined && !isUserId(customer) ? [{ path: "customer", message: "a UUID" }] : [])
+]
 
-export const positionFromText = (text: string): Option.Option<UsagePosition> => {
-  const [version, micros = "", requestId = "", ...more] = text.split(" ")
-  return version === VERSION && more.length === 0 && /^\d{1,18}$/.test(micros) && isUuid(requestId)
-    ? Option.some({ settledAtMicros: BigInt(micros), requestId: RequestId(requestId) })
-    : Option.none()
+/** Combines a range with the other parameters of a filter. Only valid parameters are read. */
+const filterOf = (range: TimeRange, { model, customer }: UsageFilterQuery): UsageFilter => ({
+  ...range,
+  model,
+  userId: isUserId(customer) ? customer : undefined
+})
+
+const failed = (...issues: ReadonlyArray<ReadonlyArray<FieldIssue>>) =>
+  Either.left(new ValidationFailed({ details: issues.flat() }))
+
+const issuesIn = <A>(read: Either.Either<A, ReadonlyArray<FieldIssue>>): ReadonlyArray<FieldIssue> =>
+  Either.isLeft(read) ? read.left : []
+
+/** Reads a filter whose range can be open. */
+export const readUsageFilter = (query: UsageFilterQuery): Either.Either<UsageFilter, ValidationFailed> => {
+  const range = readTimeRange(query)
+  const issues = filterIssues(query)
+  return Either.isRight(range) && issues.length === 0
+    ? Either.right(filterOf(range.right, query))
+    : failed(issuesIn(range), issues)
 }
 
 /** Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if this server did not issue it. */
 export const readUsagePage = (
-  { limit, cursor }: UsageQuery,
+  query: UsageQuery,
   openCursor: (cursor: string) => Option.Option<string>
 ): Either.Either<UsagePage, ValidationFailed> => {
-  const size = readWhole("limit", limit, { default: 50, min: 1, max: 100 })
-  const after = cursor === undefined ? Option.none() : Option.flatMap(openCursor(cursor), positionFromText)
-  const cursorIssues: ReadonlyArray<FieldIssue> =
-    cursor !== undefined && Option.isNone(after)
-      ? [{ path: "cursor", message: "not a cursor issued by this server" }]
-      : []
-  return Either.isRight(size) && cursorIssues.length === 0
-    ? Either.right({ limit: size.right, after: Option.getOrUndefined(after) })
-    : Either.left(new ValidationFailed({ details: [...(Either.isLeft(size) ? [size.left] : []), ...cursorIssues] }))
+  const page = readCursorPage("u1", query, openCursor)
+  const filter = readUsageFilter(query)
+  return Either.isRight(page) && Either.isRight(filter)
+    ? Either.right({ ...page.right, filter: filter.right })
+    : failed(issuesIn(page), Either.isLeft(filter) ? filter.left.details : [])
+}
+
+/** Reads the query of daily sums, whose range is limited. */
+export const readUsageDays = (
+  query: UsageFilterQuery,
+  now: Date
+): Either.Either<{ readonly days: DayRange; readonly filter: UsageFilter }, ValidationFailed> => {
+  const days = readDayRange(query, now)
+  const issues = filterIssues(query)
+  return Either.isRight(days) && issues.length === 0
+    ? Either.right({ days: days.right, filter: filterOf(days.right.range, query) })
+    : failed(issuesIn(days), issues)
 }

@@ -20,6 +20,7 @@ import { OperationId } from "../operations/Operation.ts"
 import { InsufficientQuota } from "../reseller/QuotaAdjustment.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
 import { decideHit, type Limit } from "../reseller/SlidingWindow.ts"
+import type { Position } from "../validation/Cursor.ts"
 import { Email } from "../validation/Email.ts"
 import type { RateLimited } from "../validation/RequestErrors.ts"
 import { noNul } from "../validation/Text.ts"
@@ -64,6 +65,25 @@ export interface Mint {
   /** The reseller's quota immediately after the mint. */
   readonly balanceAfter: UsdMicro
   readonly mintedAt: Date
+}
+
+/** A mint in a list, with the names of its customer and model. */
+export interface ListedMint
+  extends Pick<
+    Mint,
+    | "operationId"
+    | "planTierId"
+    | "modelId"
+    | "customerUserId"
+    | "grantedTokens"
+    | "priceUsdMicro"
+    | "balanceAfter"
+    | "mintedAt"
+  > {
+  /** The time and the id of the mint. */
+  readonly position: Position
+  readonly customerEmail: Email
+  readonly modelName: string
 }
 
 /** This reseller has used the operation id for another customer or another tier. */

@@ -35,3 +35,16 @@ export const decideAccess = (
   reseller.tokenVersion === claims.tokenVersion
     ? Either.right(reseller)
     : Either.left(new InvalidCredentials())
+
+/**
+ * Decides the end of all tokens of a reseller. Fails if the reseller's tokens have ended since the caller's token was
+ * checked.
+ */
+export const decideTokenEnd = (
+  caller: Reseller,
+  stored: Reseller | undefined
+): Either.Either<Reseller, InvalidCredentials> =>
+  Either.map(decideAccess(claimsOf(caller), stored), (reseller) => ({
+    ...reseller,
+    tokenVersion: reseller.tokenVersion + 1
+  }))

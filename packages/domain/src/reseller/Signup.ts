@@ -1,5 +1,6 @@
 /**
- * Defines the request bodies of signup and login (docs/reference/reseller.md#res-2, docs/reference/reseller.md#b9).
+ * Defines the request bodies of signup, login and a change of the password (docs/reference/reseller.md#res-2,
+ * docs/reference/reseller.md#b9).
  */
 import * as Schema from "effect/Schema"
 import { Email } from "../validation/Email.ts"
@@ -43,3 +44,10 @@ export type Signup = typeof Signup.Type
 /** The body of a login. The email can be any text. A text that is not an email address matches no reseller. */
 export const Login = Schema.Struct({ email: Schema.String, password: ClaimedPassword })
 export type Login = typeof Login.Type
+
+/** The body of a change of the password. */
+export const PasswordChange = Schema.Struct({
+  currentPassword: Schema.propertySignature(ClaimedPassword).pipe(Schema.fromKey("current_password")),
+  newPassword: Schema.propertySignature(NewPassword).pipe(Schema.fromKey("new_password"))
+})
+export type PasswordChange = typeof PasswordChange.Type

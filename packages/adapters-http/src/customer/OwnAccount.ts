@@ -1,0 +1,131 @@
+/**
+ * Reads the balances and the settled usage of the customer that owns the API key
+ * (docs/reference/balances-and-usage.md#k9). The errors have the error format of the inference routes.
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Balances } from "@tollgate/application/customer/Balances"
+import { customerReader, readDailyUsage, readUsage } from "@tollgate/application/customer/SettledUsage"
+import { exportUsage } from "@tollgate/application/customer/UsageExport"
+import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
+import type { Principal } from "@tollgate/domain/customer/ApiKey"
+import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
+import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { caller } from "../auth/PresentedKey.ts"
+import { inferenceResponse, orInferenceError } from "../http/ApiResponse.ts"
+import { CsvResponses } from "../http/CsvResponse.ts"
+import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
+import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
+import { refusal } from "../openapi/InferenceDocs.ts"
+import { csvBody, cursorParameters, DailyUsageBody, ownUsageFilter } from "../openapi/ListDocs.ts"
+import { KeyBalancesBody, toKeyBalances } from "./Balances.ts"
+import { OwnUsagePageBody, toDays, toOwnPage } from "./UsageBody.ts"
+
+const described = (summary: string, description?: string) =>
+  OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }), override: requiresApiKey })
+
+const readOwnBalance = HttpApiEndpoint.get("readOwnBalance", "/v1/balance")
+  .addSuccess(KeyBalancesBody)
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(described("Read the balances of the customer that owns the API key"))
+
+const readOwnUsage = HttpApiEndpoint.get("readOwnUsage", "/v1/usage")
+  .setUrlParams(Schema.Struct({ ...cursorParameters, ...ownUsageFilter }))
+  .addSuccess(OwnUsagePageBody)
+  .addError(refusal(400, "invalid_request"))
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(
+    described(
+      "List the settled usage of the customer that owns the API key",
+      "The list contains the requests with all keys of the customer."
+    )
+  )
+
+const readOwnDailyUsage = HttpApiEndpoint.get("readOwnDailyUsage", "/v1/usage/daily")
+  .setUrlParams(Schema.Struct(ownUsageFilter))
+  .addSuccess(DailyUsageBody)
+  .addError(refusal(400, "invalid_request"))
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(
+    described(
+      "Read the daily sums of the customer's usage",
+      "The range has at most 92 days. By default it has 31 days and ends today."
+    )
+  )
+
+const downloadOwnUsage = HttpApiEndpoint.get("exportOwnUsage", "/v1/usage.csv")
+  .setUrlParams(Schema.Struct(ownUsageFilter))
+  .addSuccess(csvBody("The usage items as CSV, newest first."))
+  .addError(refusal(400, "invalid_request"))
+  .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(503, "overloaded"))
+  .annotateContext(described("Download the settled usage of the customer as CSV"))
+
+export class OwnAccountApi extends HttpApiGroup.make("account")
+  .add(readOwnBalance)
+  .add(readOwnUsage)
+  .add(readOwnDailyUsage)
+  .add(downloadOwnUsage) {}
+
+/** Converts an invalid query to the error of the inference routes, which names one parameter. */
+const asInvalidRequest = <A, E, R>(read: Effect.Effect<A, E | ValidationFailed, R>) =>
+  Effect.catchIf(read, Schema.is(ValidationFailed), ({ details: [first] }) => {
+    const { path, message } = first ?? { path: "", message: "the query is malformed" }
+    return new InvalidRequest({ message: `${path}: ${message}.`, param: path === "" ? null : path })
+  })
+
+/** Authenticates the customer, and runs `read` within the customer's share of the database connections. */
+const asCustomer = <A, E, R>(read: (customer: Principal) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(caller, (customer) => Effect.provideService(read(customer), CurrentParty, customer.userId))
+
+const ownBalance = inferenceResponse(
+  asCustomer(({ keyId, userId }) =>
+    Effect.map(
+      Effect.flatMap(Balances, ({ own }) => own(userId)),
+      (statement) => toKeyBalances({ keyId, ...statement })
+    )
+  )
+)
+
+const ownUsage = (query: ParametersOf<UsageQuery>) =>
+  inferenceResponse(
+    asCustomer(({ userId }) =>
+      Effect.gen(function* () {
+        return toOwnPage(yield* readUsage(customerReader(userId), yield* singleValues(query)))
+      })
+    ).pipe(asInvalidRequest)
+  )
+
+const ownDailyUsage = (query: ParametersOf<UsageFilterQuery>) =>
+  inferenceResponse(
+    asCustomer(({ userId }) =>
+      Effect.gen(function* () {
+        return toDays(yield* readDailyUsage(customerReader(userId), yield* singleValues(query)))
+      })
+    ).pipe(asInvalidRequest)
+  )
+
+const ownUsageCsv = (query: ParametersOf<UsageFilterQuery>) =>
+  orInferenceError(
+    Effect.gen(function* () {
+      const { userId } = yield* caller
+      const csv = Effect.flatMap(singleValues(query), (filter) => exportUsage(customerReader(userId), filter))
+      return yield* (yield* CsvResponses).send(userId, "usage.csv", asInvalidRequest(csv))
+    })
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(OwnAccountApi), "account", (handlers) =>
+  handlers
+    .handleRaw("readOwnBalance", () => ownBalance)
+    .handleRaw("readOwnUsage", ({ urlParams }) => ownUsage(urlParams))
+    .handleRaw("readOwnDailyUsage", ({ urlParams }) => ownDailyUsage(urlParams))
+    .handleRaw("exportOwnUsage", ({ urlParams }) => ownUsageCsv(urlParams))
+)
