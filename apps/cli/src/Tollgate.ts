@@ -15,11 +15,13 @@ import { holds } from "./commands/Holds.ts"
 import { imageReview, images } from "./commands/Images.ts"
 import { keys } from "./commands/Keys.ts"
 import { migrate } from "./commands/Migrate.ts"
+import { mints } from "./commands/Mints.ts"
 import { payg } from "./commands/Payg.ts"
 import { quota } from "./commands/Quota.ts"
 import { rankings } from "./commands/Rankings.ts"
 import { resellers } from "./commands/Resellers.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
+import { usage } from "./commands/Usage.ts"
 import { users } from "./commands/Users.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
@@ -69,6 +71,8 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(payg),
     withReadyDatabase(quota),
     withReadyDatabase(topUpsOver(Live.providers)),
+    withReadyDatabase(mints),
+    withReadyDatabase(usage),
     withReadyDatabase(holds),
     withLive(Layer.empty)(images(withLive(Live.ready, "images")(imageReview))),
     withReadyDatabase(rankings)

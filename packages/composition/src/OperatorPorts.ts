@@ -6,10 +6,13 @@ import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgKeyLists from "@tollgate/adapters-postgres/customer/PgKeyLists"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
+import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
 import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
@@ -55,13 +58,16 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgQuota.layer,
     PgTopUpOrders.layer,
     PgCustomers.layer,
+    PgSettledUsage.layer,
+    PgMintHistory.layer,
     PgUsageRollUps.layer,
     PgImageReviews.layer,
     PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
 
-/** Builds the API key store. In production without KEY_PEPPER, keys can be listed and revoked, but not created. */
-export const operatorKeys = (settings: OperatorSettings) => Layer.provide(PgApiKeys.layer, keyMac(settings))
+/** Builds the stores of API keys. In production without KEY_PEPPER, keys can be listed and revoked, but not created. */
+export const operatorKeys = (settings: OperatorSettings) =>
+  Layer.provide(Layer.merge(PgApiKeys.layer, PgKeyLists.layer), keyMac(settings))
 
 const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> => {
   if (settings.KEY_PEPPER !== undefined || settings.NODE_ENV !== "production") return keyMacLayer(settings)

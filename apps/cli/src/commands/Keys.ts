@@ -5,12 +5,16 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { KeyLists } from "@tollgate/application/customer/KeyLists"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { localAddress } from "@tollgate/composition/DeploymentVariables"
 import { type Catalog, callable, discoverable } from "@tollgate/domain/catalog/Catalog"
 import { type ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import type { Email } from "@tollgate/domain/validation/Email"
 import { Name } from "@tollgate/domain/validation/Text"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { requireKeyPepper, Settings } from "../runtime/Settings.ts"
 import type { Report } from "../terminal/Output.ts"
@@ -18,7 +22,7 @@ import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { confirm, yes } from "./Confirmation.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { argument, operatorFor, option, reason, user } from "./SharedOptions.ts"
+import { argument, limit, oneOwner, operatorFor, option, reason, resellerOption, user } from "./SharedOptions.ts"
 
 const name = option("name", "NAME", Name, "The key's name.")
 const KeyId = ApiKeyId.annotations({ message: () => "the UUID of an API key" })
@@ -50,29 +54,71 @@ const create = reportCommand(
 
 const list = reportCommand(
   "list",
-  "List the keys of a user, newest first, including revoked keys.",
-  { user },
-  ({ user }) =>
+  "List the keys of a user, or of all customers of a reseller, newest first, including revoked keys.",
+  { user: Options.optional(user), reseller: Options.optional(resellerOption), limit },
+  ({ limit, reseller, user }) =>
     Effect.gen(function* () {
-      const keys = yield* Effect.flatMap(ApiKeys, (keys) => keys.list(user))
-      return {
-        document: keys.map(keyDocument),
-        text:
-          keys.length === 0
-            ? `${user} has no keys. Create one with: tollgate keys create --user ${user} --name NAME`
-            : table(
-                [
-                  { heading: "key id", cell: (key) => key.id },
-                  { heading: "name", cell: (key) => key.name },
-                  { heading: "public id", cell: (key) => key.publicId },
-                  { heading: "created", cell: (key) => timestamp(key.createdAt) },
-                  { heading: "revoked", cell: (key) => (key.revokedAt === undefined ? "-" : timestamp(key.revokedAt)) }
-                ],
-                keys
-              )
-      } satisfies Report
+      if (Option.isSome(user) === Option.isSome(reseller)) return yield* oneOwner
+      return yield* Option.match(user, {
+        onNone: () =>
+          keysOfReseller(
+            Option.getOrElse(reseller, () => ""),
+            limit
+          ),
+        onSome: keysOfUser
+      })
     })
 )
+
+const keysOfUser = (user: Email) =>
+  Effect.map(
+    Effect.flatMap(ApiKeys, (keys) => keys.list(user)),
+    (keys): Report => ({
+      document: keys.map(keyDocument),
+      text:
+        keys.length === 0
+          ? `${user} has no keys. Create one with: tollgate keys create --user ${user} --name NAME`
+          : table(
+              [
+                { heading: "key id", cell: (key) => key.id },
+                { heading: "name", cell: (key) => key.name },
+                { heading: "public id", cell: (key) => key.publicId },
+                { heading: "created", cell: (key) => timestamp(key.createdAt) },
+                { heading: "revoked", cell: (key) => timestampOrDash(key.revokedAt) }
+              ],
+              keys
+            )
+    })
+  )
+
+const keysOfReseller = (reseller: string, limit: number) =>
+  Effect.gen(function* () {
+    const { id, email } = yield* Effect.flatMap(Resellers, (resellers) => resellers.named(reseller))
+    const keys = yield* Effect.flatMap(KeyLists, ({ ofReseller }) => ofReseller(id, { limit, after: undefined }))
+    return {
+      document: keys.map((key) => ({
+        ...keyDocument(key),
+        user_email: key.email,
+        last_used_at: key.lastUsedAt === undefined ? null : timestamp(key.lastUsedAt)
+      })),
+      text:
+        keys.length === 0
+          ? `The customers of ${email} have no keys.`
+          : table(
+              [
+                { heading: "key id", cell: (key) => key.id },
+                { heading: "customer", cell: (key) => key.email },
+                { heading: "name", cell: (key) => key.name },
+                { heading: "created", cell: (key) => timestamp(key.createdAt) },
+                { heading: "last used", cell: (key) => timestampOrDash(key.lastUsedAt) },
+                { heading: "revoked", cell: (key) => timestampOrDash(key.revokedAt) }
+              ],
+              keys
+            )
+    } satisfies Report
+  })
+
+const timestampOrDash = (time: Date | undefined): string => (time === undefined ? "-" : timestamp(time))
 
 const revoke = reportCommand(
   "revoke",

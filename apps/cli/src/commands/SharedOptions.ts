@@ -7,11 +7,16 @@ import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Options from "@effect/cli/Options"
 import * as ValidationError from "@effect/cli/ValidationError"
 import type { Operator } from "@tollgate/domain/operations/Operation"
+import { readTimeRange } from "@tollgate/domain/validation/Days"
 import { Email } from "@tollgate/domain/validation/Email"
+import type { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
+import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
+import { CommandFailed } from "../exit/CommandFailed.ts"
 
 /** Returns an option whose value must match the schema. The error for a wrong value names the expected form. */
 export const option = <A>(
@@ -84,3 +89,31 @@ const Limit = Schema.String.pipe(
 export const limit = option("limit", "N", Limit, "Maximum number of entries; 100 by default.").pipe(
   Options.withDefault(100)
 )
+
+/** A command takes either a user or a reseller. */
+export const oneOwner = new CommandFailed({
+  exit: "usage",
+  code: "usage",
+  message: "Give either --user EMAIL or --reseller X."
+})
+
+const Day = Schema.String.pipe(
+  Schema.filter((text) => Either.isRight(readTimeRange({ from: text })) || "a date like 2026-11-20")
+)
+const day = (name: string, description: string) => Options.optional(option(name, "DATE", Day, description))
+
+/** The first and the last day of a range, in the time zone Asia/Jakarta. */
+export const days = {
+  from: day("from", "The first day, in the time zone Asia/Jakarta."),
+  to: day("to", "The last day, in the time zone Asia/Jakarta.")
+}
+
+/** Returns the query of the given options. An option that is not given is undefined. */
+export const queryOf = <const Name extends string>(
+  given: Readonly<Record<Name, Option.Option<string>>>
+): Record<Name, string | undefined> =>
+  Record.map(given, (value: Option.Option<string>) => Option.getOrUndefined(value)) as Record<Name, string | undefined>
+
+/** Reports an invalid range as a wrong command line. */
+export const invalidRange = ({ details: [first] }: ValidationFailed): CommandFailed =>
+  new CommandFailed({ exit: "usage", code: "usage", message: `--${first?.path}: expected ${first?.message}` })

@@ -23,9 +23,7 @@ const downloadMints = HttpApiEndpoint.get("exportMints", "/api/reseller/mints.cs
 const downloadTopUps = HttpApiEndpoint.get("exportTopUps", "/api/reseller/topups.csv")
   .setUrlParams(Schema.Struct(dayParameters))
   .addSuccess(csvBody("The top-up orders as CSV, newest first. The range applies to the creation of an order."))
-  .annotateContext(
-    documented({ summary: "Download the top-up orders as CSV", errors: ["ValidationFailed"] })
-  )
+  .annotateContext(documented({ summary: "Download the top-up orders as CSV", errors: ["ValidationFailed"] }))
 
 const downloadMovements = HttpApiEndpoint.get("exportQuotaMovements", "/api/reseller/quota.csv")
   .setUrlParams(Schema.Struct(dayParameters))
