@@ -129,11 +129,15 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
 
       days: (reader, filter) =>
         Effect.map(
+          // The history of each customer is summed separately, so the query reads no requests of other customers.
           sql<DayRow>`
-            SELECT date_bin('1 day', s.settled_at, '2000-01-01 00:00:00+07') AS start, count(*) AS requests,
-              sum(${used})::text AS total_tokens, sum(s.cost_pico)::text AS cost_pico
-            FROM (${users(reader, filter)}) AS c JOIN settlement s ON s.user_id = c.user_id
-            WHERE ${selected(filter)} GROUP BY 1 ORDER BY 1`,
+            SELECT start, sum(requests)::bigint AS requests, sum(total_tokens)::text AS total_tokens,
+              sum(cost_pico)::text AS cost_pico
+            FROM (${users(reader, filter)}) AS c CROSS JOIN LATERAL (
+              SELECT date_bin('1 day', s.settled_at, '2000-01-01 00:00:00+07') AS start, count(*) AS requests,
+                sum(${used}) AS total_tokens, sum(s.cost_pico) AS cost_pico
+              FROM settlement s WHERE s.user_id = c.user_id AND ${selected(filter)} GROUP BY 1) AS sums
+            GROUP BY start ORDER BY start`,
           (rows) => rows.map(toDay)
         ).pipe(sqlErrorsAreDefects, (read) => slots.run(callerOf(reader), read))
     }
