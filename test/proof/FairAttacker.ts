@@ -7,7 +7,11 @@
  */
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
+import { constants, setPriority } from "node:os"
 import { Attack, type AttackName, type Target } from "./FairAttacks.ts"
+
+// A real attacker has its own machine. Here it gets the processor time that the server and the measured clients leave.
+setPriority(constants.priority.PRIORITY_LOW)
 
 export type Order =
   | { readonly order: "start"; readonly attack: AttackName; readonly target: Target }

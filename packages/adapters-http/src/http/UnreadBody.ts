@@ -43,34 +43,48 @@ export const limitDiscarding = (request: IncomingMessage): void => {
   request.once("close", () => clearTimeout(cut))
 }
 
-/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 50 MiB per second. */
-const DISCARDED_BYTES_PER_TICK = 1024 * 1024
+/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 8 MiB per second. */
+const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
 
 /** The bodies that are being discarded. They share one rate, so that refused uploads leave the processor to other requests. */
 class DiscardedBodies {
-  readonly #requests = new Set<IncomingMessage>()
+  #count = 0
+  /** The paused bodies. The one that has waited longest is read next. */
+  readonly #paused = new Set<IncomingMessage>()
   #bytesLeft = DISCARDED_BYTES_PER_TICK
   #timer: NodeJS.Timeout | undefined
 
   add(request: IncomingMessage): void {
-    this.#requests.add(request)
-    request.on("data", (chunk: Buffer) => this.#take(chunk.length))
-    request.once("close", () => this.#requests.delete(request))
-    request.once("end", () => this.#requests.delete(request))
+    this.#count += 1
+    this.#paused.add(request)
+    request.on("data", (chunk: Buffer) => {
+      this.#bytesLeft -= chunk.length
+      request.pause()
+      this.#paused.add(request)
+      this.#readOn()
+    })
+    request.once("close", () => {
+      this.#count -= 1
+      this.#paused.delete(request)
+    })
     this.#timer ??= setInterval(() => this.#tick(), TICK_MILLIS).unref()
-    if (this.#bytesLeft <= 0) request.pause()
+    this.#readOn()
   }
 
-  #take(bytes: number): void {
-    this.#bytesLeft -= bytes
-    if (this.#bytesLeft <= 0) for (const request of this.#requests) request.pause()
+  /** Reads the next piece of each paused body, as long as bytes are left. */
+  #readOn(): void {
+    for (const request of this.#paused) {
+      if (this.#bytesLeft <= 0) return
+      this.#paused.delete(request)
+      request.resume()
+    }
   }
 
   #tick(): void {
     this.#bytesLeft = DISCARDED_BYTES_PER_TICK
-    for (const request of this.#requests) request.resume()
-    if (this.#requests.size > 0) return
+    this.#readOn()
+    if (this.#count > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
