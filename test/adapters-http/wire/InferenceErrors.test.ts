@@ -17,6 +17,14 @@ const rows: ReadonlyArray<Row> = [
     {}
   ],
   [
+    new Errors.UnsupportedTool({ tool: "web_search", param: "p" }),
+    400,
+    "unsupported_parameter",
+    "invalid_request_error",
+    "invalid_request_error",
+    {}
+  ],
+  [
     new Errors.UpstreamRejected({ message: "m", param: null }),
     400,
     "invalid_request",
@@ -63,6 +71,12 @@ const rows: ReadonlyArray<Row> = [
   [new Errors.CircuitOpen({ retryAfterSeconds: 7 }), 503, "circuit_open", "server_error", "overloaded_error", limited]
 ]
 
+const params: { readonly [Tag in RelayError["_tag"]]?: string } = {
+  InvalidRequest: "p",
+  UnsupportedTool: "p",
+  ModelNotFound: "model"
+}
+
 describe("an inference error", () => {
   it.each(rows.map((row) => [row[0]._tag, row] as const))("has its status, code, types and headers: %s", (_, row) => {
     const [error, status, code, openai, anthropic, headers] = row
@@ -78,7 +92,7 @@ describe("an inference error", () => {
           type,
           code,
           message: expect.stringMatching(/^(?:m|[A-Z'].{20,}\.)$/),
-          param: error._tag === "InvalidRequest" ? "p" : error._tag === "ModelNotFound" ? "model" : null,
+          param: params[error._tag] ?? null,
           details: { error_code: code }
         },
         request_id: "request-1"

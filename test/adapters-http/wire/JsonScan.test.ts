@@ -11,7 +11,7 @@ const plan = {
     model: {},
     options: { inside: { flag: {} } },
     items: { each: "role" },
-    tools: { marks: (type: string) => type.startsWith("secret_") },
+    tools: { marks: (type: string) => (type.startsWith("secret_") ? type : undefined) },
     prompt: {}
   },
   media,
@@ -193,13 +193,13 @@ describe("a scan of a body", () => {
   })
 
   it.each([
-    ['[{"type":"a"},{"type":"secret_1"}]', true],
-    ['[1,{"type":"\\u0073ecret_1"}]', true],
-    ['[{"type":"a"},{"Type":"secret_1"},{"x":{"type":"secret_1"}},"secret_1"]', false],
-    ['{"type":"secret_1"}', false],
-    ["[]", false]
-  ])("marks the array %s: %s", (tools, marked) => {
-    expect(Either.getOrThrow(scanned(`{"tools":${tools}}`)).tools?.marked).toBe(marked)
+    ['[{"type":"a"},{"type":"secret_1"},{"type":"secret_2"},{"type":"secret_1"}]', ["secret_1", "secret_2"]],
+    ['[1,{"type":"\\u0073ecret_1"}]', ["secret_1"]],
+    ['[{"type":"a"},{"Type":"secret_1"},{"x":{"type":"secret_2"}},"secret_3"]', ["secret_1"]],
+    ['{"type":"secret_1"}', []],
+    ["[]", []]
+  ])("collects from %s these marks: %j", (tools, marks) => {
+    expect(Either.getOrThrow(scanned(`{"tools":${tools}}`)).tools?.marks).toEqual(marks)
   })
 
   it("finds a member with escapes in its name", () => {

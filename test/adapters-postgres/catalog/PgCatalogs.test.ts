@@ -84,6 +84,18 @@ describe("the catalog in Postgres", () => {
       })
     )
 
+    it.effect("adds, changes and removes the hosted tools of a model", () =>
+      Effect.gen(function* () {
+        yield* apply(Stores.catalogOf({ public_name: "tooled" }))
+        for (const hosted_tools of [["web_search"], ["web_search", "mcp"], []]) {
+          const terms = Stores.catalogOf({ public_name: "tooled", hosted_tools })
+          expect((yield* apply(terms)).changed).toEqual(["tooled"])
+          expect((yield* stored("tooled"))?.hostedTools).toEqual(hosted_tools)
+          expect((yield* apply(terms)).changed).toEqual([])
+        }
+      })
+    )
+
     it.effect("adds, changes and removes the largest output of a model", () =>
       Effect.gen(function* () {
         yield* apply(Stores.catalogOf({ public_name: "long" }))

@@ -62,6 +62,16 @@ describe("tollgate catalog", () => {
       })
     )
 
+    it.effect("applies and shows the hosted tools of a model", () =>
+      Effect.gen(function* () {
+        yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { hosted_tools: ["web_search"] }), aModel("b")]))
+        const shown = documentOf(yield* tollgate("catalog", "show", "--json")) as { models: ReadonlyArray<object> }
+        expect(shown.models).toContainEqual(expect.objectContaining({ public_name: "a", hosted_tools: ["web_search"] }))
+        const without = shown.models.find((model) => "public_name" in model && model.public_name === "b")
+        expect(without).not.toHaveProperty("hosted_tools")
+      })
+    )
+
     it.effect("applies and shows the largest output of a model", () =>
       Effect.gen(function* () {
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a"), aModel("b")]))

@@ -98,6 +98,12 @@ describe("a catalog file", () => {
       'models "x": only text models have max_output_tokens'
     ],
     [
+      "an image model with hosted_tools",
+      file([model("x", { kind: "image", capabilities: ["edit"], hosted_tools: ["web_search"] })]),
+      'models "x": only text models have hosted_tools'
+    ],
+    ["a hosted tool with an invalid name", file([model("x", { hosted_tools: ["Web Search"] })]), "hosted_tools"],
+    [
       "an embedding model with max_output_tokens",
       file([model("x", { kind: "embedding", max_output_tokens: 1 })]),
       'models "x": only text models have max_output_tokens'

@@ -44,6 +44,7 @@ export const catalogDocument = ({ models, providers, tiers, version }: StoredCat
     retired: model.retired,
     capabilities: model.capabilities,
     ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
+    ...(model.hostedTools?.length ? { hosted_tools: model.hostedTools } : {}),
     price_usd_micro_per_million_tokens: {
       input: count(model.price.input),
       cache_read: count(model.price.cacheRead),

@@ -13,6 +13,7 @@ import type {
   Overloaded,
   RequestTooLarge,
   TechnicalLimit,
+  UnsupportedTool,
   UpstreamFailed,
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
@@ -22,6 +23,7 @@ import { retryAfter } from "./RetryAfter.ts"
 /** Every error of a request to the relay. A defect (an unexpected exception) is reported as `InternalError`. */
 export type RelayError =
   | InvalidRequest
+  | UnsupportedTool
   | InvalidApiKey
   | InsufficientBalance
   | ModelNotFound
@@ -67,6 +69,15 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     type: invalidRequest,
     message: (error) => error.message,
     param: (error) => error.param
+  },
+  UnsupportedTool: {
+    status: 400,
+    code: "unsupported_parameter",
+    type: invalidRequest,
+    message: ({ param, tool }) =>
+      `'${param}' contains the tool '${shortened(tool)}', which the provider would run. This model does not allow it. ` +
+      "Turn the tool off in the settings of your client, or use a tool that your own program runs.",
+    param: ({ param }) => param
   },
   UpstreamRejected: {
     status: 400,

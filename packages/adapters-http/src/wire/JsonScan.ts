@@ -27,7 +27,7 @@ import {
   SLICE_BYTES
 } from "./JsonReader.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
-import { type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
+import { MAX_MARKS, type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
 import { runSlices, type Slices } from "./Slices.ts"
 import { TextSamples } from "./TextSamples.ts"
 
@@ -44,8 +44,8 @@ export interface ScannedMember {
   readonly unsized: number
   /** Number of JSON values in the value, which is at least 1. */
   readonly values: number
-  /** True if an element of the array has a `type` that passes the test of the plan. */
-  readonly marked: boolean
+  /** The different names that the plan collects for the `type` of the elements, at most {@link MAX_MARKS}. */
+  readonly marks: ReadonlyArray<string>
   /** Number of elements of an array in which every element must have a member (`each`); otherwise 0. */
   readonly elements: number
   /** Pieces of the text of the whole body, if the body is too large to be parsed. */
@@ -97,8 +97,8 @@ class Scan {
   #refusal: InvalidRequest | undefined
   /** True if the last element had the required member. */
   #present = false
-  /** True if the elements of the last array had a marked `type`. */
-  #marked = false
+  /** The names that were collected for the elements of the last array. */
+  #marks: ReadonlyArray<string> = []
   /** Number of elements of the last array. */
   #elementCount = 0
 
@@ -205,7 +205,7 @@ class Scan {
     const { textBytes, attachments, unsized } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
-    this.#marked = false
+    this.#marks = []
     this.#elementCount = 0
     let end: number
     if (member.inside !== undefined && first === OPEN_OBJECT) {
@@ -224,7 +224,7 @@ class Scan {
       attachments: reader.size.attachments - attachments,
       unsized: reader.size.unsized - unsized,
       values: Math.max(1, reader.values - values),
-      marked: this.#marked,
+      marks: this.#marks,
       elements: this.#elementCount,
       samples: this.#samples,
       empty: end === reader.skipSpace(at + 1) + 1,
@@ -261,6 +261,11 @@ class Scan {
     return at + 1
   }
 
+  #mark(name: string | undefined): void {
+    if (name === undefined || this.#marks.length === MAX_MARKS || this.#marks.includes(name)) return
+    this.#marks = [...this.#marks, name]
+  }
+
   /** Reads an element that is an object. Checks its member with the given name. */
   *#element(open: number, depth: number, name: MemberNames, marks: MemberPlan["marks"]): Slices<number> {
     const reader = this.#reader
@@ -269,14 +274,16 @@ class Scan {
       if (at >= reader.pauseAt && !(yield* this.#slice(at))) return -1
       const value = reader.name(at)
       if (value < 0) return -1
-      const isNamed = name.find(reader.bytes, at + 1, reader.nameEnd) === 0
+      const match = name.find(reader.bytes, at + 1, reader.nameEnd)
       let end = reader.value(value, depth + 1, at + 1)
       if (end === PAUSED) end = yield* this.#rest()
       if (end < 0) return -1
-      if (isNamed) {
-        this.#present = reader.bytes[value] === QUOTE
-        if (marks !== undefined && this.#present && end - value <= MAX_TYPE_BYTES) {
-          this.#marked ||= marks(JSON.parse(reader.bytes.toString("utf8", value, end)))
+      if (match !== NO_MATCH) {
+        const isText = reader.bytes[value] === QUOTE
+        if (match === 0) this.#present = isText
+        // Some providers ignore the case of a name, so `Type` is tested too.
+        if (marks !== undefined && isText && end - value <= MAX_TYPE_BYTES) {
+          this.#mark(marks(JSON.parse(reader.bytes.toString("utf8", value, end))))
         }
       }
       at = reader.nextItem(end, CLOSE_OBJECT)

@@ -1,6 +1,7 @@
 /**
  * Describes the members that a scan (`JsonScan.ts`) finds in the bodies of one protocol.
  */
+import { MAX_HOSTED_TOOLS } from "@tollgate/domain/inference/HostedTools"
 import type { MediaNames } from "./BodySize.ts"
 import { MemberNames } from "./MemberNames.ts"
 
@@ -17,6 +18,12 @@ export interface ScanPlan<Name extends string> {
   readonly maxValues?: number
 }
 
+/**
+ * The maximum number of names that {@link MemberPlan.marks} collects in one array. The catalog allows fewer, so a body with
+ * more names always has a name that is not allowed.
+ */
+export const MAX_MARKS = MAX_HOSTED_TOOLS + 1
+
 /** The maximum number of JSON values in a prompt of messages. No model can read a larger prompt. */
 export const MAX_PROMPT_VALUES = 1_000_000
 
@@ -28,8 +35,11 @@ export interface MemberPlan {
    * value if the member is repeated) must be a string.
    */
   readonly each?: string
-  /** If the value is an array: a test for the `type` of its elements; see `ScannedMember.marked`. */
-  readonly marks?: (type: string) => boolean
+  /**
+   * If the value is an array: returns the name that `ScannedMember.marks` collects for the `type` of an element; undefined
+   * if it collects none.
+   */
+  readonly marks?: (type: string) => string | undefined
 }
 
 /** {@link MemberPlan} with the names converted to bytes. */

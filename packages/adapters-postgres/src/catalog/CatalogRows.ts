@@ -46,6 +46,7 @@ interface ModelRow {
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
   readonly max_output_tokens: number | null
+  readonly hosted_tools: ReadonlyArray<string>
   readonly retired: boolean
   readonly price_id: string
   readonly input: bigint
@@ -88,7 +89,7 @@ export const readCatalog = Effect.gen(function* () {
   const providers = yield* sql<ProviderRow>`SELECT * FROM provider ORDER BY name COLLATE "C"`
   const models = yield* sql<ModelRow>`
     SELECT m.id, m.public_name, m.display_name, m.author, m.kind, m.discovery_rank, m.hidden, m.capabilities,
-      m.max_output_tokens, m.retired, m.price_id, p.input, p.cache_write, p.cache_read, p.output
+      m.max_output_tokens, m.hosted_tools, m.retired, m.price_id, p.input, p.cache_write, p.cache_read, p.output
     FROM model m JOIN price p ON p.id = m.price_id ORDER BY m.public_name COLLATE "C"`
   const routes = yield* sql<RouteRow>`
     SELECT * FROM route ORDER BY priority, provider COLLATE "C", upstream_model COLLATE "C"`
@@ -137,6 +138,7 @@ const toModel = (row: ModelRow, routes: ReadonlyArray<Route>): Model => ({
   hidden: row.hidden,
   capabilities: row.capabilities,
   maxOutputTokens: row.max_output_tokens ?? undefined,
+  hostedTools: row.hosted_tools,
   retired: row.retired,
   priceId: PriceId(row.price_id),
   price: {
@@ -206,6 +208,7 @@ export const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
       hidden: model.hidden,
       capabilities: arrayOf(model.capabilities),
       max_output_tokens: model.maxOutputTokens ?? null,
+      hosted_tools: arrayOf(model.hostedTools ?? []),
       retired: false,
       price_id: priceId
     })
@@ -214,7 +217,7 @@ export const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
     yield* sql`INSERT INTO model ${row} ON CONFLICT (id) DO UPDATE SET
       display_name = excluded.display_name, author = excluded.author, kind = excluded.kind,
       discovery_rank = excluded.discovery_rank, hidden = excluded.hidden, capabilities = excluded.capabilities,
-      max_output_tokens = excluded.max_output_tokens, retired = false, price_id = excluded.price_id`
+      max_output_tokens = excluded.max_output_tokens, hosted_tools = excluded.hosted_tools, retired = false, price_id = excluded.price_id`
     if (knownPrice === undefined) {
       const { input, cacheWrite, cacheRead, output } = model.price
       yield* sql`INSERT INTO price (id, model_id, input, cache_write, cache_read, output)

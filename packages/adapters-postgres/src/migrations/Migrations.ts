@@ -20,6 +20,7 @@ import { embeddings } from "./0009_embeddings.ts"
 import { growingHolds } from "./0010_growing_holds.ts"
 import { unpaidOrders } from "./0011_unpaid_orders.ts"
 import { resellerLists } from "./0012_reseller_lists.ts"
+import { hostedTools } from "./0013_hosted_tools.ts"
 
 export interface Migration {
   readonly name: string
@@ -42,7 +43,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0009_embeddings", statements: embeddings },
   { name: "0010_growing_holds", statements: growingHolds },
   { name: "0011_unpaid_orders", statements: unpaidOrders },
-  { name: "0012_reseller_lists", statements: resellerLists }
+  { name: "0012_reseller_lists", statements: resellerLists },
+  { name: "0013_hosted_tools", statements: hostedTools }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

@@ -6,6 +6,7 @@
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
+import type { HostedTool } from "@tollgate/domain/inference/HostedTools"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import type { Callback } from "../ledger/InferenceLedger.ts"
@@ -18,6 +19,8 @@ export interface InferenceRequest {
   readonly model: string
   readonly streamed: boolean
   readonly size: RequestSize
+  /** The tools of the request that the provider would run; undefined if the protocol has none. */
+  readonly hostedTools?: ReadonlyArray<HostedTool>
   /** Extracts the text of the prompt from the body, for a local token count. */
   readonly promptText: () => PromptText
 }

@@ -2,7 +2,7 @@
  * Handles one inference request, from admission to settlement. The caller has authenticated the API key and read the
  * body.
  *
- *     find the model ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
+ *     find the model ─▶ check the tools ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
  *
  * A request whose admission is practically certain is sent to its provider while the hold is written; any other request
  * waits for the hold. In both cases, no byte of the response is written before the hold is durable. From then on the request
@@ -16,6 +16,8 @@
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { estimate } from "@tollgate/domain/inference/Estimate"
+import { type HostedTool, refusedTool } from "@tollgate/domain/inference/HostedTools"
+import { UnsupportedTool } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
@@ -25,16 +27,18 @@ import { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
 import { TokenCounter } from "./TokenCounter.ts"
 
+const NO_TOOLS: ReadonlyArray<HostedTool> = []
+
 /**
  * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function that
  * writes the response. For a stream, or if no attempt succeeds, it calls back as soon as the settlement is queued. If
- * the model is not found or the admission fails, it calls back without a settlement.
+ * the model is not found, a tool is refused or the admission fails, it calls back without a settlement.
  */
 export type RelayRequest = <Request extends InferenceRequest>(
   connection: RelayConnection<Request>,
   principal: Principal,
   request: Request,
-  callback: Callback<WriteResponse | undefined, RelayRequestError>
+  callback: Callback<WriteResponse | undefined, RelayRequestError | UnsupportedTool>
 ) => void
 
 /** Returns the function that handles requests. The ports are looked up here, and not again for every request. */
@@ -56,6 +60,14 @@ export const makeRelayRequest = (
         return
       }
       const { candidates, model } = found.right
+      const tools = request.hostedTools ?? NO_TOOLS
+      const refused = refusedTool(tools, model.hostedTools)
+      if (refused !== undefined) {
+        callback(Exit.fail(new UnsupportedTool({ tool: refused.name, param: refused.param })))
+        return
+      }
+      // The provider adds the results of a hosted tool to the prompt.
+      const size = tools.length === 0 ? request.size : { ...request.size, hasUnsizedContent: true }
       const admission: Admission = {
         requestId: connection.requestId,
         principal,
@@ -64,7 +76,7 @@ export const makeRelayRequest = (
         price: model.price,
         protocol: connection.protocol,
         streamed: request.streamed,
-        estimate: estimate(request.size, {
+        estimate: estimate(size, {
           streamed: request.streamed,
           modelMaxOutputTokens: model.maxOutputTokens
         })

@@ -140,6 +140,7 @@ const membersOfModel = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>): Mem
   ["hidden", `${model.hidden}`],
   ["capabilities", listed(model.capabilities)],
   ["max_output_tokens", `${model.maxOutputTokens ?? "-"}`],
+  ["hosted_tools", listed(model.hostedTools ?? [])],
   ["price.input", `${model.price.input}`],
   ["price.cache_read", `${model.price.cacheRead}`],
   ["price.cache_write", `${model.price.cacheWrite}`],

@@ -7,6 +7,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { MAX_HOSTED_TOOLS } from "../inference/HostedTools.ts"
 import { hasCapabilities, kindsOfModels, protocols } from "../inference/InferenceRequest.ts"
 import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
@@ -57,6 +58,10 @@ const ModelMember = Schema.Struct({
   hidden: Schema.optionalWith(Schema.Boolean, { default: () => false }),
   capabilities: Schema.optionalWith(Schema.Array(Schema.Literal("generate", "edit")), { default: () => [] }),
   max_output_tokens: Schema.optional(Schema.Int.pipe(Schema.between(1, MAX_OUTPUT_TOKENS))),
+  hosted_tools: Schema.optionalWith(
+    Schema.Array(Schema.String.pipe(Schema.pattern(/^[a-z0-9_:.-]{1,64}$/))).pipe(Schema.maxItems(MAX_HOSTED_TOOLS)),
+    { default: () => [] }
+  ),
   price_usd_micro_per_million_tokens: Schema.Struct({
     input: PriceMember,
     cache_read: PriceMember,
@@ -167,6 +172,9 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     if (model.kind !== "text" && model.max_output_tokens !== undefined) {
       issues.push(`${at}: only text models have max_output_tokens`)
     }
+    if (model.kind !== "text" && model.hosted_tools.length > 0) {
+      issues.push(`${at}: only text models have hosted_tools`)
+    }
   }
   return [...new Set(issues)]
 }
@@ -207,6 +215,7 @@ const toTerms = (file: File): CatalogTerms => ({
     hidden: model.hidden,
     capabilities: model.capabilities,
     maxOutputTokens: model.max_output_tokens,
+    hostedTools: [...new Set(model.hosted_tools)],
     price: {
       input: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.input)),
       cacheWrite: PicoPerToken(BigInt(model.price_usd_micro_per_million_tokens.cache_write)),

@@ -10,6 +10,12 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   param: Schema.NullOr(Schema.String)
 }) {}
 
+/** The request contains a hosted tool (`HostedTools.ts`) that the model does not allow. */
+export class UnsupportedTool extends Schema.TaggedError<UnsupportedTool>()("UnsupportedTool", {
+  tool: Schema.String,
+  param: Schema.String
+}) {}
+
 /**
  * The API key is missing, unknown, malformed or revoked, or its user is blocked, or the request has two different
  * credentials.

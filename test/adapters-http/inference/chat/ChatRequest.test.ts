@@ -111,6 +111,30 @@ describe("a chat request with one content part", () => {
   })
 })
 
+describe("the hosted tools of a chat request", () => {
+  const toolsOf = (members: object) =>
+    accepted({ model: "m", messages: [{ role: "user", content: "hi" }], ...members }).hostedTools
+
+  it.each([
+    ["a function and a custom tool", { tools: [{ type: "function" }, { type: "custom" }, { function: {} }, null] }],
+    ["no tools", { tools: null, web_search_options: null, plugins: [], enable_search: false }]
+  ])("are none for %s", (_, members) => {
+    expect(toolsOf(members)).toEqual([])
+  })
+
+  it.each([
+    ["web_search_options", "web_search", { web_search_options: {} }],
+    ["search_parameters", "web_search", { search_parameters: { mode: "auto" } }],
+    ["enable_search", "web_search", { enable_search: true }],
+    ["plugins", "plugins", { plugins: [{ id: "web" }] }],
+    ["tools", "web_search", { tools: [{ type: "function" }, { type: "web_search" }] }],
+    ["tools", "builtin_function", { tools: [{ type: "builtin_function" }] }],
+    ["tools", "openrouter:web_search", { tools: [{ type: "openrouter:web_search" }] }]
+  ])("are found in %s, with the name %s", (param, name, members) => {
+    expect(toolsOf(members)).toEqual([{ name, param }])
+  })
+})
+
 describe("the chat body for a provider", () => {
   it("differs from the client's body only in the model name", () => {
     expect(

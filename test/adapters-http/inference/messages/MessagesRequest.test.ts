@@ -19,6 +19,14 @@ const refusedParam = (body: unknown) =>
 const sentBody = (body: unknown, upstreamModel = "up/model") =>
   Buffer.from(withUpstreamModel(accepted(body), upstreamModel)).toString()
 
+const CLIENT_TOOLS = [
+  "bash_20250124",
+  "text_editor_20250728",
+  "computer_20250124",
+  "memory_20250818",
+  "tool_search_tool_regex_20251119"
+]
+
 describe("a messages request", () => {
   it("is read with its model, its output limit and its stream flag", () => {
     expect(accepted({ ...minimal, stream: true })).toMatchObject({ model: "m", streamed: true })
@@ -76,6 +84,29 @@ describe("a messages request", () => {
     ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
   ])("is refused if its %s select a second model, whose price would not be charged", (param, body) => {
     expect(refusedParam(body)).toBe(param)
+  })
+
+  it.each([
+    ["a tool of the client", { tools: [{ name: "f" }, { type: "custom", name: "g" }, { type: null }] }, []],
+    ["tools of Anthropic that the client runs", { tools: CLIENT_TOOLS.map((type) => ({ type, name: "t" })) }, []],
+    ["an empty list of MCP servers", { mcp_servers: [] }, []],
+    ["a web search", { tools: [{ type: "web_search_20250305", name: "w" }] }, ["tools web_search"]],
+    ["a name with another case", '"tools":[{"Type":"web_search_20250305"}]', ["tools web_search"]],
+    ["a type with escapes", '"tools":[{"t\\u0079pe":"web\\u005fsearch_20250305"}]', ["tools web_search"]],
+    ["code execution", { tools: [{ type: "code_execution_20250825", name: "c" }] }, ["tools code_execution"]],
+    ["a web fetch", { tools: [{ type: "web_fetch_20250910", name: "w" }] }, ["tools web_fetch"]],
+    ["an MCP server", { mcp_servers: [{ type: "url", url: "https://a.example" }] }, ["mcp_servers mcp"]],
+    ["a tool set of an MCP server", { tools: [{ type: "mcp_toolset" }] }, ["tools mcp"]],
+    ["a tool of an unknown type", { tools: [{ type: "brand_new_20990101" }] }, ["tools brand_new"]]
+  ])("has these hosted tools if it contains %s", (_, members, found) => {
+    const body =
+      typeof members === "string" ? JSON.stringify(minimal).replace("{", `{${members},`) : { ...minimal, ...members }
+    expect(accepted(body).hostedTools?.map(({ name, param }) => `${param} ${name}`)).toEqual(found)
+  })
+
+  it("collects more names of hosted tools than a model can allow, but not all", () => {
+    const tools = Array.from({ length: 1_000 }, (_, i) => ({ type: `tool-${i}` }))
+    expect(accepted({ ...minimal, tools: [...tools, ...tools] }).hostedTools?.length).toBe(17)
   })
 
   it("is accepted if the word advisor occurs in a tool definition, but not in the type of the tool", () => {

@@ -104,6 +104,23 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(false)
   })
 
+  it.each([
+    [["function", "custom", "local_shell", "apply_patch", "namespace", "tool_search"], []],
+    [["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"], ["web_search"]],
+    [
+      ["file_search", "code_interpreter", "mcp"],
+      ["file_search", "code_interpreter", "mcp"]
+    ],
+    [
+      ["computer_use_preview", "computer", "shell"],
+      ["computer_use", "computer", "shell"]
+    ],
+    [["x_search"], ["x_search"]]
+  ])("with tools of the types %j has the hosted tools %j", (types, found) => {
+    const tools = types.map((type) => ({ type }))
+    expect(accepted({ model: "m", input: "hi", tools }).hostedTools?.map(({ name }) => name)).toEqual(found)
+  })
+
   it("has a size that counts only the members that a model reads", () => {
     const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {

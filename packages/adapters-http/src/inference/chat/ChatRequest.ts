@@ -5,9 +5,11 @@
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
+import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
+import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
@@ -30,7 +32,11 @@ const members = {
   max_tokens: {},
   max_completion_tokens: {},
   n: {},
-  tools: {},
+  tools: { marks: (type: string) => hostedToolOf("chat", type) },
+  web_search_options: {},
+  search_parameters: {},
+  enable_search: {},
+  plugins: {},
   functions: {},
   response_format: {}
 }
@@ -62,7 +68,13 @@ export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest
     const size = sizeOf(members, largest(limits), choices)
     const { messages, tools, functions, response_format } = members
     const prompt = () => promptIn(body, { messages, tools, functions, response_format }, promptText)
-    return Either.right({ model, streamed, size, promptText: prompt, includeUsage, body, members })
+    const hostedTools = hostedToolsIn(tools, {
+      web_search_options: [members.web_search_options, "web_search"],
+      search_parameters: [members.search_parameters, "web_search"],
+      enable_search: [members.enable_search, "web_search"],
+      plugins: [members.plugins, "plugins"]
+    })
+    return Either.right({ model, streamed, size, hostedTools, promptText: prompt, includeUsage, body, members })
   })
 }
 

@@ -4,10 +4,12 @@
  * for the value of `model`.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
 import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, slicedScanner } from "../../wire/JsonScan.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
@@ -27,7 +29,8 @@ const members = {
   max_tokens: {},
   stream: {},
   system: {},
-  tools: { marks: (type: string) => type.startsWith("advisor_") },
+  tools: { marks: (type: string) => hostedToolOf("messages", type) },
+  mcp_servers: {},
   output_config: {},
   output_format: {},
   fallbacks: {}
@@ -63,6 +66,7 @@ function* read(
       model,
       streamed,
       size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
+      hostedTools: hostedToolsIn(tools, { mcp_servers: [members.mcp_servers, "mcp"] }),
       promptText: () => promptIn(body, { messages, system, tools, output_config, output_format }, promptText),
       body,
       members
@@ -76,7 +80,9 @@ function* read(
  */
 const otherModel = ({ fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
-  return tools?.marked === true ? namesOtherModel("tools") : undefined
+  return tools?.marks.some((name) => name === "advisor" || name.startsWith("advisor_"))
+    ? namesOtherModel("tools")
+    : undefined
 }
 
 const namesOtherModel = (param: string): InvalidRequest =>

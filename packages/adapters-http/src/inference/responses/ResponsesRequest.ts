@@ -3,10 +3,12 @@
  * are read. The body is sent to the provider byte for byte, except for the value of `model`.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
 import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
@@ -31,7 +33,8 @@ const members = {
   stream: {},
   background: {},
   max_output_tokens: {},
-  tools: { marks: (type: string) => type === IMAGE_TOOL },
+  tools: { marks: (type: string) => hostedToolOf("responses", type) },
+  search_parameters: {},
   text: { inside: { format: {} } }
 }
 
@@ -66,6 +69,7 @@ export function* readResponsesRequest(body: Buffer): Slices<Either.Either<Respon
       model,
       streamed,
       size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
+      hostedTools: hostedToolsIn(tools, { search_parameters: [members.search_parameters, "web_search"] }),
       promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
       body,
       members
@@ -78,7 +82,7 @@ export function* readResponsesRequest(body: Buffer): Slices<Either.Either<Respon
  * customer would be charged the price of the text model.
  */
 const imageTool = (tools: ScannedMember | undefined): InvalidRequest | undefined =>
-  tools?.marked === true
+  tools?.marks.includes(IMAGE_TOOL)
     ? invalid(
         "tools",
         `must not contain '${IMAGE_TOOL}': use an image model at /v1/images/generations to generate images`

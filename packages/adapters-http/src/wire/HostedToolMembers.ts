@@ -1,0 +1,27 @@
+/**
+ * Lists the hosted tools that a body contains: elements of `tools`, and members that turn on a hosted tool.
+ */
+import type { HostedTool } from "@tollgate/domain/inference/HostedTools"
+import type { ScannedMember } from "./JsonScan.ts"
+
+/** Returns the hosted tools in `tools`, and one for each pair of a member that is turned on and the name of its tool. */
+export const hostedToolsIn = (
+  tools: ScannedMember | undefined,
+  members: { readonly [param: string]: readonly [member: ScannedMember | undefined, tool: string] } = {}
+): ReadonlyArray<HostedTool> => {
+  const found: Array<HostedTool> = (tools?.marks ?? NONE).map((name) => ({ name, param: "tools" }))
+  for (const param in members) {
+    const [member, name] = members[param] as (typeof members)[string]
+    if (isTurnedOn(member)) found.push({ name, param })
+  }
+  return found
+}
+
+const NONE: ReadonlyArray<string> = []
+
+/** Returns whether a member turns a tool on: `null`, `false`, an empty array and an absent member do not. */
+const isTurnedOn = (member: ScannedMember | undefined): boolean => {
+  if (member === undefined || member.kind === "null" || (member.kind === "array" && member.empty)) return false
+  // `true` has four bytes and `false` has five.
+  return member.kind !== "boolean" || member.end - member.start === 4
+}
