@@ -36,7 +36,7 @@ export const grammarRound = async (
 /** The largest number of tries to make an input smaller. */
 const MAX_TRIES = 500
 
-/** Removes ever smaller ranges from an input while a fault remains, which may become another fault. */
+/** Removes ranges, from large to small, while the input shows a fault. It may be another fault than the first. */
 export const smallest = async (check: Check, input: Buffer, message: string): Promise<Finding> => {
   let found: Finding = { input, message }
   let tries = 0

@@ -36,7 +36,7 @@ interface Row {
   readonly findings: number
 }
 
-/** The number of inputs of the grammar between two looks at the clock. */
+/** The number of inputs of the grammar between two checks of the time. */
 const ROUND_SIZE = 500
 const PROGRESS_MILLIS = 10_000
 

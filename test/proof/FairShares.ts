@@ -1,6 +1,6 @@
 /**
  * Proves that one client address, one reseller or one provider cannot take the service from others: during each attack
- * the chats of another customer are answered with 200, and their 99th percentile is at most twice the quiet one. Exits
+ * the chats of another customer get status 200, and their 99th percentile is at most twice the quiet one. Exits
  * with 1 if this does not hold. The server must be built.
  *
  *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]

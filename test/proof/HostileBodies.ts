@@ -1,5 +1,5 @@
 /**
- * Sends hostile bodies of 31 MiB to the built server, three at once, and measures what the others notice: the memory of
+ * Sends hostile bodies of 31 MiB to the built server, three at once, and measures the effect on others: the memory of
  * the server, the longest wait for `/healthz`, and the latency of other customers' chats.
  *
  *     node --conditions=source --import tsx test/proof/HostileBodies.ts [--heap-mib 1024] [--funded]

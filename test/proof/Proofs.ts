@@ -10,7 +10,7 @@ export interface Scale {
   readonly soakMinutes: number
 }
 
-/** A proof that counts and that ends before its number is reached if its time is over. */
+/** The number that a proof must reach. The proof ends earlier if its time is over. */
 export interface Count {
   /** The figure that the program records. */
   readonly figure: string

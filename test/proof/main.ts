@@ -104,8 +104,8 @@ const testFigures = (file: string): ReadonlyArray<readonly [string, string]> => 
   ]
 }
 
-/** Runs proofs one after another. Takes each from `queue`, which several lanes can share. */
-const lane = async (queue: Array<Proof>): Promise<ReadonlyArray<Result>> => {
+/** Runs proofs one after another. Takes each from `queue`, which several calls can share. */
+const runFrom = async (queue: Array<Proof>): Promise<ReadonlyArray<Result>> => {
   const results: Array<Result> = []
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) results.push(await run(next))
   return results
@@ -117,9 +117,9 @@ const progress = setInterval(() => {
 }, PROGRESS_MILLIS)
 
 const ofLoad = (load: Proof["load"]) => wanted.filter((proof) => proof.load === load)
-const alone = await lane(ofLoad("alone"))
+const alone = await runFrom(ofLoad("alone"))
 const shared = ofLoad("beside")
-const others = await Promise.all([lane(shared), lane(shared), lane(ofLoad("soak"))])
+const others = await Promise.all([runFrom(shared), runFrom(shared), runFrom(ofLoad("soak"))])
 clearInterval(progress)
 const results = [...alone, ...others.flat()]
 const inOrder = wanted.flatMap((proof) => results.filter((result) => result.proof === proof))

@@ -250,7 +250,7 @@ export class History {
     })
   }
 
-  /** Begins no more faults. Every request must be settled some time after the last fault has ended. */
+  /** Begins no further faults. Every request must be settled some time after the last fault has ended. */
   #calm(): void {
     this.#phase = "calm"
     this.#log(() => "the faults end")

@@ -21,7 +21,7 @@ export interface Script {
   readonly fails: boolean
   /** The time after which the client disconnects. */
   readonly leavesAfterMillis: number | undefined
-  /** What the provider reports more than was used; undefined if it reports nothing. */
+  /** The tokens that the provider reports in addition to the used ones; undefined if it reports no usage. */
   readonly reportedPrompt: number | undefined
   readonly reportedOutput: number | undefined
   /** Whether the provider reports usage in each frame. */

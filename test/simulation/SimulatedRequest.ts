@@ -1,5 +1,5 @@
 /**
- * One request of a simulated client, with the provider that answers it.
+ * One request of a simulated client, with the provider that responds to it.
  *
  * The production use case `AdmittedRequest` runs unchanged. This class stands for the HTTP adapter: like `StreamAttempt`, it
  * writes content as far as the allowance permits it, and holds back the rest.

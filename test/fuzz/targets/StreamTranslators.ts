@@ -1,7 +1,7 @@
 /**
  * The targets of the stream translators of chat, messages and responses. For any bytes from a provider, the stream of the
  * client
- *   - never ends bare: it ends with the protocol's last word or with an error frame,
+ *   - always ends with the final event of the protocol or with an error frame,
  *   - contains exactly the content that is billed,
  *   - is read by the stream parser of the official client, which throws an error if and only if the stream failed.
  */
@@ -33,7 +33,7 @@ export const context = { requestId: REQUEST_ID, publicName: "public-model", crea
 
 export interface StreamSubject {
   readonly translator: () => StreamTranslator
-  /** The frames of an error, if the translator declares no own. */
+  /** The error frames, if the translator declares none. */
   readonly errorFrames: (error: ResponseFailure) => string
 }
 

@@ -8,7 +8,7 @@ import type { Socket } from "node:net"
 /** Node.js stores the response that is being written on the socket, also while its request is still being received. */
 type HttpSocket = Socket & { readonly _httpMessage?: object | null }
 
-/** The share of the connections that are closed together, so that not every new connection needs a search. */
+/** A search closes up to one of this many connections, so that not every new connection needs a search. */
 const CLOSED_SHARE = 100
 /** The time in milliseconds after a search without a result until the next search. */
 const SEARCH_MILLIS = 100

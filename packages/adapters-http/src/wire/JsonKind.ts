@@ -1,5 +1,5 @@
 /**
- * Names the kind of a JSON value by its first byte.
+ * Determines the kind of a JSON value from its first byte.
  */
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./JsonReader.ts"
 

@@ -1,8 +1,8 @@
 /**
- * Reads the JSON values that are no strings and no containers: `true`, `false`, `null` and numbers.
+ * Reads the JSON values that are neither strings nor containers: `true`, `false`, `null` and numbers.
  */
 
-/** Maximum size in bytes of a member name, of the digits of a number, and of the white space between two tokens. */
+/** Maximum size in bytes of a member name and of the digits of a number. */
 export const MAX_TOKEN_BYTES = 1024 * 1024
 
 const MINUS = 0x2d

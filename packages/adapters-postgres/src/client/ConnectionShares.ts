@@ -3,7 +3,7 @@
  * requests does not delay the others.
  *
  * A fiber without a party takes a connection at once. A party that holds its share waits in its own queue. When a
- * connection becomes free, the queues are served in turn. The limit on the requests in progress bounds the queues.
+ * connection becomes free, the queues are served in turn. The limit on the requests of resellers in progress bounds their queues.
  */
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Shares } from "@tollgate/application/operations/Shares"

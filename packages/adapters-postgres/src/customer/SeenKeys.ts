@@ -1,5 +1,5 @@
 /**
- * Collects the uses of API keys that the authenticator has seen, and stores them from time to time.
+ * Collects the uses of API keys that the authenticator has seen, and stores them when `record` runs.
  *
  * A use is seen when the authenticator looks up a key in the database. It does so at least once per lifetime of a cache
  * entry, so a request whose key is cached costs nothing here.
