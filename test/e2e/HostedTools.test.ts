@@ -67,13 +67,13 @@ const errorOf = async (request: Promise<unknown>) => {
 
 describe.each(searching)("a request to %s", (_, param, type, served, send) => {
   it.each([false, true])(
-    "is refused with 400 unsupported_parameter, neither sent nor charged, stream: %s",
+    "is refused with 400 invalid_request, neither sent nor charged, stream: %s",
     async (stream) => {
       const [sent, settled] = [gateway.upstream.requests.length, await gateway.query("SELECT FROM settlement")]
       const error = await errorOf(send(stream))
       expect(error?.status).toBe(400)
       const text = JSON.stringify(error?.error)
-      for (const part of [`"code":"unsupported_parameter"`, `"type":"${type}"`, `"param":"${param}"`, "'web_search'"])
+      for (const part of [`"code":"invalid_request"`, `"type":"${type}"`, `"param":"${param}"`, "'web_search'"])
         expect(text).toContain(part)
       expect(gateway.upstream.requests.length).toBe(sent)
       expect(await gateway.query("SELECT FROM settlement")).toEqual(settled)

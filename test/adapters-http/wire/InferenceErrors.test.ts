@@ -19,7 +19,7 @@ const rows: ReadonlyArray<Row> = [
   [
     new Errors.UnsupportedTool({ tool: "web_search", param: "p" }),
     400,
-    "unsupported_parameter",
+    "invalid_request",
     "invalid_request_error",
     "invalid_request_error",
     {}

@@ -26,6 +26,8 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           author: "Tollgate",
           discovery_rank: 10,
           max_output_tokens: 16_384,
+          // Some clients offer this tool with every request. The simulated provider never calls it.
+          hosted_tools: ["web_search"],
           price_usd_micro_per_million_tokens: {
             input: 250_000,
             cache_read: 25_000,
@@ -41,6 +43,7 @@ export const demoCatalog = (simulatorBaseUrl: string): CatalogTerms =>
           author: "Tollgate",
           discovery_rank: 5,
           max_output_tokens: 128_000,
+          hosted_tools: ["web_search"],
           price_usd_micro_per_million_tokens: {
             input: 1_250_000,
             cache_read: 125_000,

@@ -70,7 +70,7 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
 
 /** The error responses of a request to the relay, which are the same in every protocol. */
 export const relayRefusals = Schema.Union(
-  refusal(400, "invalid_request", "unsupported_parameter"),
+  refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
   refusal(402, "insufficient_balance"),
   refusal(404, "model_not_found"),

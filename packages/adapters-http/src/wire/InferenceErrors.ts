@@ -72,7 +72,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
   },
   UnsupportedTool: {
     status: 400,
-    code: "unsupported_parameter",
+    code: "invalid_request",
     type: invalidRequest,
     message: ({ param, tool }) =>
       `'${param}' contains the tool '${shortened(tool)}', which the provider would run. This model does not allow it. ` +
