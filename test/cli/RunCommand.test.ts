@@ -12,7 +12,9 @@ describe("the command line", () => {
       expect(all).toMatchObject({ code: 0, stderr: "" })
       for (const command of [
         ..."migrate|audit|doctor|catalog apply FILE|catalog show|users create EMAIL|users show EMAIL".split("|"),
-        ..."keys create --user EMAIL --name NAME|keys list --user EMAIL|keys revoke KEY_ID|holds list".split("|"),
+        ..."keys create --user EMAIL --name NAME|keys list [--user EMAIL] [--reseller X]|keys revoke KEY_ID|holds list".split(
+          "|"
+        ),
         "payg credit --user EMAIL --usd-micro N --operation-id ID --reason TEXT",
         "holds sweep"
       ]) {
@@ -54,7 +56,7 @@ describe("the command line", () => {
         ["users show ada@example.com bob@example.com", "bob@example.com"],
         ["users show", "email"],
         ["keys list --user", "--user"],
-        ["keys list --usr ada@example.com", "--user"],
+        ["keys list --usr ada@example.com", "See: tollgate keys --help"],
         [
           "payg credit --user a@b.co --usd-micro 1 --usd-micro 2 --operation-id x --reason y",
           "See: tollgate payg --help"

@@ -68,6 +68,7 @@ export const readWholeBody = (
 ): (() => void) => {
   const body = new WholeBody(limitBytes, reservation, announcedBytes(request.headers))
   if (!request.complete) return consumeBody(request, body, callback)
+  acceptBody(request)
   const chunk: Buffer | null = request.read()
   const error = chunk === null ? undefined : body.take(chunk)
   callback(error === undefined ? body.end() : Either.left(error))
