@@ -1,6 +1,6 @@
 /**
- * Tests that secrets stay secret. Responses and metrics must not contain the providers or their costs. Metrics and the log
- * must not contain keys, secrets or conversations.
+ * Tests that secrets stay secret. Responses must not contain the providers or their costs. Metrics and the log must not
+ * contain keys, secrets or conversations.
  *
  * The upstream of this suite names itself in headers, body members and error messages.
  */
@@ -226,7 +226,7 @@ describe("no client can identify the provider from", () => {
   })
 })
 
-it("the metrics contain counts and no provider, customer or model data", async () => {
+it("the metrics name providers and models, and contain no API key, customer, conversation or upstream model", async () => {
   const read = async () => (await fetch(metricsUrl)).text()
   await vi.waitFor(async () => expect(await read()).toMatch(/^tollgate_ledger_unsettled 0$/m))
   const page = await read()
@@ -241,8 +241,15 @@ it("the metrics contain counts and no provider, customer or model data", async (
   expect(figure('tollgate_time_to_first_token_seconds_count{protocol="chat"}')).toBeGreaterThan(0)
   expect(figure("tollgate_ledger_transactions_total")).toBeGreaterThan(0)
   expect(figure("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThan(0)
+  expect(page).toContain(`model="m",provider="${PROVIDER}"`)
   expect(
-    leaksIn(page, [...ofTheOperator, gateway.key, gateway.customer.email, gateway.customer.userId, CONVERSATION])
+    leaksIn(page, [
+      ...ofTheOperator.filter((word) => word !== PROVIDER),
+      gateway.key,
+      gateway.customer.email,
+      gateway.customer.userId,
+      CONVERSATION
+    ])
   ).toEqual([])
 })
 

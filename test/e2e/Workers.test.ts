@@ -107,6 +107,11 @@ describe("a server with two workers", () => {
     await until(async () => (await metric(metricsPort, "tollgate_requests_total")) === clients.length)
     expect(await metric(metricsPort, "tollgate_deltas_total")).toBe(deltas)
     expect(await metric(metricsPort, "tollgate_request_duration_seconds_count")).toBe(clients.length)
+    expect(await metric(metricsPort, "tollgate_settled_requests_total")).toBe(clients.length)
+    expect(await metric(metricsPort, "tollgate_spend_usd_total")).toBeCloseTo(Number(cost) / 1e12, 9)
+    expect(await metric(metricsPort, "tollgate_route_time_to_first_token_seconds_count")).toBe(clients.length)
+    expect(await metric(metricsPort, "tollgate_build_info")).toBe(1)
+    expect(await metric(metricsPort, "tollgate_breaker_state")).toBe(0)
 
     expect(server.stderr.match(/serving on/g)).toHaveLength(1)
     const lost = server.stderr.split("\n").filter((line) => line.includes("WARN") && !line.includes("payment"))

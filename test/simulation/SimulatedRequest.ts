@@ -4,11 +4,12 @@
  * The production use case `AdmittedRequest` runs unchanged. This class stands for the HTTP adapter: like `StreamAttempt`, it
  * writes content as far as the allowance permits it, and holds back the rest.
  */
-import { AdmittedRequest, type Ports, type Run } from "@tollgate/application/inference/AdmittedRequest"
+import { AdmittedRequest, type Ports } from "@tollgate/application/inference/AdmittedRequest"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
-import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
+import type { InferenceRequest, RelayConnection, Run } from "@tollgate/application/inference/RelayConnection"
 import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { Admission, Callback } from "@tollgate/application/ledger/InferenceLedger"
+import { TrafficCounters } from "@tollgate/application/ledger/Traffic"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
@@ -28,7 +29,7 @@ const EXTRA_PROMPT_TOKENS = 6
 /** The time after which a stream that the hold does not cover is ended, as for a client that does not read. */
 const STALL_MILLIS = 3_000
 const TICK_MILLIS = 100
-const ROUTE: ReadonlyArray<Candidate> = [{} as Candidate]
+const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
 /** What the simulation observes of a request, independently of the code that it checks. */
@@ -88,7 +89,13 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     const size = SimulatedRequest.sizeOf(this.script)
     const promptText = () => ({ text: "p".repeat(promptCharacters), extraTokens: EXTRA_PROMPT_TOKENS })
     const request: InferenceRequest = { model: "m", streamed, size, promptText }
-    const ports: Ports = { ledger, open: this.node.open, counter, run: this.#run }
+    const ports: Ports = {
+      ledger,
+      open: this.node.open,
+      counter,
+      traffic: new TrafficCounters(),
+      run: this.#run
+    }
     new AdmittedRequest(this, request, ROUTE, this.admission, ports, (exit) => this.#respond(exit)).admit()
     const { leavesAfterMillis } = this.script
     if (leavesAfterMillis !== undefined) this.#after(leavesAfterMillis, () => this.#leave())

@@ -11,8 +11,10 @@ import { startBackgroundTasks } from "@tollgate/application/background/Backgroun
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Metrics from "./Metrics.ts"
+import * as MetricsServer from "./metrics/MetricsServer.ts"
+import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 
 /**
  * Runs the background tasks. They stop after the public listener has drained, because a node that still serves requests
@@ -48,9 +50,13 @@ const listener = (config: ServerConfig) =>
     Layer.provide(InFlight.layer)
   )
 
+/** Serves the metrics of this process on their own port. */
+const metricsServer = (config: ServerConfig) =>
+  Layer.scopedDiscard(Effect.flatMap(nodeMetrics, (registry) => MetricsServer.serve(registry, config)))
+
 /** Publishes the metrics of this process. */
-type MetricsLayer = ReturnType<typeof Metrics.layer>
+type MetricsLayer = Layer.Layer<never, never, Effect.Effect.Context<typeof nodeMetrics>>
 
 /** Builds the server: the public listener, the metrics listener and the background tasks. */
-export const server = (config: ServerConfig, metrics: MetricsLayer = Metrics.layer(config.METRICS_PORT)) =>
+export const server = (config: ServerConfig, metrics: MetricsLayer = metricsServer(config)) =>
   Layer.merge(listener(config), metrics).pipe(Layer.provide(backgroundTasks(config)))

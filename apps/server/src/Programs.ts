@@ -16,7 +16,8 @@ import { startDemo } from "./development/Demo.ts"
 import { DEMO_KEY_ENV } from "./development/DemoCatalog.ts"
 import { embeddedPostgres, paymentSimulator } from "./development/LocalServices.ts"
 import * as Live from "./Live.ts"
-import * as Metrics from "./Metrics.ts"
+import * as MetricsServer from "./metrics/MetricsServer.ts"
+import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 import { answerMetrics, report } from "./workers/OwnWorker.ts"
 import type { Address } from "./workers/WorkerMessage.ts"
 import * as WorkerPool from "./workers/WorkerPool.ts"
@@ -38,7 +39,7 @@ export const primary = (config: ServerConfig, count: number) =>
   Effect.gen(function* () {
     const printBanner = yield* Effect.provide(prepare(config), preparationPorts(config))
     const metrics = new WorkersMetrics()
-    yield* Metrics.serve(metrics, config.METRICS_PORT)
+    yield* MetricsServer.serve(metrics, config)
     const simulatorUrl = yield* SimulatorUrl
     const environment = simulatorUrl === undefined ? {} : { PAYMENTS_SIM_PORT: new URL(simulatorUrl).port }
     const { address, lost } = yield* WorkerPool.start({ count, environment, metrics })
@@ -49,7 +50,7 @@ export const primary = (config: ServerConfig, count: number) =>
 /** Runs a worker. Its primary process has prepared the deployment, and runs the simulators. */
 export const worker = (config: ServerConfig) =>
   Effect.gen(function* () {
-    const metrics = Layer.effectDiscard(Effect.flatMap(Metrics.nodeMetrics, answerMetrics))
+    const metrics = Layer.effectDiscard(Effect.flatMap(nodeMetrics, answerMetrics))
     const { host, port } = yield* Effect.flatMap(Layer.build(Live.server(config, metrics)), (built) =>
       Effect.provide(GatewayServer, built)
     )

@@ -85,7 +85,16 @@ export const DeploymentVariables = Schema.Struct({
     true,
     "Whether `/api/rankings` and `/rankings` publish the usage of each model"
   ),
-  METRICS_PORT: withDefault(Setting.Port, 9464, "Port of the Prometheus metrics, on loopback only"),
+  METRICS_HOST: withDefault(
+    Setting.Text,
+    "127.0.0.1",
+    "IP address or host name on which the Prometheus metrics listen; they name models and providers, and contain the revenue"
+  ),
+  METRICS_PORT: withDefault(Setting.Port, 9464, "Port of the Prometheus metrics"),
+  METRICS_TOKEN: optional(
+    Setting.Secret,
+    "Bearer token that a reader of the metrics must send; 32 characters or more. Default: none is needed"
+  ),
   KEEPALIVE_SECONDS: withDefault(
     Setting.Seconds,
     15,

@@ -43,7 +43,7 @@ import { StartFailed } from "./StartFailed.ts"
  * Connections reserved for lookups of API keys and funds, the list of holds, and the start and end of the node. Many
  * logins or mints that wait for locks can occupy the pool of the other stores, but they must not delay inference.
  */
-const reservedConnections = Layer.orDie(PgPool.layer({ maxConnections: 4 }))
+const reservedConnections = Layer.orDie(PgPool.layer({ name: "reserved", maxConnections: 4 }))
 
 /**
  * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds without
@@ -100,7 +100,7 @@ const keyMac = (config: ServerConfig) =>
 export const database = (config: ServerConfig, postgres: PostgresLayer) =>
   migratedSchema(config).pipe(
     Layer.provideMerge(PgDatabase.layer),
-    Layer.provideMerge(Layer.orDie(PgPool.sharedLayer({ maxConnections: 10 }))),
+    Layer.provideMerge(Layer.orDie(PgPool.sharedLayer({ name: "shared", maxConnections: 10 }))),
     Layer.provideMerge(postgres)
   )
 

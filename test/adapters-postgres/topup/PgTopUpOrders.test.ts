@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
+import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -316,6 +317,8 @@ describe("a top-up in Postgres", () => {
     it.effect("is credited with its quota when it is paid; an order paid by a QR code is then never due again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
+        const counts = (yield* TopUpCounts).all.find(({ method }) => method === "qris")
+        const [openedBefore, creditedBefore] = [counts?.outcomes.opened ?? 0, counts?.outcomes.credited ?? 0]
         const { id, resellerId } = yield* anOrder((yield* aReseller()).id, inRupiah, { instructions: qris })
         expect(yield* credit(id)).toMatchObject({ status: "pending" })
         const { order: paidOrder } = yield* recordObservation(id, paid)
@@ -330,6 +333,7 @@ describe("a top-up in Postgres", () => {
         ])
         const again = yield* recordObservation(id, { _tag: "Failed", received: undefined, reason: "denied" })
         expect(again.order).toMatchObject({ status: "credited", creditedAt: credited.creditedAt })
+        expect(counts?.outcomes).toMatchObject({ opened: openedBefore + 1, credited: creditedBefore + 1 })
         expect(yield* dueAt(id)).toBeUndefined()
         expect(yield* Stores.brokenInvariants).toEqual([])
       })

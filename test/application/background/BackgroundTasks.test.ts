@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { backgroundTasks } from "@tollgate/application/background/BackgroundTasks"
+import { TaskRunCounters, TaskRuns } from "@tollgate/application/background/TaskRuns"
 import { Effect, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
@@ -55,6 +56,23 @@ describe("the background tasks", () => {
       yield* startOneNode({ abandon: round })
       yield* TestClock.adjust("10 seconds")
       expect(count.rounds).toBe(3)
+    })
+  )
+
+  it.scoped("record each round and the time of the last success", () =>
+    Effect.gen(function* () {
+      const { round } = aRound(3)
+      const runs = new TaskRunCounters()
+      yield* Effect.provideService(startOneNode({ fold: round }), TaskRuns, runs)
+      yield* TestClock.adjust("10 seconds")
+      const fold = runs.all.find(({ task }) => task === "usage fold")
+      expect(fold).toEqual({
+        task: "usage fold",
+        intervalMillis: 5_000,
+        succeeded: 2,
+        failed: 1,
+        lastSuccessMillis: 5_000
+      })
     })
   )
 

@@ -40,7 +40,8 @@ class ScriptedProvider {
       setImmediate(() => this.#play(events))
       return Either.right({ resume: () => {}, close: () => {} })
     },
-    containsApiKey: () => false
+    containsApiKey: () => false,
+    loads: () => []
   })
 
   #play(events: UpstreamEvents): void {

@@ -41,6 +41,11 @@ export class ConnectionShares {
     )
   })
 
+  /** The number of fibers in the queues. */
+  get waiting(): number {
+    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0)
+  }
+
   #granted(party: string): Effect.Effect<void> {
     return Effect.async((resume) => {
       const waiting: Waiting = { granted: false, resume: () => resume(Effect.void) }

@@ -6,6 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import { DatabasePools } from "@tollgate/application/operations/DatabasePools"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,6 +17,8 @@ import { ConnectionShares } from "./ConnectionShares.ts"
 import { PgSettings } from "./PgSettings.ts"
 
 export interface PgPoolOptions {
+  /** Name of the pool in the metrics. */
+  readonly name?: string
   /** Maximum number of connections. At least 2 are used, because cancelling a statement needs a second connection. */
   readonly maxConnections: number
 }
@@ -32,29 +35,49 @@ const IDLE_MILLIS = 5 * 60_000
 
 /** Opens the first connection at the first statement, so a server can start while the database is down. */
 export const layer = (
-  { maxConnections }: PgPoolOptions = { maxConnections: 10 }
+  options: PgPoolOptions = { maxConnections: 10 }
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, never, PgSettings> =>
-  Effect.map(PgSettings, (settings) =>
-    PgClient.layerFromPool({
-      acquire: Effect.acquireRelease(
-        Effect.sync(() => {
-          const pool = new Pg.Pool({ ...settings, max: Math.max(2, maxConnections), idleTimeoutMillis: IDLE_MILLIS })
-          // The pool replaces an idle connection that is lost. Without a listener, the error event would end the
-          // process.
-          pool.on("error", () => {})
-          return pool
-        }),
-        (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("2 seconds"))
+  Effect.map(PgSettings, (settings) => PgClient.layerFromPool({ acquire: acquire(settings, options, () => 0) })).pipe(
+    Layer.unwrapEffect,
+    Layer.orDie
+  )
+
+/** Opens a pool. `queued` returns the number of callers that wait before they ask the pool for a connection. */
+const acquire = (
+  settings: PgSettings["Type"],
+  { maxConnections, name = "other" }: PgPoolOptions,
+  queued: () => number
+) => {
+  const max = Math.max(2, maxConnections)
+  return Effect.acquireRelease(
+    Effect.sync(() => {
+      const pool = new Pg.Pool({ ...settings, max, idleTimeoutMillis: IDLE_MILLIS })
+      // The pool replaces an idle connection that is lost. Without a listener, the error event would end the process.
+      pool.on("error", () => {})
+      return pool
+    }),
+    (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("2 seconds"))
+  ).pipe(
+    Effect.tap((pool) =>
+      Effect.flatMap(DatabasePools, (pools) =>
+        pools.add(() => {
+          const { idleCount, totalCount, waitingCount } = pool
+          return { name, max, open: totalCount, idle: idleCount, waiting: waitingCount + queued() }
+        })
       )
-    })
-  ).pipe(Layer.unwrapEffect, Layer.orDie)
+    )
+  )
+}
 
 /** Divides the connections of a pool between the parties for which fibers work. */
 export const sharedLayer = (
   options: PgPoolOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, never, PgSettings> => {
   const shares = new ConnectionShares(options.maxConnections - UNSHARED_CONNECTIONS)
-  return Layer.flatMap(layer(options), (pool) => {
+  const pooled = Effect.map(PgSettings, (settings) =>
+    PgClient.layerFromPool({ acquire: acquire(settings, options, () => shares.waiting) })
+  ).pipe(Layer.unwrapEffect, Layer.orDie)
+  return Layer.flatMap(pooled, (pool) => {
     const client = Context.get(pool, PgClient.PgClient)
     const reserve = fairly(shares, client.reserve)
     return Layer.merge(

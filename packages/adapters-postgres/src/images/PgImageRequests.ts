@@ -62,7 +62,12 @@ export const make = (options: ImageRequestsOptions = defaults) =>
         Effect.async((resume) =>
           queue.finish(finished, (exit) => {
             if (exit._tag === "Success" && exit.value !== undefined) {
-              writeOffs.add("image", exit.value.settlement.writeoffPico)
+              const { outcome, settlement } = exit.value
+              const { admission, durationMillis, route } = finished
+              const { charge, ending } = outcome
+              const { price, streamed } = admission
+              route?.settled({ streamed, price, ending, charge, settlement, ttftMillis: undefined, durationMillis })
+              writeOffs.add("image", settlement.writeoffPico)
             }
             resume(Exit.map(exit, (settled) => settled?.outcome))
           })

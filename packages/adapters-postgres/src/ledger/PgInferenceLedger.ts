@@ -8,7 +8,8 @@ import {
   type Admission,
   InferenceLedger,
   type LedgerLoad,
-  type Settled
+  type Settled,
+  type SettlementRequest
 } from "@tollgate/application/ledger/InferenceLedger"
 import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
 import { Nodes } from "@tollgate/application/operations/Nodes"
@@ -80,12 +81,16 @@ export const make = (options: LedgerOptions = defaults) =>
     const queueOf = ({ principal: { userId } }: Admission): Queue => queues[shareOf(userId) % queues.length] as Queue
 
     const writeOffs = yield* WriteOffs
-    const countWriteOff = ({ protocol, streamed }: Admission, exit: Exit.Exit<Settled | undefined>): void => {
+    /** Counts a committed settlement. A request that another node has settled is not counted here. */
+    const count = ({ admission, route }: SettlementRequest, exit: Exit.Exit<Settled | undefined>): void => {
       const settled = exit._tag === "Success" ? exit.value : undefined
-      if (settled === undefined || settled.settlement.writeoffPico === 0n) return
-      const { charge, ending } = settled.measured
-      const reason = writeOffReason({ protocol, streamed, ending, source: charge.source })
-      writeOffs.add(reason, settled.settlement.writeoffPico)
+      if (settled === undefined) return
+      const { measured, settlement } = settled
+      const { price, protocol, streamed } = admission
+      const { charge, durationMillis, ending, ttftMillis } = measured
+      route?.settled({ streamed, price, ending, charge, settlement, ttftMillis, durationMillis })
+      if (settlement.writeoffPico === 0n) return
+      writeOffs.add(writeOffReason({ protocol, streamed, ending, source: charge.source }), settlement.writeoffPico)
     }
 
     const checkpoints = yield* connection(settings, options)
@@ -100,11 +105,10 @@ export const make = (options: LedgerOptions = defaults) =>
       extend: (extension, callback) => queueOf(extension.admission).queue.extend(extension, callback),
       settle: (request, callback) =>
         queueOf(request.admission).queue.settle(request, (exit) => {
-          countWriteOff(request.admission, exit)
+          count(request, exit)
           callback(exit)
         }),
-      settleLater: (request) =>
-        queueOf(request.admission).queue.settle(request, (exit) => countWriteOff(request.admission, exit)),
+      settleLater: (request) => queueOf(request.admission).queue.settle(request, (exit) => count(request, exit)),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
       load: () => queues.map(({ queue }) => queue.load).reduce(together)
     })

@@ -6,7 +6,9 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
+import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import { decideNewOrder, MAX_UNPAID_ORDERS, type OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
@@ -49,6 +51,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    const counts = yield* TopUpCounts
     const order = sql.literal(ORDER)
     const stored = sql.literal(STORED)
 
@@ -108,8 +111,18 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           const now = yield* databaseTime
           const refreshed = decideRefresh(before, seen, now)
           yield* writeStatus(refreshed.order, now)
-          return refreshed
-        }).pipe(transact, withSql),
+          return { before, refreshed }
+        }).pipe(
+          transact,
+          withSql,
+          Effect.map(({ before, refreshed }) => {
+            const { alert, order } = refreshed
+            const ended = order.status === "expired" || order.status === "failed"
+            if (ended && order.status !== before.status) counts.add(order.method, order.status)
+            if (alert !== undefined) counts.alert(order.method)
+            return refreshed
+          })
+        ),
 
       credit: (id) =>
         Effect.gen(function* () {
@@ -117,12 +130,19 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           const quota = yield* lockQuotaOf(before.resellerId)
           const now = yield* databaseTime
           const credited = decideCrediting(before, quota, now)
-          if (credited === undefined) return before
+          if (credited === undefined) return { order: before, isNew: false }
           yield* writePosted(credited.quota)
           yield* book(credited.booking, ACTOR)
           yield* writeStatus(credited.order, now)
-          return credited.order
-        }).pipe(transact, withSql),
+          return { order: credited.order, isNew: true }
+        }).pipe(
+          transact,
+          withSql,
+          Effect.map(({ isNew, order }) => {
+            if (isNew) counts.credited(order.method, order.quotaUsdMicro)
+            return order
+          })
+        ),
 
       noteRepeated: (provider, { paymentId, originalId }) =>
         Effect.map(
@@ -164,6 +184,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+  const counts = yield* TopUpCounts
   return {
     draft: ({ method, amount, quotaUsdMicro, resellerId, provider, simulated, needsDepositIndex }) =>
       Effect.gen(function* () {
@@ -200,11 +221,26 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
           FROM reseller r WHERE r.id = o.reseller_id AND o.id = ${id} AND o.provision_state = 'creating'
           RETURNING ${sql.literal(STORED)}`
         return Option.map(Option.fromNullable(row), toStored)
-      }).pipe(transact, withSql),
+      }).pipe(
+        transact,
+        withSql,
+        Effect.map((ready) => {
+          if (Option.isSome(ready)) counts.add(ready.value.order.method, "opened")
+          return ready
+        })
+      ),
 
     abandon: (id, reason) =>
-      sql`UPDATE topup_order SET provision_state = 'abandoned', abandoned_because = ${reason.replaceAll("\0", "")}
-        WHERE id = ${id} AND provision_state = 'creating'`.pipe(sqlErrorsAreDefects, Effect.asVoid),
+      sql<{ method: PaymentMethod }>`
+        UPDATE topup_order SET provision_state = 'abandoned', abandoned_because = ${reason.replaceAll("\0", "")}
+        WHERE id = ${id} AND provision_state = 'creating' RETURNING method`.pipe(
+        sqlErrorsAreDefects,
+        Effect.flatMap((rows) =>
+          Effect.sync(() => {
+            for (const { method } of rows) counts.add(method, "not_opened")
+          })
+        )
+      ),
 
     abandonStale: (olderThan) =>
       Effect.map(
@@ -217,7 +253,11 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
             abandoned_because = 'the request ended before the payment was created'
           FROM stale, reseller r WHERE o.id = stale.id AND r.id = o.reseller_id
           RETURNING ${sql.literal(DRAFT)}, ${sql.literal(PAYER)}`,
-        (rows) => rows.map((row) => ({ draft: toDraft(row), payer: toPayer(row) }))
+        (rows) => {
+          const stale = rows.map((row) => ({ draft: toDraft(row), payer: toPayer(row) }))
+          for (const { draft } of stale) counts.add(draft.method, "not_opened")
+          return stale
+        }
       ).pipe(sqlErrorsAreDefects)
   }
 })

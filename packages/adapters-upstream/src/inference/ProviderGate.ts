@@ -8,7 +8,7 @@
  * If the provider refuses our API key or our account on a route, the route is disabled for a minute. If the catalog is
  * replaced within this minute, the route is enabled again, because a new catalog has new route objects.
  */
-import type { Verdict } from "@tollgate/application/inference/Upstreams"
+import type { ProviderLoad, Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Route } from "@tollgate/domain/catalog/Model"
 import type { ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -44,6 +44,8 @@ export interface GateOptions {
 
 export interface ProviderGate {
   readonly enter: (candidate: Candidate) => Either.Either<Slot, Overloaded | CircuitOpen | UpstreamFailed>
+  /** Returns the providers with an occupied slot or a circuit breaker that has seen a failure. */
+  readonly loads: () => ReadonlyArray<ProviderLoad>
 }
 
 export const ROUTE_OFF_MILLIS = 60_000
@@ -80,6 +82,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
   }
 
   return {
+    loads: () =>
+      [...providers].map(([provider, { breaker, taken }]) => ({ provider, breaker: breaker.state, open: taken })),
     enter: ({ provider, route }) => {
       const { name, breaker: settings, maxConcurrency } = provider
       if (isOff(route)) return Either.left(new UpstreamFailed({ cause: `the route to ${name} is disabled` }))

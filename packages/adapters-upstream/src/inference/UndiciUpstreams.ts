@@ -77,7 +77,7 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
         const key = keys(apiKeyEnv)
         return key !== undefined && isSearchable(Redacted.value(key)) && text.includes(Redacted.value(key))
       })
-    return Upstreams.of({ send, containsApiKey })
+    return Upstreams.of({ send, containsApiKey, loads: gate.loads })
   })
 
 export const layer = (options: UndiciUpstreamsOptions): Layer.Layer<Upstreams> => Layer.scoped(Upstreams, make(options))

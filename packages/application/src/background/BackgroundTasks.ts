@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -22,6 +23,7 @@ import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
 import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
 import { HeartbeatWatch, nodeIntervals } from "./NodeHeartbeat.ts"
+import { TaskRuns } from "./TaskRuns.ts"
 
 export interface BackgroundTask<R> {
   readonly name: string
@@ -128,15 +130,24 @@ const refreshTopUps = Effect.tap(
 
 /** Runs all tasks until it is interrupted. A failure is logged, and the task runs again after its interval. */
 export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Effect<void, never, R> =>
-  Effect.forEach(
-    tasks,
-    ({ name, interval, round, failure }) =>
-      round.pipe(
-        Effect.catchAllCause((cause) => Effect.annotateLogs(Effect.logError(failure, cause), { task: name })),
-        Effect.repeat(Schedule.spaced(interval))
-      ),
-    { concurrency: "unbounded", discard: true }
-  )
+  Effect.forEach(tasks, (task) => Effect.repeat(recorded(task), Schedule.spaced(task.interval)), {
+    concurrency: "unbounded",
+    discard: true
+  })
+
+/** Runs one round, records its result and logs its failure. */
+const recorded = <R>({ name, interval, round, failure }: BackgroundTask<R>): Effect.Effect<void, never, R> =>
+  Effect.gen(function* () {
+    const run = (yield* TaskRuns).of(name, Duration.toMillis(interval), yield* Clock.currentTimeMillis)
+    const exit = yield* Effect.exit(round)
+    if (Exit.isSuccess(exit)) {
+      run.succeeded += 1
+      run.lastSuccessMillis = yield* Clock.currentTimeMillis
+    } else {
+      run.failed += 1
+      yield* Effect.annotateLogs(Effect.logError(failure, exit.cause), { task: name })
+    }
+  })
 
 /** Starts every task of this node. The tasks stop when the scope closes. */
 export const startBackgroundTasks = (

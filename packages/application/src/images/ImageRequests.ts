@@ -9,6 +9,7 @@ import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Admission } from "../ledger/InferenceLedger.ts"
+import type { RouteTraffic } from "../ledger/Traffic.ts"
 
 export interface ImageAdmission {
   readonly admission: Admission
@@ -25,6 +26,8 @@ export interface FinishedImage {
   readonly outcome: () => ImageOutcome
   /** The time from the request's acceptance to its end, in whole milliseconds. */
   readonly durationMillis: number
+  /** The counters of the route of the last attempt. */
+  readonly route?: RouteTraffic | undefined
 }
 
 export class ImageRequests extends Context.Tag("@tollgate/application/ImageRequests")<

@@ -31,6 +31,7 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
 import { mostInformativeError, type RouteError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
+import { NO_PROVIDER, type RouteTraffic, Traffic, type TrafficCounters } from "../ledger/Traffic.ts"
 import type { ImageBodyRefusal, ImageConnection, ImageResult } from "./ImageConnection.ts"
 import { ImageRequests } from "./ImageRequests.ts"
 
@@ -64,13 +65,16 @@ export const makeImage = <Image>(
       const { admission, candidates, idempotencyKey, request } = yield* restore(
         beforeTimeout(client, admissionOf(client))
       )
-      yield* images.begin({ admission, idempotencyKey })
+      const traffic = yield* Traffic
+      yield* Effect.tapErrorCause(images.begin({ admission, idempotencyKey }), (cause) =>
+        Effect.sync(() => traffic.refused(request.model, cause))
+      )
 
-      const attempts = new RouteAttempts(client, request, candidates)
+      const attempts = new RouteAttempts(client, request, candidates, traffic)
       const exit = yield* Effect.exit(restore(beforeTimeout(client, attempts.run)))
       const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
       const outcome = () => outcomeOf(imageEndOf(exit, client), attempts.dispatched)
-      const written = yield* images.finish({ admission, outcome, durationMillis })
+      const written = yield* images.finish({ admission, outcome, durationMillis, route: attempts.route })
 
       if (Exit.isFailure(exit) && isDefect(exit.cause)) return yield* Effect.failCause(exit.cause)
       if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request has expired" })
@@ -119,9 +123,19 @@ class RouteAttempts<Image> {
   readonly #client: ImageConnection<Image>
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
+  readonly #traffic: TrafficCounters
+  /** The counters of the last attempt's route. */
+  route: RouteTraffic
 
-  constructor(client: ImageConnection<Image>, request: ImageRequest, candidates: ReadonlyArray<Candidate>) {
+  constructor(
+    client: ImageConnection<Image>,
+    request: ImageRequest,
+    candidates: ReadonlyArray<Candidate>,
+    traffic: TrafficCounters
+  ) {
     this.#client = client
+    this.#traffic = traffic
+    this.route = traffic.of(request.model, NO_PROVIDER)
     this.#request = request
     this.#candidates = candidates
   }
@@ -143,7 +157,11 @@ class RouteAttempts<Image> {
     if (candidate === undefined) return Effect.fail(earlier ?? new UpstreamFailed({ cause: "no route" }))
     const before = this.dispatched
     this.dispatched = true
+    const failed = tried > 0 ? this.route : undefined
+    const route = this.#traffic.attempt(this.#request.model, candidate.provider.name, failed)
+    this.route = route
     return Effect.catchAll(this.#client.attempt(this.#request, candidate), ({ error, retryElsewhere, unsent }) => {
+      route.attemptFailed(error._tag)
       if (unsent) this.dispatched = before
       const most = mostInformativeError(earlier, error)
       return retryElsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)

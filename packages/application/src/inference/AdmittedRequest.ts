@@ -23,12 +23,14 @@ import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import { NO_PROVIDER, type RouteTraffic, type TrafficCounters } from "../ledger/Traffic.ts"
 import { Delivery } from "./Delivery.ts"
 import type { OpenRequests } from "./OpenRequests.ts"
-import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import type { InferenceRequest, RelayConnection, Run, WriteResponse } from "./RelayConnection.ts"
 import {
   type Attempt,
   type AttemptError,
+  endingOf,
   type FailedAttempt,
   mostInformativeError,
   routesInOrder
@@ -38,16 +40,11 @@ import { localCounts, localPromptCount, NOT_COUNTED, type TokenCounter } from ".
 
 export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
 
-/** Writes the whole response to the client. */
-export type WriteResponse = () => void
-
-/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
-export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
-
 export interface Ports {
   readonly ledger: InferenceLedger["Type"]
   readonly open: OpenRequests["Type"]
   readonly counter: TokenCounter["Type"]
+  readonly traffic: TrafficCounters
   readonly run: Run
 }
 
@@ -71,6 +68,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
   #routes: Callable["candidates"]
   #tried = 0
+  /** The counters of the last attempt's route. */
+  #route: RouteTraffic
   #clientLeft = false
   #error: AttemptError | undefined
   /** True once the settlement was passed to the ledger. */
@@ -90,6 +89,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
     if (request.streamed) this.#allowance = new StreamAllowance(admission, request, this.#delivery, ports)
     this.#delivery.allowance = this.#allowance
+    this.#route = ports.traffic.of(request.model, NO_PROVIDER)
     this.#ports = ports
     this.#callback = callback
   }
@@ -105,6 +105,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     ledger.admit(this.#admission, (exit) => {
       if (Exit.isFailure(exit)) {
         this.#connection.abort()
+        this.#ports.traffic.refused(this.#request.model, exit.cause)
         this.#finish(Exit.failCause(exit.cause))
       } else this.#step(() => this.#admitted(exit.value))
     })
@@ -164,7 +165,11 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#delivery.forgetReported()
     const candidate: Candidate | undefined = this.#routes[this.#tried++]
     if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
-    else this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
+    else {
+      const failed = this.#tried > 1 ? this.#route : undefined
+      this.#route = this.#ports.traffic.attempt(this.#request.model, candidate.provider.name, failed)
+      this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
+    }
   }
 
   readonly #onAttempt = (exit: Exit.Exit<Attempt, FailedAttempt>): void => {
@@ -179,6 +184,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   /** Tries the next route only if the failure allows it and no byte of the response was sent. */
   #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
     const failed = Option.getOrUndefined(Cause.failureOption(cause))
+    this.#route.attemptFailed(failed?.error._tag ?? "defect")
     if (failed === undefined) {
       this.#end(Exit.die(Cause.squash(cause)))
       return
@@ -202,7 +208,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       (counts) => {
         const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
         this.#settlementSent = true
-        this.#ports.ledger.settle({ admission: this.#admission, measure }, (exit) => {
+        this.#ports.ledger.settle({ admission: this.#admission, measure, route: this.#route }, (exit) => {
           this.#step(() => {
             if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
             else if (exit.value === undefined) this.#withhold()
@@ -238,7 +244,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       (counts) => {
         const measured = this.#delivery.measured(outcome, counts)
         this.#settlementSent = true
-        this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+        this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
         this.#finish(exit)
       }
     )
@@ -266,7 +272,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { input, output } = this.#delivery.checkpoint
     const outcome = this.#delivery.outcome(deltas > 0 ? ending : "failed")
     const measured = this.#delivery.measured(outcome, { prompt: () => input, deliveredOutput: () => output })
-    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured })
+    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
     this.#finish(Exit.failCause(cause))
   }
 
@@ -289,11 +295,4 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#ports.open.delete(this.#delivery)
     this.#callback(exit)
   }
-}
-
-const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Delivery): Ending => {
-  if (Exit.isSuccess(exit)) return "complete"
-  if (Cause.isInterrupted(exit.cause)) return "client_gone"
-  if (delivery.text.deltas === 0) return "failed"
-  return delivery.allowance?.refusal?._tag === "InsufficientBalance" ? "balance_exhausted" : "upstream_cut"
 }

@@ -9,6 +9,7 @@ import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import type { HostedTool } from "@tollgate/domain/inference/HostedTools"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { PromptText } from "@tollgate/domain/inference/PromptText"
+import type * as Effect from "effect/Effect"
 import type { Callback } from "../ledger/InferenceLedger.ts"
 import type { Delivery, RequestClock } from "./Delivery.ts"
 import type { Attempt, FailedAttempt } from "./RouteAttempts.ts"
@@ -24,6 +25,12 @@ export interface InferenceRequest {
   /** Extracts the text of the prompt from the body, for a local token count. */
   readonly promptText: () => PromptText
 }
+
+/** Writes the whole response to the client. */
+export type WriteResponse = () => void
+
+/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
+export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 
 export interface RelayConnection<Request extends InferenceRequest> extends RequestClock {
   readonly requestId: RequestId

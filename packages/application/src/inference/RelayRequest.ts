@@ -18,13 +18,15 @@ import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { type HostedTool, refusedTool } from "@tollgate/domain/inference/HostedTools"
 import { UnsupportedTool } from "@tollgate/domain/inference/InferenceErrors"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { type Admission, type Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import { AdmittedRequest, type Ports, type RelayRequestError, type Run, type WriteResponse } from "./AdmittedRequest.ts"
+import { OTHER, Traffic } from "../ledger/Traffic.ts"
+import { AdmittedRequest, type Ports, type RelayRequestError } from "./AdmittedRequest.ts"
 import { OpenRequests } from "./OpenRequests.ts"
-import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import type { InferenceRequest, RelayConnection, Run, WriteResponse } from "./RelayConnection.ts"
 import { TokenCounter } from "./TokenCounter.ts"
 
 const NO_TOOLS: ReadonlyArray<HostedTool> = []
@@ -51,11 +53,14 @@ export const makeRelayRequest = (
       ledger: yield* InferenceLedger,
       open: yield* OpenRequests,
       counter: yield* TokenCounter,
+      traffic: yield* Traffic,
       run
     }
+    const { traffic } = ports
     return (connection, principal, request, callback) => {
       const found = callable(catalog.get(), request.model, connection.protocol)
       if (found._tag === "Left") {
+        traffic.refused(catalog.get().models.has(request.model) ? request.model : OTHER, Cause.fail(found.left))
         callback(Exit.fail(found.left))
         return
       }
@@ -63,7 +68,9 @@ export const makeRelayRequest = (
       const tools = request.hostedTools ?? NO_TOOLS
       const refused = refusedTool(tools, model.hostedTools)
       if (refused !== undefined) {
-        callback(Exit.fail(new UnsupportedTool({ tool: refused.name, param: refused.param })))
+        const error = new UnsupportedTool({ tool: refused.name, param: refused.param })
+        traffic.refused(model.publicName, Cause.fail(error))
+        callback(Exit.fail(error))
         return
       }
       // The provider adds the results of a hosted tool to the prompt.

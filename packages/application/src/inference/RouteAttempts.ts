@@ -2,6 +2,7 @@
  * Defines the attempts of a request on its routes: their order, their results, and the error if all attempts fail.
  */
 import { type Candidate, orderCandidates } from "@tollgate/domain/catalog/Catalog"
+import type { Ending } from "@tollgate/domain/inference/Charge"
 import type {
   CircuitOpen,
   Overloaded,
@@ -11,8 +12,11 @@ import type {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
+import type { Delivery } from "./Delivery.ts"
 
 /** The error of a provider, or of the way to it. */
 export type RouteError = UpstreamFailed | UpstreamRejected | TechnicalLimit | RequestTooLarge | Overloaded | CircuitOpen
@@ -54,3 +58,11 @@ export const mostInformativeError = <E extends AttemptError>(earlier: E | undefi
   earlier === undefined || weight(later) >= weight(earlier) ? later : earlier
 
 const weight = ({ _tag }: AttemptError): number => (_tag === "CircuitOpen" ? 0 : _tag === "Overloaded" ? 1 : 2)
+
+/** Returns how a stream, or a request without a successful attempt, ended. */
+export const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Delivery): Ending => {
+  if (Exit.isSuccess(exit)) return "complete"
+  if (Cause.isInterrupted(exit.cause)) return "client_gone"
+  if (delivery.text.deltas === 0) return "failed"
+  return delivery.allowance?.refusal?._tag === "InsufficientBalance" ? "balance_exhausted" : "upstream_cut"
+}

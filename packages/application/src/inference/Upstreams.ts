@@ -5,7 +5,8 @@
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
-import type { Provider } from "@tollgate/domain/catalog/Provider"
+import type { Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
+import type { Breaker } from "@tollgate/domain/inference/Breaker"
 import type { CircuitOpen, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Either from "effect/Either"
@@ -55,6 +56,14 @@ export interface UpstreamExchange {
   readonly close: (verdict: Verdict) => void
 }
 
+/** The state of a provider that this process has sent requests to, for metrics. */
+export interface ProviderLoad {
+  readonly provider: ProviderName
+  readonly breaker: Breaker["state"]
+  /** The open exchanges with the provider. */
+  readonly open: number
+}
+
 export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
   Upstreams,
   {
@@ -68,5 +77,7 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
     ) => Either.Either<UpstreamExchange, Overloaded | CircuitOpen | UpstreamFailed>
     /** Returns true if the text contains the API key of one of the providers. */
     readonly containsApiKey: (text: string, providers: ReadonlyArray<Provider>) => boolean
+    /** Returns the providers with an open exchange or a circuit breaker that has seen a failure. */
+    readonly loads: () => ReadonlyArray<ProviderLoad>
   }
 >() {}

@@ -18,6 +18,7 @@ import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import type { RouteTraffic } from "./Traffic.ts"
 
 export interface Admission {
   readonly requestId: RequestId
@@ -54,6 +55,8 @@ export interface SettlementRequest {
    * if its client disconnects while the settlement is queued.
    */
   readonly measure: () => Measured
+  /** The counters of the route that served the request; undefined if the settlement is not counted by route. */
+  readonly route?: RouteTraffic | undefined
 }
 
 export interface Settled {

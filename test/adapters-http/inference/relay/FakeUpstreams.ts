@@ -66,7 +66,8 @@ export class FakeUpstreams {
         }
       })
     },
-    containsApiKey: () => false
+    containsApiKey: () => false,
+    loads: () => []
   })
 
   /** Returns the next request that the gateway sends, and waits for this request if necessary. */

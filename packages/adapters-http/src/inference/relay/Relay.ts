@@ -4,11 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { Run } from "@tollgate/application/inference/AdmittedRequest"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { Funds } from "@tollgate/application/inference/Funds"
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
-import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
+import type { InferenceRequest, Run } from "@tollgate/application/inference/RelayConnection"
 import { makeRelayRequest } from "@tollgate/application/inference/RelayRequest"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"

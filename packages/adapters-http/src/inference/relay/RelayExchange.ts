@@ -8,12 +8,16 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { Run, WriteResponse } from "@tollgate/application/inference/AdmittedRequest"
 import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import { type Funds, requireFunds } from "@tollgate/application/inference/Funds"
 import type { OpenRequests } from "@tollgate/application/inference/OpenRequests"
-import type { InferenceRequest, RelayConnection } from "@tollgate/application/inference/RelayConnection"
+import type {
+  InferenceRequest,
+  RelayConnection,
+  Run,
+  WriteResponse
+} from "@tollgate/application/inference/RelayConnection"
 import type { RelayRequest } from "@tollgate/application/inference/RelayRequest"
 import type { Attempt, FailedAttempt } from "@tollgate/application/inference/RouteAttempts"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"

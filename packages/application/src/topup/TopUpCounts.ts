@@ -1,0 +1,56 @@
+/**
+ * Counts what this process did with top-ups since its start, by payment method, for the metrics. The store of the orders
+ * adds each committed change.
+ */
+import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
+import * as Context from "effect/Context"
+
+export const topUpOutcomes = ["opened", "not_opened", "credited", "expired", "failed"] as const
+/**
+ * `opened`: the payment was opened, so the order is visible. `not_opened`: the draft was abandoned. The other outcomes are
+ * the last status of an order.
+ */
+export type TopUpOutcome = (typeof topUpOutcomes)[number]
+
+/** The counters of one payment method. */
+export interface MethodCounts {
+  readonly method: PaymentMethod
+  readonly outcomes: Record<TopUpOutcome, number>
+  /** The observations that an operator must inspect. */
+  alerts: number
+  creditedUsdMicro: bigint
+}
+
+export class TopUpCounters {
+  readonly all: ReadonlyArray<MethodCounts> = PaymentMethod.literals.map((method) => ({
+    method,
+    outcomes: { opened: 0, not_opened: 0, credited: 0, expired: 0, failed: 0 },
+    alerts: 0,
+    creditedUsdMicro: 0n
+  }))
+
+  add(method: PaymentMethod, outcome: TopUpOutcome): void {
+    const counts = this.#of(method)
+    if (counts !== undefined) counts.outcomes[outcome] += 1
+  }
+
+  credited(method: PaymentMethod, usdMicro: bigint): void {
+    this.add(method, "credited")
+    const counts = this.#of(method)
+    if (counts !== undefined) counts.creditedUsdMicro += usdMicro
+  }
+
+  alert(method: PaymentMethod): void {
+    const counts = this.#of(method)
+    if (counts !== undefined) counts.alerts += 1
+  }
+
+  #of(method: PaymentMethod): MethodCounts | undefined {
+    return this.all.find((counts) => counts.method === method)
+  }
+}
+
+/** The counters of this process: a reference with a default value, because every process has exactly one copy. */
+export class TopUpCounts extends Context.Reference<TopUpCounts>()("@tollgate/application/TopUpCounts", {
+  defaultValue: () => new TopUpCounters()
+}) {}
