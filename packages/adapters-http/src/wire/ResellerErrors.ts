@@ -2,8 +2,6 @@
  * Defines the error table of the reseller routes: one row with status, code and message for each error
  * (docs/reference/errors.md#err-6, docs/reference/errors.md#a5). The file does not compile if an error of a use case
  * has no row.
- *
- *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
 
 import type { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
@@ -28,8 +26,9 @@ import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod
 import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { type FieldIssue, ValidationFailed } from "@tollgate/domain/validation/Validation"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"
+import { type DocumentedError, documented, type ErrorResponse, type ErrorRow, errorResponse } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
 type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
@@ -59,19 +58,7 @@ export type ResellerFailure =
   | RequestTooLarge
   | Overloaded
 
-interface Row<E> {
-  readonly status: number
-  readonly code: string
-  /** Message for the client, which states what happened and what to do. */
-  readonly message: (error: E) => string
-  readonly details?: (error: E) => ReadonlyArray<FieldIssue>
-  readonly headers?: (error: E) => Record<string, string>
-  /** Condition under which the error occurs, for the OpenAPI document. */
-  readonly meaning: string
-  readonly example: E
-}
-
-type Rows = { readonly [Tag in ResellerFailure["_tag"]]: Row<Extract<ResellerFailure, { readonly _tag: Tag }>> }
+type Rows = { readonly [Tag in ResellerFailure["_tag"]]: ErrorRow<Extract<ResellerFailure, { readonly _tag: Tag }>> }
 
 const rangeOf = ({ bounds }: AmountOutOfRange): string =>
   bounds === null ? "an amount that the payment provider accepts" : `${bounds.min} to ${bounds.max}`
@@ -223,33 +210,10 @@ const rows: Rows = {
 
 export type ResellerErrorTag = keyof Rows
 
-/** An error response: its status, its headers in addition to the common headers, and its JSON body. */
-export interface ResellerErrorResponse {
-  readonly status: number
-  readonly code: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: {
-    readonly error: {
-      readonly code: string
-      readonly message: string
-      readonly request_id: string
-      readonly details?: ReadonlyArray<FieldIssue>
-    }
-  }
-}
-
-export const resellerErrorBody = (error: ResellerFailure, requestId: string): ResellerErrorResponse => {
+export const resellerErrorBody = (error: ResellerFailure, requestId: string): ErrorResponse =>
   // TypeScript cannot infer that the row found by an error's tag accepts that error.
-  const { status, code, message, details, headers } = rows[error._tag] as Row<ResellerFailure>
-  const shared = { code, message: message(error), request_id: requestId }
-  return {
-    status,
-    code,
-    headers: headers?.(error) ?? {},
-    body: { error: details === undefined ? shared : { ...shared, details: details(error) } }
-  }
-}
+  errorResponse(rows[error._tag] as ErrorRow<ResellerFailure>, error, requestId)
 
-/** Returns the part of a row that the OpenAPI document shows. */
-export const documentedRow = (tag: ResellerErrorTag): { readonly meaning: string; readonly example: ResellerFailure } =>
-  rows[tag]
+/** Returns the row of an error for the OpenAPI document. */
+export const documentedError = (tag: ResellerErrorTag): DocumentedError =>
+  documented(rows[tag] as ErrorRow<ResellerFailure>)

@@ -1,0 +1,60 @@
+/**
+ * Defines the rows of the error tables whose errors have the plain error body (docs/reference/errors.md#a5):
+ *
+ *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
+ */
+import type { FieldIssue } from "@tollgate/domain/validation/Validation"
+
+export interface ErrorRow<E> {
+  readonly status: number
+  readonly code: string
+  /** Message for the client, which states what happened and what to do. */
+  readonly message: (error: E) => string
+  readonly details?: (error: E) => ReadonlyArray<FieldIssue>
+  readonly headers?: (error: E) => Record<string, string>
+  /** Condition under which the error occurs, for the OpenAPI document. */
+  readonly meaning: string
+  readonly example: E
+}
+
+/** An error response: its status, its headers in addition to the common headers, and its JSON body. */
+export interface ErrorResponse {
+  readonly status: number
+  readonly code: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: {
+    readonly error: {
+      readonly code: string
+      readonly message: string
+      readonly request_id: string
+      readonly details?: ReadonlyArray<FieldIssue>
+    }
+  }
+}
+
+export const errorResponse = <E>(
+  { status, code, message, details, headers }: ErrorRow<E>,
+  error: E,
+  requestId: string
+): ErrorResponse => {
+  const shared = { code, message: message(error), request_id: requestId }
+  return {
+    status,
+    code,
+    headers: headers?.(error) ?? {},
+    body: { error: details === undefined ? shared : { ...shared, details: details(error) } }
+  }
+}
+
+const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+
+/** An error as the OpenAPI document shows it. */
+export interface DocumentedError {
+  readonly meaning: string
+  readonly example: ErrorResponse
+}
+
+export const documented = <E>(row: ErrorRow<E>): DocumentedError => ({
+  meaning: row.meaning,
+  example: errorResponse(row, row.example, EXAMPLE_ID)
+})
