@@ -1,4 +1,4 @@
-import { isLoopback } from "@tollgate/composition/DeploymentVariables"
+import { isLoopback, servesOperators } from "@tollgate/composition/DeploymentVariables"
 import { expect, it } from "vitest"
 
 it.each(["127.0.0.1", "127.9.9.9", "localhost", "::1"])(
@@ -12,3 +12,13 @@ it.each(["0.0.0.0", "::", "192.168.1.5", "gateway.example", "127.example.com"])(
   "the host %s can accept connections of other machines",
   (host) => expect(isLoopback(host)).toBe(false)
 )
+
+it.each([
+  [{ NODE_ENV: "production" }, false],
+  [{ NODE_ENV: "production", OPERATOR_CONSOLE: true }, true],
+  [{ NODE_ENV: "production", OPERATOR_CONSOLE: false }, false],
+  [{ NODE_ENV: "development" }, true],
+  [{ NODE_ENV: "development", OPERATOR_CONSOLE: false }, false]
+] as const)("serves the operator API with %j: %s", (settings, expected) => {
+  expect(servesOperators(settings)).toBe(expected)
+})

@@ -17,6 +17,7 @@ import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { listTiers, Mints } from "@tollgate/application/mint/Mints"
+import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import { logIn, reviewReseller, signUp } from "@tollgate/application/reseller/ResellerAccess"
@@ -25,6 +26,7 @@ import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
+import { OperatorName } from "@tollgate/domain/operator/OperatorSession"
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { BlacklistPattern } from "@tollgate/domain/reseller/Blacklist"
 import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
@@ -88,6 +90,10 @@ it("the role allows everything that resellers, orders, mints, keys and requests 
       const pattern = BlacklistPattern.make("@spam.example")
       yield* blacklist.add(pattern, operator)
       yield* blacklist.remove(pattern, operator)
+      const sessions = yield* OperatorSessions
+      const { code } = yield* sessions.create(OperatorName.make("ani"), operator)
+      yield* sessions.use((yield* sessions.open(code, address)).token)
+      yield* sessions.endAll(operator)
 
       const { id } = yield* signUp({ email, password, name: "Toko", waNumber: "6281234567890" }, address)
       yield* reviewReseller(email, "approve", operator)

@@ -11,6 +11,7 @@ import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
+import { OperatorPolicy, OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import { Quota } from "@tollgate/application/reseller/Quota"
@@ -51,6 +52,8 @@ export const layer = Layer.mergeAll(
   absent(Balances),
   absent(SettledUsage),
   absent(CursorSealer),
+  absent(OperatorSessions),
+  absent(OperatorPolicy),
   absent(TrustedProxies),
   absent(QrLinks)
 )

@@ -13,11 +13,12 @@ import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgA
 import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
+import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { inferencePorts, policies, signers, trustedProxies } from "@tollgate/composition/GatewayPorts"
-import { requestStores, resellerStores } from "@tollgate/composition/GatewayStores"
+import { operatorStores, requestStores, resellerStores } from "@tollgate/composition/GatewayStores"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
@@ -43,6 +44,7 @@ export interface ProgrammeSettings {
   readonly linkPolicy: LinkPolicy
   readonly publicBaseUrl: string | undefined
   readonly trustedProxies: string
+  readonly operatorConsole: boolean
 }
 
 /** A cheap password hasher that counts its calls. */
@@ -82,9 +84,13 @@ const providers = ({ simulator, merchant, withoutPictures, database }: Programme
   })
 }
 
-const stores = Layer.mergeAll(resellerStores, requestStores, PgApiKeyAuthenticator.layer(), PgFunds.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer))
-)
+const stores = Layer.mergeAll(
+  resellerStores,
+  operatorStores,
+  requestStores,
+  PgApiKeyAuthenticator.layer(),
+  PgFunds.layer
+).pipe(Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer)))
 
 const ports = (settings: ProgrammeSettings) =>
   Layer.mergeAll(
@@ -98,6 +104,7 @@ const ports = (settings: ProgrammeSettings) =>
       trustedProxies(settings.trustedProxies)
     ),
     policies({ bounds: defaultBounds, link: settings.linkPolicy }),
+    Layer.succeed(OperatorPolicy, { enabled: settings.operatorConsole }),
     NoRankings.layer,
     PaymentRefresher.layer,
     inferencePorts(() => Redacted.make("sk-provider"))

@@ -89,6 +89,7 @@ export class TestProgramme {
       linkPolicy: "closed",
       publicBaseUrl: undefined,
       trustedProxies: "",
+      operatorConsole: true,
       ...options
     }
     const ports = await inScope(Layer.build(layers(settings)))

@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import { audit } from "./commands/Audit.ts"
 import { blacklist } from "./commands/Blacklist.ts"
 import { catalog, catalogApply, catalogShow } from "./commands/Catalog.ts"
+import { operatorConsole } from "./commands/Console.ts"
 import { customers } from "./commands/Customers.ts"
 import { doctorOver } from "./commands/Doctor.ts"
 import { holds } from "./commands/Holds.ts"
@@ -75,7 +76,8 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(usage),
     withReadyDatabase(holds),
     withLive(Layer.empty)(images(withLive(Live.ready, "images")(imageReview))),
-    withReadyDatabase(rankings)
+    withReadyDatabase(rankings),
+    Command.provide(operatorConsole, () => Live.ready)
   ])
 )
 

@@ -80,6 +80,10 @@ export const DeploymentVariables = Schema.Struct({
     "closed",
     "Users that a reseller can add as customers. `closed`: only users that it creates. `open`: also existing users, by email"
   ),
+  OPERATOR_CONSOLE: optional(
+    Setting.Switch,
+    "Whether the server serves the operator API under `/api/operator`. Default: on, unless NODE_ENV is production"
+  ),
   RANKINGS_ENABLED: withDefault(
     Setting.Switch,
     true,
@@ -147,6 +151,12 @@ export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PO
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`
 }
+
+/** Returns true if the servers of this deployment serve the operator API. */
+export const servesOperators = ({
+  NODE_ENV,
+  OPERATOR_CONSOLE
+}: Pick<DeploymentValues, "NODE_ENV" | "OPERATOR_CONSOLE">) => OPERATOR_CONSOLE ?? NODE_ENV !== "production"
 
 /** Returns true if only programs on the same machine can connect to a server with this HOST. */
 export const isLoopback = (host: string): boolean =>

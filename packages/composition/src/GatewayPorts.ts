@@ -17,6 +17,7 @@ import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUp
 import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import type { Database } from "@tollgate/application/operations/Database"
+import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
@@ -24,6 +25,7 @@ import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import { servesOperators } from "./DeploymentVariables.ts"
 import { database, gatewayStores, preparationStores } from "./GatewayStores.ts"
 import type { PaymentsLayer } from "./Payments.ts"
 import type { PostgresLayer } from "./Postgres.ts"
@@ -45,6 +47,7 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     ArgonPasswordHasher.layer(),
     Layer.provideMerge(signing(config), trustedProxies(config.TRUSTED_PROXIES)),
     policies({ bounds: config.topUpBounds, link: config.CUSTOMER_LINK_POLICY }),
+    Layer.succeed(OperatorPolicy, { enabled: servesOperators(config) }),
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 

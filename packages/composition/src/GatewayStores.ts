@@ -21,6 +21,7 @@ import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgOperatorSessions from "@tollgate/adapters-postgres/operator/PgOperatorSessions"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
@@ -75,6 +76,9 @@ export const resellerStores = Layer.mergeAll(
   PgSettledUsage.layer
 )
 
+/** The stores that only the operator API uses. */
+export const operatorStores = PgOperatorSessions.layer
+
 /** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
 
@@ -109,6 +113,7 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
   Layer.mergeAll(
     resellerStores,
     accountStores,
+    operatorStores,
     requestStores,
     Layer.provide(Layer.merge(PgApiKeyAuthenticator.layer(), PgFunds.layer), reservedConnections),
     openHolds(config),

@@ -15,6 +15,7 @@ import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PgOperatorSessions from "@tollgate/adapters-postgres/operator/PgOperatorSessions"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
 import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
 import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
@@ -35,6 +36,7 @@ const OperatorVariables = DeploymentVariables.pick(
   "DATA_DIR",
   "KEY_PEPPER",
   "KEY_PREFIX",
+  "OPERATOR_CONSOLE",
   "NODE_DEAD_AFTER_SECONDS"
 )
 export type OperatorSettings = typeof OperatorVariables.Type
@@ -62,6 +64,7 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgMintHistory.layer,
     PgUsageRollUps.layer,
     PgImageReviews.layer,
+    PgOperatorSessions.layer,
     PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
 

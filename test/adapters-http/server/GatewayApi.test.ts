@@ -31,10 +31,10 @@ const specification = async (): Promise<Specification> =>
 describe("the OpenAPI document", () => {
   it("has every route with a summary", async () => {
     const { paths } = await specification()
-    const reseller = /^\/(api\/reseller|webhooks|qr)\//
+    const elsewhere = /^\/(api\/reseller|api\/operator|webhooks|qr)\//
     expect(
       Object.keys(paths)
-        .filter((path) => !reseller.test(path))
+        .filter((path) => !elsewhere.test(path))
         .sort()
     ).toEqual([
       "/",
@@ -104,7 +104,7 @@ describe("the OpenAPI document", () => {
 
   it("declares that an API key, in one of two headers, is required only on routes that check it", async () => {
     const { paths, components } = await specification()
-    expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken"])
+    expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken", "operatorToken"])
     expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])
     expect(paths["/healthz"]?.get?.security).toEqual([])
   })

@@ -7,6 +7,7 @@ import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { OperatorSessionNotFound } from "@tollgate/domain/operator/OperatorSession"
 import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import type { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
@@ -29,6 +30,7 @@ export type Refusal =
   | ReviewNotFound
   | ReviewResolved
   | InsufficientBalance
+  | OperatorSessionNotFound
 
 interface RefusalText {
   readonly code: string
@@ -99,6 +101,10 @@ const texts: RefusalTexts = {
   ReviewResolved: ({ requestId, resolution }) => ({
     code: "review_resolved",
     message: `The image request ${requestId} is already ${resolution}. Nothing was changed.`
+  }),
+  OperatorSessionNotFound: ({ id }) => ({
+    code: "session_not_found",
+    message: `The session ${id} does not exist. List the sessions with: tollgate console list`
   }),
   InsufficientBalance: () => ({
     code: "insufficient_balance",

@@ -52,3 +52,9 @@ export const providers = Layer.unwrapEffect(
     ({ providers }) => providers
   )
 )
+
+/** Returns the base URL under which clients reach the servers; undefined if it is not configured. */
+export const publicBaseUrl = Effect.flatMap(
+  Effect.promise(() => import("./Payments.ts")),
+  ({ publicBaseUrl }) => publicBaseUrl
+)

@@ -22,6 +22,13 @@ export const config: Effect.Effect<PaymentConfig, CommandFailed, Settings> = Eff
   )
 )
 
+export const publicBaseUrl: Effect.Effect<string | undefined, CommandFailed> = Effect.suspend(() =>
+  readSettings(PaymentVariables.pick("PUBLIC_BASE_URL"))(process.env).pipe(
+    Either.map(({ PUBLIC_BASE_URL }) => PUBLIC_BASE_URL),
+    Either.mapLeft(unusable)
+  )
+)
+
 /** Builds the providers. `deployment` identifies the database to the simulator. */
 export const providersOf = <R>(deployment: Effect.Effect<string, never, R>) =>
   Layer.unwrapEffect(

@@ -21,6 +21,11 @@ const SECURITY_SCHEMES = {
     scheme: "bearer",
     bearerFormat: "JWT",
     description: "The token returned by the reseller login."
+  },
+  operatorToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token of an operator session, returned for the code that `tollgate console` prints."
   }
 }
 
@@ -32,6 +37,9 @@ export const requiresApiKey = { security: [{ apiKey: [] }, { xApiKey: [] }] }
 
 /** Marks an operation in the document as an operation that needs a reseller token. */
 export const requiresResellerToken = { security: [{ resellerToken: [] }] }
+
+/** Marks an operation in the document as an operation that needs the token of an operator session. */
+export const requiresOperatorToken = { security: [{ operatorToken: [] }] }
 
 /**
  * Error that `@effect/platform` declares for every operation. This error is never sent, because `server/Fallbacks.ts`

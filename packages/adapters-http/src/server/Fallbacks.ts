@@ -17,7 +17,9 @@ import { requestIdOf } from "../http/RequestIds.ts"
 import { internalError, pathOf, type SurfaceError } from "../http/SurfaceError.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
-const isReseller = (path: string): boolean => path.startsWith("/api/reseller")
+/** The reseller and operator routes report every invalid request as `validation_error`. */
+const reportsValidation = (path: string): boolean =>
+  path.startsWith("/api/reseller") || path.startsWith("/api/operator")
 
 /** Converts a decoding error to an error of the API to which `path` belongs. */
 const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
@@ -25,7 +27,7 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
   const first = details[0]
   const message =
     first === undefined || first.path === "" ? "The request is malformed." : `${first.path}: ${first.message}`
-  return isReseller(path) ? { code: "validation_error", message, details } : { code: "invalid_request", message }
+  return reportsValidation(path) ? { code: "validation_error", message, details } : { code: "invalid_request", message }
 }
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {

@@ -12,6 +12,7 @@ import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
 import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
+import { OperatorSessionApi } from "../operator/Session.ts"
 import { RankingsApi } from "../rankings/RankingsFeed.ts"
 import { AccountApi } from "../reseller/Account.ts"
 import { AuthenticationApi } from "../reseller/Authentication.ts"
@@ -37,4 +38,5 @@ export class GatewayApi extends relayGroups
   .add(BalancesApi)
   .add(UsageApi)
   .add(ExportsApi)
+  .add(OperatorSessionApi)
   .add(OperationsApi) {}

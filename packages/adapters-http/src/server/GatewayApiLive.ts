@@ -3,6 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
+import { OperatorRequests } from "@tollgate/application/operator/OperatorSessions"
 import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
@@ -18,6 +19,7 @@ import * as RelayRoutes from "../inference/RelayRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
 import * as Mints from "../mint/Mints.ts"
 import * as DocumentationPage from "../openapi/DocumentationPage.ts"
+import * as OperatorSession from "../operator/Session.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as Account from "../reseller/Account.ts"
@@ -43,11 +45,13 @@ const reseller = Layer.mergeAll(
   Exports.layer,
   QrPictures.layer,
   PaymentWebhooks.layer
-).pipe(Layer.provide(Layer.merge(SmallBodies.layer, ResellerRequests.layer)))
+).pipe(Layer.provide(ResellerRequests.layer))
+
+const operator = OperatorSession.layer.pipe(Layer.provide(OperatorRequests.layer))
 
 const routes = Layer.mergeAll(
   RelayRoutes.layer,
-  reseller,
+  Layer.provide(Layer.merge(reseller, operator), SmallBodies.layer),
   ImagesRoutes.layer,
   Models.layer,
   OwnAccount.layer,

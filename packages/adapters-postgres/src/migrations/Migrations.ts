@@ -21,6 +21,7 @@ import { growingHolds } from "./0010_growing_holds.ts"
 import { unpaidOrders } from "./0011_unpaid_orders.ts"
 import { resellerLists } from "./0012_reseller_lists.ts"
 import { hostedTools } from "./0013_hosted_tools.ts"
+import { operatorSessions } from "./0015_operator_sessions.ts"
 
 export interface Migration {
   readonly name: string
@@ -44,7 +45,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0010_growing_holds", statements: growingHolds },
   { name: "0011_unpaid_orders", statements: unpaidOrders },
   { name: "0012_reseller_lists", statements: resellerLists },
-  { name: "0013_hosted_tools", statements: hostedTools }
+  { name: "0013_hosted_tools", statements: hostedTools },
+  { name: "0015_operator_sessions", statements: operatorSessions }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

@@ -26,6 +26,9 @@ export interface AuditEntry {
     | "customer.link"
     | "image.waive"
     | "image.charge"
+    | "console.create"
+    | "console.open"
+    | "console.end"
   /** Id of the changed object. */
   readonly subject: string
   /** Further facts, with amounts as strings of digits. Secrets are never included. */

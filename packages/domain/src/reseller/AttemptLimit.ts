@@ -45,6 +45,14 @@ export const signupWindows = (address: ClientAddress): ReadonlyArray<AttemptWind
   { key: `signup from ${address}`, max: 10, windowMillis: HOUR_MILLIS }
 ]
 
+/**
+ * Returns the windows that count a failed attempt to open or use an operator session (docs/reference/operator.md#o5). A
+ * valid code or token counts for none.
+ */
+export const operatorWindows = (address: ClientAddress): ReadonlyArray<AttemptWindow> => [
+  { key: `operator from ${address}`, max: 10, windowMillis: MINUTE_MILLIS }
+]
+
 /** A window, and the times of the attempts that it has counted. */
 export interface CountedWindow {
   readonly window: AttemptWindow

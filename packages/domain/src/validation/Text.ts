@@ -21,7 +21,7 @@ export const noNul: Condition = (text) => !text.includes("\u0000") || "no NUL ch
 /** Rejects unpaired surrogates: they have no UTF-8 form, so the database cannot store them unchanged. */
 export const noHalfSurrogate: Condition = (text) => !/\p{Surrogate}/u.test(text) || "no unpaired surrogates"
 
-const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, no control characters"
+export const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, no control characters"
 
 /** A name that a caller gives: 1 to 200 characters on one line, without leading or trailing white space. */
 export const Name = Schema.Trim.pipe(

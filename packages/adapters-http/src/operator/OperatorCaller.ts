@@ -1,0 +1,53 @@
+/**
+ * Authenticates requests to the operator API by `Authorization: Bearer <token of the session>`, and builds their
+ * responses.
+ *
+ * The page of the console sends the header itself. A browser adds no credential to a request by itself, so another web
+ * page cannot send a request in the name of an operator (docs/adr/0012-operator-session.md).
+ */
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { asOperator } from "@tollgate/application/operator/OperatorSessions"
+import type { OperatorSession } from "@tollgate/domain/operator/OperatorSession"
+import * as Effect from "effect/Effect"
+import { bearerToken } from "../auth/ResellerCaller.ts"
+import { refusalResponse } from "../http/Refusal.ts"
+import { requestIdOf } from "../http/RequestIds.ts"
+import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
+import { type OperatorFailure, operatorErrorBody } from "../wire/OperatorErrors.ts"
+
+export const clientAddress = Effect.gen(function* () {
+  const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+  return clientAddressOf(request, yield* TrustedProxies)
+})
+
+/** Returns the result of `body` as JSON, or an error in the format of the operator API. */
+export const operatorResponse = <A, E extends OperatorFailure, R>(
+  body: Effect.Effect<A, E, R>,
+  status: 200 | 201 = 200
+) =>
+  Effect.catchAll(
+    Effect.flatMap(body, (value) => Effect.orDie(HttpServerResponse.json(value, { status }))),
+    (error) =>
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+        const { status, headers, body } = operatorErrorBody(error, requestIdOf(request))
+        return refusalResponse({ status, headers, body: JSON.stringify(body) })
+      })
+  )
+
+/**
+ * Authenticates the operator, then runs `body` and encodes its result as the response. The token is therefore checked
+ * before `body` reads the request body.
+ */
+export const forOperator = <A, E extends OperatorFailure, R>(
+  body: (session: OperatorSession) => Effect.Effect<A, E, R>,
+  status: 200 | 201 = 200
+) =>
+  operatorResponse(
+    Effect.gen(function* () {
+      const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+      return yield* asOperator(bearerToken(request.rawHeaders), yield* clientAddress, body)
+    }),
+    status
+  )

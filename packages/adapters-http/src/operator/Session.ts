@@ -1,0 +1,116 @@
+/**
+ * Opens, reads and ends the session of an operator (docs/reference/operator.md#sessions).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { endSession, openSession } from "@tollgate/application/operator/OperatorSessions"
+import { CodeRedemption, expiresAt, type OperatorSession } from "@tollgate/domain/operator/OperatorSession"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { instant, type MembersOf, text, timestamp, unknownMembers, uuid } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+import { clientAddress, forOperator, operatorResponse } from "./OperatorCaller.ts"
+
+const example = {
+  id: "019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11",
+  actor: "ani",
+  created_at: "2026-11-20T09:30:00.000Z",
+  expires_at: "2026-11-20T10:00:00.000Z"
+}
+const TOKEN = "tgo_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C"
+
+const SessionBody = Schema.Struct({
+  id: uuid("The id of the session, which is not secret.", example.id),
+  actor: text("The name of the operator. The audit log records it with every change.", example.actor),
+  created_at: timestamp("The time at which `tollgate console` created the session.", example.created_at),
+  expires_at: timestamp(
+    "The time at which the session expires if no request uses it until then. A use is recorded once a minute.",
+    example.expires_at
+  )
+}).annotations({ identifier: "OperatorSession", examples: [example] })
+
+const RedemptionBody = Schema.Struct(
+  {
+    code: text("The one-time code that `tollgate console` prints.", "tgc_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C")
+  } satisfies MembersOf<typeof CodeRedemption>,
+  unknownMembers
+).annotations({
+  identifier: "CodeRedemption",
+  examples: [{ code: "tgc_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C" }]
+})
+
+const OpenedBody = Schema.Struct({
+  token: text("The token; send it as `Authorization: Bearer <token>` on every other request.", TOKEN),
+  session: SessionBody
+}).annotations({ identifier: "OpenedOperatorSession", examples: [{ token: TOKEN, session: example }] })
+
+const CurrentBody = Schema.Struct({ session: SessionBody }).annotations({
+  identifier: "CurrentOperatorSession",
+  examples: [{ session: example }]
+})
+
+const EndedBody = Schema.Struct({
+  ended: Schema.Literal(true).annotations({ description: "Always true: the token is refused." })
+}).annotations({ identifier: "EndedOperatorSession", examples: [{ ended: true }] })
+
+const PATH = "/api/operator/session"
+
+const open = HttpApiEndpoint.post("openOperatorSession", PATH)
+  .setPayload(RedemptionBody)
+  .addSuccess(OpenedBody, { status: 201 })
+  .annotateContext(
+    documented({
+      summary: "Redeem a code for an operator session",
+      description: "A code is valid for two minutes and can be redeemed once.",
+      public: true,
+      errors: [...bodyErrors, "InvalidConsoleCode"]
+    })
+  )
+
+const read = HttpApiEndpoint.get("readOperatorSession", PATH)
+  .addSuccess(CurrentBody)
+  .annotateContext(documented({ summary: "Read the session that the token belongs to", errors: [] }))
+
+const end = HttpApiEndpoint.del("endOperatorSession", PATH)
+  .addSuccess(EndedBody)
+  .annotateContext(documented({ summary: "End the session", errors: [] }))
+
+export class OperatorSessionApi extends HttpApiGroup.make("operatorSession")
+  .add(open)
+  .add(read)
+  .add(end)
+  .addError(OperatorError)
+  .annotateContext(OpenApi.annotations({ title: "Operator: session" })) {}
+
+const toBody = (session: OperatorSession): typeof SessionBody.Type => ({
+  id: session.id,
+  actor: session.actor,
+  created_at: instant(session.createdAt),
+  expires_at: instant(expiresAt(session))
+})
+
+const opened = operatorResponse(
+  Effect.gen(function* () {
+    const { code } = yield* jsonBody(CodeRedemption)
+    const { session, token } = yield* openSession(code, yield* clientAddress)
+    const body: typeof OpenedBody.Type = { token: Redacted.value(token), session: toBody(session) }
+    return body
+  }),
+  201
+)
+
+const current = forOperator((session) => Effect.succeed<typeof CurrentBody.Type>({ session: toBody(session) }))
+
+const ended = forOperator((session) => Effect.as(endSession(session), { ended: true } satisfies typeof EndedBody.Type))
+
+export const layer = HttpApiBuilder.group(gateway.add(OperatorSessionApi), "operatorSession", (handlers) =>
+  handlers
+    .handleRaw("openOperatorSession", () => opened)
+    .handleRaw("readOperatorSession", () => current)
+    .handleRaw("endOperatorSession", () => ended)
+)

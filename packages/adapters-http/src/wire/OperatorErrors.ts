@@ -1,0 +1,101 @@
+/**
+ * Defines the error table of the operator API: one row with status, code and message for each error
+ * (docs/reference/operator.md#errors). The file does not compile if an error of a use case has no row.
+ */
+import type { asOperator, openSession } from "@tollgate/application/operator/OperatorSessions"
+import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import {
+  InvalidConsoleCode,
+  InvalidOperatorSession,
+  OperatorConsoleOff
+} from "@tollgate/domain/operator/OperatorSession"
+import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
+import type * as Effect from "effect/Effect"
+import { type DocumentedError, documented, type ErrorResponse, type ErrorRow, errorResponse } from "./ErrorRow.ts"
+import { retryAfter } from "./RetryAfter.ts"
+
+type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
+  ReturnType<UseCase>
+>
+
+/** Every error of a request to the operator API. */
+export type OperatorFailure =
+  | FailureOf<typeof openSession | typeof asOperator<unknown, never, never>>
+  | ValidationFailed
+  | RequestTooLarge
+
+type Rows = { readonly [Tag in OperatorFailure["_tag"]]: ErrorRow<Extract<OperatorFailure, { readonly _tag: Tag }>> }
+
+const challenge = () => ({ "www-authenticate": "Bearer" })
+
+const rows: Rows = {
+  ValidationFailed: {
+    status: 422,
+    code: "validation_error",
+    message: ({ details: [first] }) =>
+      first === undefined || first.path === ""
+        ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
+        : `${first.path}: ${first.message}.`,
+    details: ({ details }) => details,
+    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
+    example: new ValidationFailed({ details: [{ path: "code", message: "is missing" }] })
+  },
+  InvalidConsoleCode: {
+    status: 401,
+    code: "invalid_code",
+    message: () => "The code is wrong, used, expired or revoked. Run `tollgate console` to get a new code.",
+    headers: challenge,
+    meaning: "The code is unknown, already used, older than two minutes or revoked.",
+    example: new InvalidConsoleCode()
+  },
+  InvalidOperatorSession: {
+    status: 401,
+    code: "invalid_session",
+    message: () => "The session is missing, expired or ended. Run `tollgate console` to open a new session.",
+    headers: challenge,
+    meaning: "The token is missing or unknown, or its session has expired or ended.",
+    example: new InvalidOperatorSession()
+  },
+  OperatorConsoleOff: {
+    status: 404,
+    code: "operator_console_off",
+    message: () => "The operator API of this service is off. Set OPERATOR_CONSOLE=on and restart the server.",
+    meaning: "The setting `OPERATOR_CONSOLE` is off. Every route of the operator API returns this error.",
+    example: new OperatorConsoleOff()
+  },
+  RequestTooLarge: {
+    status: 413,
+    code: "request_too_large",
+    message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send a smaller body.`,
+    meaning: "The body is larger than the route accepts.",
+    example: new RequestTooLarge({ limitBytes: 65_536 })
+  },
+  RateLimited: {
+    status: 429,
+    code: "rate_limited",
+    message: ({ retryAfterSeconds }) => `Too many failed attempts. Try again in ${retryAfterSeconds} seconds.`,
+    headers: retryAfter,
+    meaning:
+      "The code or token is invalid, and this IP address has failed ten times within a minute; see `retry-after`.",
+    example: new RateLimited({ retryAfterSeconds: 12 })
+  },
+  Overloaded: {
+    status: 503,
+    code: "overloaded",
+    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
+    headers: retryAfter,
+    meaning: "The service is at capacity or shutting down; see `retry-after`.",
+    example: new Overloaded({ retryAfterSeconds: 1 })
+  }
+}
+
+export type OperatorErrorTag = keyof Rows
+
+export const operatorErrorBody = (error: OperatorFailure, requestId: string): ErrorResponse =>
+  // TypeScript cannot infer that the row found by an error's tag accepts that error.
+  errorResponse(rows[error._tag] as ErrorRow<OperatorFailure>, error, requestId)
+
+/** Returns the row of an error for the OpenAPI document. */
+export const documentedError = (tag: OperatorErrorTag): DocumentedError =>
+  documented(rows[tag] as ErrorRow<OperatorFailure>)

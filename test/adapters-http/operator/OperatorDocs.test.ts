@@ -1,0 +1,60 @@
+import { CodeRedemption } from "@tollgate/domain/operator/OperatorSession"
+import { Either, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { operation, resolved, routesOf, undescribedMembers } from "../OpenApiDocument.ts"
+
+const any = { 404: ["operator_console_off"], 429: ["rate_limited"], 500: ["internal_error"], 503: ["overloaded"] }
+const anyToken = { ...any, 401: ["invalid_session"] }
+const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
+
+/** The success status and the error codes (by status) of every route of the operator API. */
+const routes: Readonly<
+  Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
+> = {
+  "POST /api/operator/session": [201, { ...any, ...anyBody, 401: ["invalid_code"] }],
+  "GET /api/operator/session": [200, anyToken],
+  "DELETE /api/operator/session": [200, anyToken]
+}
+
+describe("the OpenAPI document of the operator API", () => {
+  it("has every route of the operator API", () => {
+    expect([...routesOf(/^\/api\/operator\b/)].sort()).toEqual(Object.keys(routes).sort())
+  })
+
+  it.each(Object.entries(routes))(
+    "has the success response and every error code of %s, with an example of every error except internal_error",
+    (route, [success, codes]) => {
+      const { summary, security, responses } = operation(route)
+      expect(summary).toBeTruthy()
+      expect(security).toEqual(route === "POST /api/operator/session" ? [] : [{ operatorToken: [] }])
+      const statuses = Object.keys(responses).map(Number)
+      expect(statuses).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
+      for (const [status, expected] of Object.entries(codes)) {
+        const response = responses[status]
+        for (const code of expected) expect(response?.description).toContain(`\`${code}\``)
+        const { schema, examples } = response?.content["application/json"] ?? {}
+        expect(schema).toEqual({ $ref: "#/components/schemas/OperatorError" })
+        if (status === "500") continue
+        expect(Object.keys(examples ?? {}).sort()).toEqual([...expected].sort())
+        for (const [code, { value }] of Object.entries(examples ?? {})) {
+          expect(value).toMatchObject({ error: { code, message: expect.any(String), request_id: expect.any(String) } })
+        }
+      }
+    }
+  )
+
+  it("describes every member of every body", () => {
+    expect(undescribedMembers(Object.keys(routes))).toEqual([])
+  })
+
+  it.each([["POST /api/operator/session", CodeRedemption]] as ReadonlyArray<
+    readonly [string, Schema.Schema.AnyNoContext]
+  >)("has valid examples of the body of %s and allows unknown members", (route, schema) => {
+    const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
+    expect(body.examples?.length).toBeGreaterThan(0)
+    for (const example of body.examples ?? []) {
+      expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
+    }
+    expect(body.additionalProperties).not.toBe(false)
+  })
+})
