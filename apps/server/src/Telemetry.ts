@@ -1,5 +1,5 @@
 /**
- * Writes the log to stderr, one entry per line: `key=value` pairs in development, JSON objects in production.
+ * Writes the log to stderr, one entry per line, in the format of LOG_FORMAT.
  *
  * A log entry is a message and fields: `Effect.logWarning("upstream request failed", { request_id, provider })`.
  * Secrets are `Redacted`, so the log never shows them.
@@ -15,14 +15,27 @@ import * as LogLevel from "effect/LogLevel"
 type Fields = Readonly<Record<string, unknown>>
 
 /** Writes the log of this process. `standing` are fields of every entry. */
-export const layer = (config: ServerConfig, standing: Fields = {}): Layer.Layer<never> =>
+export const layer = (
+  { LOG_FORMAT, LOG_LEVEL, production }: Pick<ServerConfig, "LOG_FORMAT" | "LOG_LEVEL" | "production">,
+  standing: Fields = {}
+): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(
       Logger.defaultLogger,
-      Logger.withConsoleError(config.production ? asJson(standing) : asPairs(standing))
+      Logger.withConsoleError(formats[LOG_FORMAT ?? (production ? "json" : "pretty")](standing))
     ),
-    Logger.minimumLogLevel(LogLevel.Info)
+    Logger.minimumLogLevel(levels[LOG_LEVEL])
   )
+
+const levels: Readonly<Record<ServerConfig["LOG_LEVEL"], LogLevel.LogLevel>> = {
+  trace: LogLevel.Trace,
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  fatal: LogLevel.Fatal,
+  none: LogLevel.None
+}
 
 const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause, annotations }) => {
   const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
@@ -45,15 +58,18 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
 const asJson = (standing: Fields) =>
   Logger.map(fieldsOf, (fields) => printable(Inspectable.stringifyCircular({ ...fields, ...standing })))
 
-const asPairs = (standing: Fields) =>
+const asPretty = (standing: Fields) =>
   Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
-    printable(
-      [
-        `${at} ${level} ${message}`,
-        ...Object.entries({ ...fields, ...standing }).map(([name, value]) => `${name}=${asWord(value)}`)
-      ].join(" ")
-    )
+    printable([`${at} ${level} ${message}`, ...pairsOf({ ...fields, ...standing })].join(" "))
   )
+
+const asLogfmt = (standing: Fields) =>
+  Logger.map(fieldsOf, (fields) => printable(pairsOf({ ...fields, ...standing }).join(" ")))
+
+const formats = { json: asJson, logfmt: asLogfmt, pretty: asPretty }
+
+const pairsOf = (fields: Fields): ReadonlyArray<string> =>
+  Object.entries(fields).map(([name, value]) => `${name}=${asWord(value)}`)
 
 const asWord = (value: unknown): string => {
   const text = typeof value === "string" ? value : Inspectable.stringifyCircular(value)

@@ -99,6 +99,18 @@ export const DeploymentVariables = Schema.Struct({
     Setting.Secret,
     "Bearer token that a reader of the metrics must send; 32 characters or more. Default: none is needed"
   ),
+  LOG_LEVEL: withDefault(
+    Setting.kind(
+      "trace, debug, info, warning, error, fatal or none",
+      Schema.Literal("trace", "debug", "info", "warning", "error", "fatal", "none")
+    ),
+    "info",
+    "Lowest level of the entries in the log; `none` writes only errors of the start"
+  ),
+  LOG_FORMAT: optional(
+    Setting.kind("json, logfmt or pretty", Schema.Literal("json", "logfmt", "pretty")),
+    "Form of a log line: a JSON object, `key=value` pairs, or a text for people. Default: `json` in production, otherwise `pretty`"
+  ),
   KEEPALIVE_SECONDS: withDefault(
     Setting.Seconds,
     15,
