@@ -3,20 +3,13 @@ import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup
 import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import {
-  anomaliesOf,
-  excessUsdMicroOf,
-  OrderId,
-  orderNumberOf,
-  type TopUpDraft
-} from "@tollgate/domain/topup/TopUpOrder"
+import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
 import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
 
 const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
-const payer = { name: aReseller().name, email: aReseller().email }
 
 /** Runs a test with a refresher and one stored order. */
 const withAnOrder = <A, E>(
@@ -329,7 +322,9 @@ describe("the opening of a payment", () => {
     return draft
   }
   const open = (fixture: TopUpFixture) =>
-    Effect.flatMap(PaymentRefresher, ({ open }) => open(fixture.provider(), draft(fixture), payer))
+    Effect.flatMap(PaymentRefresher, ({ open }) =>
+      open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))
+    )
 
   it.effect("makes the order visible once the provider has opened the payment", () =>
     withAnOrder((fixture) =>
@@ -412,13 +407,19 @@ describe("the opening of a payment", () => {
 
   const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 
-  it.effect("is refused and not queued if its reseller already opens half of the provider's openings", () =>
+  it.effect("is refused, and stores no draft, if its reseller already opens half of the provider's openings", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
         const { open } = yield* PaymentRefresher
-        const opens = (i: number, facts: Partial<TopUpDraft> = {}) =>
-          Effect.exit(open(fixture.provider(), { ...draft(fixture), ...facts, id: newId(i) }, payer))
+        const stored: Array<number> = []
+        const opens = (i: number, reseller = aReseller()) => {
+          const storing = Effect.sync(() => {
+            stored.push(i)
+            return { ...draft(fixture), resellerId: reseller.id, id: newId(i) }
+          })
+          return Effect.exit(open(fixture.provider(), reseller, storing))
+        }
         const calls = yield* Effect.fork(
           Effect.all(
             Array.from({ length: 100 }, (_, i) => opens(i)),
@@ -426,13 +427,15 @@ describe("the opening of a payment", () => {
           )
         )
         yield* TestClock.adjust("1 seconds")
-        const another = ResellerId.make("01930000-0000-7000-8000-000000000002")
-        const theirs = yield* Effect.fork(opens(100, { resellerId: another }))
+        const another = { ...aReseller(), id: ResellerId.make("01930000-0000-7000-8000-000000000002") }
+        const theirs = yield* Effect.fork(opens(100, another))
+        expect(Exit.isFailure(yield* opens(101))).toBe(true)
+        expect(stored).not.toContain(101)
         yield* TestClock.adjust("5 seconds")
         expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
         expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
         fixture.opening = Effect.succeed(anOpening())
-        expect((yield* open(fixture.provider(), draft(fixture), payer)).status).toBe("pending")
+        expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
       })
     )
   )
@@ -445,11 +448,12 @@ describe("the opening of a payment", () => {
       const { open } = yield* PaymentRefresher
       for (let i = 0; i < 200; i++) {
         const resellerId = ResellerId.make(`01930000-0000-7000-8000-${String(i % 9).padStart(12, "0")}`)
-        yield* Effect.fork(Effect.exit(open(hanging, { ...draft(fixture), resellerId, id: newId(i) }, payer)))
+        const order = Effect.succeed({ ...draft(fixture), resellerId, id: newId(i) })
+        yield* Effect.fork(Effect.exit(open(hanging, { ...aReseller(), id: resellerId }, order)))
       }
       yield* TestClock.adjust("1 seconds")
       fixture.opening = Effect.succeed(anOpening())
-      expect((yield* open(fixture.provider(), draft(fixture), payer)).status).toBe("pending")
+      expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
     }).pipe(Effect.provide(fixture.layer))
   })
 })

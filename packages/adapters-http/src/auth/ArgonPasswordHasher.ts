@@ -14,7 +14,9 @@ import { type HashingQueue, PasswordHash, PasswordHasher } from "@tollgate/appli
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
@@ -58,10 +60,21 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
       Effect.map(Effect.makeSemaphore(running[name]), (threads) => ({
         places: new Shares<ClientAddress>(places),
         /**
-         * Runs `work` on one of the limited threads. The thread is released only when `work` ends, even if the request is
-         * interrupted before, because the thread is busy until then.
+         * Runs `work` on one of the limited threads. The thread is released after a rest as long as the work took, so that
+         * a queue that is always full takes at most half of a processor core from the chats. It is released even if the
+         * request is interrupted, but not before the work ends, because the thread is busy until then.
          */
-        run: <A>(work: () => Promise<A>) => threads.withPermits(1)(Effect.uninterruptible(Effect.promise(work)))
+        run: <A>(work: () => Promise<A>) =>
+          Effect.uninterruptibleMask((restore) =>
+            Effect.gen(function* () {
+              yield* restore(threads.take(1))
+              const exit = yield* Effect.exit(Effect.timed(Effect.promise(work)))
+              const rest = Exit.isSuccess(exit) ? exit.value[0] : Duration.zero
+              yield* Effect.forkDaemon(Effect.zipRight(Effect.sleep(rest), threads.release(1)))
+              const [, result] = yield* exit
+              return result
+            })
+          )
       }))
     const queues = { login: yield* queueOf("login"), signup: yield* queueOf("signup") }
 

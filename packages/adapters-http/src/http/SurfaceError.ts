@@ -79,6 +79,12 @@ export const drainingError: SurfaceError = {
   headers: retryAfter({ retryAfterSeconds: 1 })
 }
 
+export const overloadedError: SurfaceError = {
+  code: "overloaded",
+  message: "Too many requests of this client are waiting. Try again.",
+  headers: retryAfter({ retryAfterSeconds: 1 })
+}
+
 const split = (target: string): { readonly path: string; readonly query: string } => {
   const at = target.indexOf("?")
   return at < 0 ? { path: target, query: "" } : { path: target.slice(0, at), query: target.slice(at) }

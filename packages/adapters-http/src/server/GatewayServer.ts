@@ -2,9 +2,8 @@
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
  * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
  * if an origin is allowed, and to requests that arrive during the drain (the shutdown) and are not probes. Every
- * response has the common headers. At most one request to the HttpApi starts in each turn of the event loop. Before the
- * server closes, it waits for open requests until the drain timeout, and then interrupts the requests that are still
- * open.
+ * response has the common headers. `RequestStarts` decides when a request to the HttpApi starts. Before the server closes,
+ * it waits for open requests until the drain timeout, and then interrupts the requests that are still open.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -25,11 +24,13 @@ import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
 import {
   drainingError,
+  overloadedError,
   pathOf,
   type SurfaceError,
   surfaceErrorBody,
   withoutTrailingSlash
 } from "../http/SurfaceError.ts"
+import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import { expectContinue, limitDiscarding } from "../http/UnreadBody.ts"
 import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
@@ -40,7 +41,7 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 import * as NodeServer from "./NodeServer.ts"
 import { isBehindOthers, serveInTurn } from "./Pipelining.ts"
 import { headError, originForm } from "./RequestHead.ts"
-import { StartQueue } from "./StartQueue.ts"
+import { type Party, RequestStarts } from "./RequestStarts.ts"
 
 export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayServer")<
   GatewayServer,
@@ -49,6 +50,9 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
 
 /** Paths that are served even while the server drains, because load balancers read the server's state there. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
+
+/** Number of characters at the end of an API key or token, where its random part or signature is. */
+const PARTY_NAME_LENGTH = 128
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 const noProxy: SurfaceError = {
@@ -66,6 +70,7 @@ export const layer = (
   | Relay.RelayRequirements
   | RelayMetrics
   | InFlight
+  | TrustedProxies
   | HttpApi.Api
   | HttpApiBuilder.Router
   | HttpApiBuilder.Middleware
@@ -75,6 +80,7 @@ export const layer = (
     GatewayServer,
     Effect.gen(function* () {
       const inFlight = yield* InFlight
+      const proxies = yield* TrustedProxies
       const clock = yield* Effect.clock
       const ids = new RequestIds(() => clock.unsafeCurrentTimeMillis())
       const headers = new CommonHeaders(options)
@@ -91,7 +97,7 @@ export const layer = (
         headers,
         inFlight
       )
-      const starts = new StartQueue()
+      const starts = new RequestStarts()
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) =>
@@ -148,15 +154,21 @@ export const layer = (
           else startInTurn(request, response, requestId)
         }
       }
-      /** Starts the request after the API requests that arrived before it, so that a burst of them delays no chat. */
+      const partyOf = (request: IncomingMessage): Party => {
+        const { authorization = request.headers["x-api-key"] } = request.headers
+        return typeof authorization === "string"
+          ? { name: authorization.slice(-PARTY_NAME_LENGTH), isAuthorized: true }
+          : { name: clientAddressOf(request, proxies), isAuthorized: false }
+      }
       const startInTurn = (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => {
-        inFlight.started()
-        starts.add(() => {
+        const isAdded = starts.add(partyOf(request), () => {
           guarded(response, requestId, () => {
             if (!response.destroyed) api.serve(request, response, requestId)
           })
           inFlight.ended()
         })
+        if (isAdded) inFlight.started()
+        else refuse(request, response, requestId, overloadedError)
       }
 
       const guarded = (response: ServerResponse, requestId: RequestId, step: () => void) => {

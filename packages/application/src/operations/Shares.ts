@@ -21,11 +21,15 @@ export class Shares<Party> {
     return this.#held.get(party) ?? 0
   }
 
+  /** True if the party holds its share, so that it cannot take another unit. */
+  isFullFor(party: Party): boolean {
+    return this.heldBy(party) + 1 > this.#limit - this.#total
+  }
+
   /** Takes one unit. Returns false and takes nothing if the party holds its share. */
   take(party: Party): boolean {
-    const held = this.heldBy(party)
-    if (held + 1 > this.#limit - this.#total) return false
-    this.#held.set(party, held + 1)
+    if (this.isFullFor(party)) return false
+    this.#held.set(party, this.heldBy(party) + 1)
     this.#total += 1
     return true
   }

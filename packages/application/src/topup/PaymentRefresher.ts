@@ -6,7 +6,7 @@
  * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A `crediting`
  * order has no pause, because its refresh sends no request to the provider.
  */
-import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { OrderId, TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import type { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
@@ -21,7 +21,7 @@ import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
 import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
-import { type Payer, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
+import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 /**
@@ -40,11 +40,15 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 export class PaymentRefresher extends Context.Tag("@tollgate/application/PaymentRefresher")<
   PaymentRefresher,
   {
-    readonly open: (
+    /**
+     * Stores a draft and opens its payment. Stores nothing if the reseller already opens its share of the provider's
+     * payments.
+     */
+    readonly open: <E, R>(
       provider: PaymentProvider,
-      draft: TopUpDraft,
-      payer: Payer
-    ) => Effect.Effect<TopUpOrder, OpenFailure>
+      reseller: Pick<Reseller, "id" | "name" | "email">,
+      draft: Effect.Effect<TopUpDraft, E, R>
+    ) => Effect.Effect<TopUpOrder, E | OpenFailure, R>
     /**
      * Refreshes an order for a client. A credited order is returned unchanged. An order that was refreshed less than a
      * second ago is returned unchanged too, unless it is `crediting` or simulated.
@@ -124,16 +128,18 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
       })
 
     return {
-      open: (provider, draft, payer) => {
-        const refused = Effect.zipRight(orders.abandon(draft.id, "too many payments are being opened"), unavailable())
-        const shares = openingShares.get(provider.label)
-        if (shares === undefined) return refused
-        return openings.run(
-          draft.id,
-          () => withinShare(shares, draft.resellerId, openPayment(provider, draft, payer), refused),
-          refused
-        )
-      },
+      open: (provider, { id: resellerId, name, email }, draft) =>
+        Effect.gen(function* () {
+          const shares = openingShares.get(provider.label)
+          if (shares === undefined || shares.isFullFor(resellerId)) return yield* unavailable()
+          const stored = yield* draft
+          const refused = Effect.zipRight(
+            orders.abandon(stored.id, "too many payments are being opened"),
+            unavailable()
+          )
+          const opening = openPayment(provider, stored, { name, email })
+          return yield* openings.run(stored.id, () => withinShare(shares, resellerId, opening, refused), refused)
+        }),
 
       refresh: (stored) => {
         const { status } = stored.order

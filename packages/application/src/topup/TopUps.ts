@@ -26,7 +26,7 @@ export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy"
 >() {}
 
 /** Creates an order and opens its payment (docs/reference/reseller.md#top-1). */
-export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: TopUpRequest) =>
+export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
   Effect.gen(function* () {
     const { bounds } = yield* TopUpPolicy
     const terms = yield* decideTerms(request, bounds)
@@ -35,8 +35,9 @@ export const createTopUp = ({ id: resellerId, name, email }: Reseller, request: 
 
     const { label, simulated, needsDepositIndex } = found.value
     const orders = yield* TopUpOrders
-    const draft = yield* orders.draft({ ...terms, resellerId, provider: label, simulated, needsDepositIndex })
-    return yield* (yield* PaymentRefresher).open(found.value, draft, { name, email })
+    const resellerId = reseller.id
+    const draft = orders.draft({ ...terms, resellerId, provider: label, simulated, needsDepositIndex })
+    return yield* (yield* PaymentRefresher).open(found.value, reseller, draft)
   })
 
 /**

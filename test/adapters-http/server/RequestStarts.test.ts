@@ -1,0 +1,112 @@
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { connect, createServer } from "node:net"
+import { type Party, RequestStarts } from "@tollgate/adapters-http/server/RequestStarts"
+import { afterAll, describe, expect, it } from "vitest"
+
+const echo = createServer((socket) => socket.pipe(socket))
+afterAll(() => echo.close())
+
+const block = (millis: number) => {
+  const until = performance.now() + millis
+  while (performance.now() < until) {}
+}
+
+const address = (name: string): Party => ({ name, isAuthorized: false })
+const authorized = (name: string): Party => ({ name, isAuthorized: true })
+
+/** Requests that start under a clock of the test. The clock moves on by the time for which the requests wait. */
+class Starts {
+  readonly started: Array<{ readonly name: string; readonly atMillis: number }> = []
+  nowMillis = 0
+  isBusy = false
+  readonly #starts: RequestStarts
+
+  constructor(maxWaiting?: number) {
+    this.#starts = new RequestStarts({ nowMillis: () => this.nowMillis, isBusy: () => this.isBusy }, maxWaiting)
+  }
+
+  add(party: Party): boolean {
+    return this.#starts.add(party, () => this.started.push({ name: party.name, atMillis: this.nowMillis }))
+  }
+
+  async until(count: number): Promise<void> {
+    while (this.started.length < count) {
+      const before = this.started.length
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      if (this.started.length === before) this.nowMillis += 1
+    }
+  }
+
+  get names(): string {
+    return this.started.map(({ name }) => name).join(" ")
+  }
+}
+
+describe("requests that arrive together", () => {
+  it("start in the order of arrival if they are of one client, also requests that arrive while others wait", async () => {
+    const queue = new RequestStarts()
+    const started: Array<number> = []
+    for (const i of [1, 2, 3]) queue.add(address("one"), () => started.push(i))
+    expect(started).toEqual([])
+    await new Promise<void>((resolve) => queue.add(address("one"), () => queue.add(address("one"), resolve)))
+    await new Promise<void>((resolve) => queue.add(address("one"), resolve))
+    expect(started).toEqual([1, 2, 3])
+  })
+
+  it("start in different turns of the event loop, so that other sockets are served between them", async () => {
+    echo.listen(0, "127.0.0.1")
+    await once(echo, "listening")
+    const socket = connect((echo.address() as AddressInfo).port, "127.0.0.1")
+    await once(socket, "connect")
+    const queue = new RequestStarts({ nowMillis: () => 0, isBusy: () => false })
+    let starts = 0
+    const all = new Promise<void>((resolve) => {
+      for (let i = 0; i < 200; i++) {
+        queue.add(address("one"), () => {
+          block(1)
+          if (++starts === 200) resolve()
+        })
+      }
+    })
+    socket.write("chat")
+    await once(socket, "data")
+    expect(starts).toBeLessThan(200)
+    await all
+    socket.destroy()
+  })
+
+  it("take turns between the clients, and between requests with and without an authorization header", async () => {
+    const starts = new Starts()
+    for (const name of ["a", "a", "a", "b"]) starts.add(authorized(name))
+    for (const name of ["x", "x", "y"]) starts.add(address(name))
+    await starts.until(7)
+    expect(starts.names).toBe("a x b y a x a")
+  })
+
+  it("start at most once in 10 milliseconds while the event loop is busy", async () => {
+    const starts = new Starts()
+    starts.isBusy = true
+    for (let i = 0; i < 5; i++) starts.add(address("x"))
+    await starts.until(5)
+    expect(starts.started.map(({ atMillis }) => atMillis)).toEqual([0, 10, 20, 30, 40])
+  })
+
+  it("start at once up to 200 of one token, then 100 a second, while those of other tokens start at once", async () => {
+    const starts = new Starts()
+    for (let i = 0; i < 203; i++) starts.add(authorized("flood"))
+    await starts.until(203)
+    starts.add(authorized("other"))
+    await starts.until(204)
+    const late = starts.started.slice(199).map(({ name, atMillis }) => `${name} ${atMillis}`)
+    expect(late).toEqual(["flood 0", "flood 10", "flood 20", "flood 30", "other 30"])
+  })
+
+  it("are refused while their client has its share of the waiting places", async () => {
+    const starts = new Starts(8)
+    expect([1, 2, 3, 4, 5].map(() => starts.add(address("flood")))).toEqual([true, true, true, true, false])
+    expect(starts.add(address("other"))).toBe(true)
+    await starts.until(5)
+    expect(starts.add(address("flood"))).toBe(true)
+  })
+})
