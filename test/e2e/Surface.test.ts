@@ -252,6 +252,7 @@ describe("the OpenAPI document", () => {
       "404 model_not_found",
       "413 request_too_large",
       "429 technical_limit",
+      "500 internal_error",
       "502 upstream_error",
       "503 overloaded",
       "503 circuit_open"

@@ -8,6 +8,8 @@ import * as Pg from "pg"
 
 declare module "vitest" {
   export interface ProvidedContext {
+    /** The file to which each worker appends the number of replies that it compared with the OpenAPI document. */
+    readonly checkedReplies: string
     readonly postgresSocketDir: string
     /**
      * The folder of the bundled servers. It is inside the repository, so that a bundle finds the packages in

@@ -2,7 +2,7 @@
  * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundled servers.
  * Every suite gets a copy of the template; see `TestDatabase`.
  */
-import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
@@ -37,8 +37,13 @@ export default async function setup(project: TestProject) {
   const scope = Effect.runSync(Scope.make())
   mkdirSync(CACHE, { recursive: true })
   const bundles = mkdtempSync(join(CACHE, "bundles-"))
+  const checkedReplies = join(bundles, "checked-replies")
+  writeFileSync(checkedReplies, "")
   let socketDir = directory
   const tearDown = async () => {
+    const counts = readFileSync(checkedReplies, "utf8").split("\n").map(Number)
+    const replies = counts.reduce((sum, count) => sum + count, 0)
+    if (replies > 0) console.log(`${replies} replies were compared with the OpenAPI document.`)
     await Effect.runPromise(Scope.close(scope, Exit.void))
     for (const path of [directory, socketDir, bundles]) rmSync(path, { recursive: true, force: true })
   }
@@ -61,5 +66,6 @@ export default async function setup(project: TestProject) {
   }
   project.provide("postgresSocketDir", socketDir)
   project.provide("bundles", bundles)
+  project.provide("checkedReplies", checkedReplies)
   return tearDown
 }

@@ -2,8 +2,8 @@
  * Builds the server from the ports of the application.
  */
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
+import { ServiceTitle } from "@tollgate/adapters-http/http/ServiceTitle"
 import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
-import { ServiceTitle } from "@tollgate/adapters-http/rankings/RankingsPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"

@@ -65,7 +65,7 @@ describe("the OpenAPI document", () => {
     async (path) => {
       const responses = (await specification()).paths[path]?.post?.responses ?? {}
       expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
-      expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+      expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "500", "502", "503"])
       expect(responses["503"]?.description).toMatch(/`overloaded`.*`circuit_open`/s)
     }
   )
@@ -73,7 +73,7 @@ describe("the OpenAPI document", () => {
   it("documents the JSON response and every error of /v1/embeddings, and no event stream", async () => {
     const responses = (await specification()).paths["/v1/embeddings"]?.post?.responses ?? {}
     expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json"])
-    expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "502", "503"])
+    expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "500", "502", "503"])
   })
 
   it.each([
@@ -93,6 +93,7 @@ describe("the OpenAPI document", () => {
       "409",
       "413",
       "429",
+      "500",
       "502",
       "503"
     ])

@@ -26,7 +26,7 @@ import { refusal } from "../openapi/InferenceDocs.ts"
 const ModelEntry = Schema.Struct({
   id: Schema.String.annotations({ description: "The public name; send it as `model` in a request." }),
   object: Schema.Literal("model")
-}).annotations({ identifier: "Model", examples: [{ id: "gpt-5-mini", object: "model" }] })
+}).annotations({ identifier: "Model", examples: [{ id: "demo-chat", object: "model" }] })
 
 const ModelList = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(ModelEntry) }).annotations({
   identifier: "ModelList"
@@ -53,7 +53,15 @@ const readModel = HttpApiEndpoint.get("getModel", "/v1/models/:model")
   .addError(refusal(503, "overloaded"))
   .annotateContext(OpenApi.annotations({ summary: "Read one model by its public name", override: requiresApiKey }))
 
-export class ModelsApi extends HttpApiGroup.make("models").add(readModels).add(readModel) {}
+export class ModelsApi extends HttpApiGroup.make("models")
+  .add(readModels)
+  .add(readModel)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Models",
+      description: "The models that can be called."
+    })
+  ) {}
 
 const PREFIX = "/v1/models/"
 

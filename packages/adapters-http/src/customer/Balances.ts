@@ -32,7 +32,7 @@ const balances = {
   }).annotations({ description: "The balance that pays what the token plan of a model does not cover." }),
   token_plans: Schema.Array(
     Schema.Struct({
-      model: text("The public name of the model that the tokens are for.", "gpt-5-mini"),
+      model: text("The public name of the model that the tokens are for.", "demo-chat"),
       purchased_tokens: integer("The number of tokens added to the plan in total.", 2_000_000),
       used_tokens: integer("The number of the plan's tokens that settled requests have used.", 150_000),
       remaining_tokens: integer("The purchased tokens minus the used tokens.", 1_850_000),
@@ -49,7 +49,7 @@ const example = {
   payg: { currency: "USD" as const, balance: "12.345678" },
   token_plans: [
     {
-      model: "gpt-5-mini",
+      model: "demo-chat",
       purchased_tokens: 2_000_000,
       used_tokens: 150_000,
       remaining_tokens: 1_850_000,
@@ -69,7 +69,7 @@ export const KeyBalancesBody = Schema.Struct({ key_id: keyId, ...balances }).ann
   examples: [{ key_id: KEY, ...example }]
 })
 
-const readKeyBalances = HttpApiEndpoint.get("keyBalances", "/api/reseller/keys/:keyID/balances")
+const readKeyBalances = HttpApiEndpoint.get("getKeyBalances", "/api/reseller/keys/:keyID/balances")
   .setPath(Schema.Struct({ keyID: keyId }))
   .addSuccess(KeyBalancesBody)
   .annotateContext(
@@ -80,7 +80,7 @@ const readKeyBalances = HttpApiEndpoint.get("keyBalances", "/api/reseller/keys/:
     })
   )
 
-const readCustomerBalances = HttpApiEndpoint.get("customerBalances", "/api/reseller/customers/:userID/balances")
+const readCustomerBalances = HttpApiEndpoint.get("getCustomerBalances", "/api/reseller/customers/:userID/balances")
   .setPath(Schema.Struct({ userID: userId }))
   .addSuccess(CustomerBalancesBody)
   .annotateContext(documented({ summary: "Read the balances of a customer", errors: ["NotFound", "ValidationFailed"] }))
@@ -89,7 +89,12 @@ export class BalancesApi extends HttpApiGroup.make("balances")
   .add(readKeyBalances)
   .add(readCustomerBalances)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: balances" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: balances",
+      description: "The balances of the reseller's customers."
+    })
+  ) {}
 
 const toBody = ({ userId, balances, asOf }: BalancesStatement): typeof CustomerBalancesBody.Type => ({
   customer_user_id: userId,
@@ -115,6 +120,6 @@ const balancesOfKeyOwner = (keyId: string) => forReseller(({ id }) => Effect.map
 
 export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", (handlers) =>
   handlers
-    .handleRaw("keyBalances", ({ path: { keyID } }) => balancesOfKeyOwner(keyID))
-    .handleRaw("customerBalances", ({ path: { userID } }) => balancesOfCustomer(userID))
+    .handleRaw("getKeyBalances", ({ path: { keyID } }) => balancesOfKeyOwner(keyID))
+    .handleRaw("getCustomerBalances", ({ path: { userID } }) => balancesOfCustomer(userID))
 )

@@ -121,7 +121,12 @@ export class CustomersApi extends HttpApiGroup.make("customers")
   .add(createKey)
   .add(revokeKey)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: customers and keys" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: customers and keys",
+      description: "The reseller's customers and their API keys."
+    })
+  ) {}
 
 const customerList = forReseller(({ id }) =>
   Effect.map(

@@ -70,7 +70,12 @@ export class KeysApi extends HttpApiGroup.make("keys")
   .add(readKeys)
   .add(readCustomerKeys)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: lists of keys" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: customers and keys",
+      description: "The reseller's customers and their API keys."
+    })
+  ) {}
 
 const toBody = (key: ListedKey): typeof KeyBody.Type => ({
   key_id: key.id,

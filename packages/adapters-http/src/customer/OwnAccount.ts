@@ -29,13 +29,13 @@ import { OwnUsagePageBody, toDays, toOwnPage } from "./UsageBody.ts"
 const described = (summary: string, description?: string) =>
   OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }), override: requiresApiKey })
 
-const readOwnBalance = HttpApiEndpoint.get("readOwnBalance", "/v1/balance")
+const readOwnBalance = HttpApiEndpoint.get("getBalance", "/v1/balance")
   .addSuccess(KeyBalancesBody)
   .addError(refusal(401, "invalid_api_key"))
   .addError(refusal(503, "overloaded"))
   .annotateContext(described("Read the balances of the customer that owns the API key"))
 
-const readOwnUsage = HttpApiEndpoint.get("readOwnUsage", "/v1/usage")
+const readOwnUsage = HttpApiEndpoint.get("listUsage", "/v1/usage")
   .setUrlParams(Schema.Struct({ ...cursorParameters, ...ownUsageFilter }))
   .addSuccess(OwnUsagePageBody)
   .addError(refusal(400, "invalid_request"))
@@ -48,7 +48,7 @@ const readOwnUsage = HttpApiEndpoint.get("readOwnUsage", "/v1/usage")
     )
   )
 
-const readOwnDailyUsage = HttpApiEndpoint.get("readOwnDailyUsage", "/v1/usage/daily")
+const readOwnDailyUsage = HttpApiEndpoint.get("getDailyUsage", "/v1/usage/daily")
   .setUrlParams(Schema.Struct(ownUsageFilter))
   .addSuccess(DailyUsageBody)
   .addError(refusal(400, "invalid_request"))
@@ -61,7 +61,7 @@ const readOwnDailyUsage = HttpApiEndpoint.get("readOwnDailyUsage", "/v1/usage/da
     )
   )
 
-const downloadOwnUsage = HttpApiEndpoint.get("exportOwnUsage", "/v1/usage.csv")
+const downloadOwnUsage = HttpApiEndpoint.get("exportUsage", "/v1/usage.csv")
   .setUrlParams(Schema.Struct(ownUsageFilter))
   .addSuccess(csvBody("The usage items as CSV, newest first."))
   .addError(refusal(400, "invalid_request"))
@@ -73,7 +73,13 @@ export class OwnAccountApi extends HttpApiGroup.make("account")
   .add(readOwnBalance)
   .add(readOwnUsage)
   .add(readOwnDailyUsage)
-  .add(downloadOwnUsage) {}
+  .add(downloadOwnUsage)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Balance and usage",
+      description: "The balances and the settled usage of the customer that owns the API key."
+    })
+  ) {}
 
 /** Converts an invalid query to the error of the inference routes, which names one parameter. */
 const asInvalidRequest = <A, E, R>(read: Effect.Effect<A, E | ValidationFailed, R>) =>
@@ -124,8 +130,8 @@ const ownUsageCsv = (query: ParametersOf<UsageFilterQuery>) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OwnAccountApi), "account", (handlers) =>
   handlers
-    .handleRaw("readOwnBalance", () => ownBalance)
-    .handleRaw("readOwnUsage", ({ urlParams }) => ownUsage(urlParams))
-    .handleRaw("readOwnDailyUsage", ({ urlParams }) => ownDailyUsage(urlParams))
-    .handleRaw("exportOwnUsage", ({ urlParams }) => ownUsageCsv(urlParams))
+    .handleRaw("getBalance", () => ownBalance)
+    .handleRaw("listUsage", ({ urlParams }) => ownUsage(urlParams))
+    .handleRaw("getDailyUsage", ({ urlParams }) => ownDailyUsage(urlParams))
+    .handleRaw("exportUsage", ({ urlParams }) => ownUsageCsv(urlParams))
 )

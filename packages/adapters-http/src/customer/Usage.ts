@@ -19,7 +19,7 @@ import { csvBody, cursorParameters, DailyUsageBody, usageFilter } from "../opena
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { toDays, toPage, UsagePageBody } from "./UsageBody.ts"
 
-const readUsage = HttpApiEndpoint.get("readUsage", "/api/reseller/usage")
+const readUsage = HttpApiEndpoint.get("listCustomerUsage", "/api/reseller/usage")
   .setUrlParams(Schema.Struct({ ...cursorParameters, ...usageFilter }))
   .addSuccess(UsagePageBody)
   .annotateContext(
@@ -30,7 +30,7 @@ const readUsage = HttpApiEndpoint.get("readUsage", "/api/reseller/usage")
     })
   )
 
-const readDailyUsage = HttpApiEndpoint.get("readDailyUsage", "/api/reseller/usage/daily")
+const readDailyUsage = HttpApiEndpoint.get("getDailyCustomerUsage", "/api/reseller/usage/daily")
   .setUrlParams(Schema.Struct(usageFilter))
   .addSuccess(DailyUsageBody)
   .annotateContext(
@@ -41,7 +41,7 @@ const readDailyUsage = HttpApiEndpoint.get("readDailyUsage", "/api/reseller/usag
     })
   )
 
-const downloadUsage = HttpApiEndpoint.get("exportUsage", "/api/reseller/usage.csv")
+const downloadUsage = HttpApiEndpoint.get("exportCustomerUsage", "/api/reseller/usage.csv")
   .setUrlParams(Schema.Struct(usageFilter))
   .addSuccess(csvBody("The usage items as CSV, newest first."))
   .annotateContext(
@@ -56,7 +56,12 @@ export class UsageApi extends HttpApiGroup.make("usage")
   .add(readDailyUsage)
   .add(downloadUsage)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: usage" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: usage",
+      description: "The settled usage of the reseller's customers."
+    })
+  ) {}
 
 const usagePage = (query: ParametersOf<UsageQuery>) =>
   forReseller(({ id }) =>
@@ -79,7 +84,7 @@ const usageCsv = (query: ParametersOf<UsageFilterQuery>) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(UsageApi), "usage", (handlers) =>
   handlers
-    .handleRaw("readUsage", ({ urlParams }) => usagePage(urlParams))
-    .handleRaw("readDailyUsage", ({ urlParams }) => dailyUsage(urlParams))
-    .handleRaw("exportUsage", ({ urlParams }) => usageCsv(urlParams))
+    .handleRaw("listCustomerUsage", ({ urlParams }) => usagePage(urlParams))
+    .handleRaw("getDailyCustomerUsage", ({ urlParams }) => dailyUsage(urlParams))
+    .handleRaw("exportCustomerUsage", ({ urlParams }) => usageCsv(urlParams))
 )

@@ -8,7 +8,7 @@ import { instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi
 import { type DailyUsageBody, nextCursor } from "../openapi/ListDocs.ts"
 
 const example = {
-  model: "gpt-5-mini",
+  model: "demo-chat",
   total_tokens: 1_234,
   display_cost_usd_micro: "617.25",
   timestamp: "2026-11-20T09:30:00.000Z"

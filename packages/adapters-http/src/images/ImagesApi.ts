@@ -7,6 +7,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../openapi/GatewayDocument.ts"
+import { DEFAULT_BILLING_HEADER } from "../openapi/HeaderDocs.ts"
 import { imageRefusals } from "../openapi/InferenceDocs.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -43,7 +44,19 @@ const ImageEdit = Schema.Struct({
   })
 }).annotations({ identifier: "ImageEditRequest" })
 
-const Usage = Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int })
+const TokenCounts = Schema.Struct({
+  text_tokens: Schema.optional(Schema.Int),
+  image_tokens: Schema.optional(Schema.Int),
+  cached_tokens: Schema.optional(Schema.Int)
+})
+
+const Usage = Schema.Struct({
+  input_tokens: Schema.Int,
+  output_tokens: Schema.Int,
+  total_tokens: Schema.Int,
+  input_tokens_details: Schema.optional(TokenCounts),
+  output_tokens_details: Schema.optional(TokenCounts)
+})
 
 const Image = Schema.Struct({
   created: Schema.Int,
@@ -66,9 +79,22 @@ const Image = Schema.Struct({
   ]
 })
 
+/** Declares the header with the billing status of an image. The service name in the header is a setting. */
+const withBillingHeader = (operation: Record<string, unknown>): Record<string, unknown> => {
+  const responses = operation.responses as Record<string, object>
+  const headers = {
+    [DEFAULT_BILLING_HEADER]: {
+      required: true,
+      description: "`settled`, or `unmetered` if the provider reported no output tokens, so that nothing is charged.",
+      schema: { type: "string", enum: ["settled", "unmetered"] }
+    }
+  }
+  return { ...operation, responses: { ...responses, "200": { ...responses["200"], headers } } }
+}
+
 const behavior =
-  "The response header `x-<service>-billing` is `settled`. It is `unmetered` if the provider did not report the output " +
-  "tokens, so that nothing is charged. The header `Idempotency-Key` is optional and has 1 to 255 visible ASCII " +
+  `The response header \`${DEFAULT_BILLING_HEADER}\` tells whether the image was charged. The header ` +
+  "`Idempotency-Key` is optional and has 1 to 255 visible ASCII " +
   "characters. A second request with the same key returns 409 if the first request was sent to a provider, because " +
   "images are not stored. A customer can run one image request at a time. Fields that are not listed here are refused."
 
@@ -77,7 +103,14 @@ const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations"
   .setPayload(ImageGeneration)
   .addSuccess(Image)
   .addError(imageRefusals("request_too_large"))
-  .annotateContext(OpenApi.annotations({ summary: "Make an image", description: behavior, override: requiresApiKey }))
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Make an image",
+      description: behavior,
+      override: requiresApiKey,
+      transform: withBillingHeader
+    })
+  )
 
 const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edits")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))
@@ -88,8 +121,17 @@ const createImageEdit = HttpApiEndpoint.post("createImageEdit", "/v1/images/edit
     OpenApi.annotations({
       summary: "Change an image",
       description: `Models that cannot edit images are refused with \`unsupported_endpoint\`. ${behavior}`,
-      override: requiresApiKey
+      override: requiresApiKey,
+      transform: withBillingHeader
     })
   )
 
-export class ImagesApi extends HttpApiGroup.make("images").add(createImage).add(createImageEdit) {}
+export class ImagesApi extends HttpApiGroup.make("images")
+  .add(createImage)
+  .add(createImageEdit)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Images",
+      description: "Images made or changed by a model. Images are returned in the response and never stored."
+    })
+  ) {}

@@ -40,7 +40,7 @@ const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
 const TierBody = Schema.Struct({
   plan_tier_id: uuid("The tier's id, used to mint the tier.", TIER),
   model_id: uuid("The id of the model that the tokens are for.", MODEL),
-  model_name: text("The model's public name.", "gpt-5-mini"),
+  model_name: text("The model's public name.", "demo-chat"),
   tier_usd_cents: integer("The price in US cents.", 500),
   price_usd_micro: integer("The price in micro-USD, which each mint deducts from the quota.", 5_000_000),
   granted_tokens: integer("The number of tokens that the customer gets with one mint.", 2_000_000),
@@ -54,7 +54,7 @@ const TierBody = Schema.Struct({
     {
       plan_tier_id: TIER,
       model_id: MODEL,
-      model_name: "gpt-5-mini",
+      model_name: "demo-chat",
       tier_usd_cents: 500,
       price_usd_micro: 5_000_000,
       granted_tokens: 2_000_000,
@@ -118,7 +118,7 @@ const exampleEntry = {
   customer_email: exampleMint.customer_email,
   plan_tier_id: TIER,
   model_id: MODEL,
-  model_name: "gpt-5-mini",
+  model_name: "demo-chat",
   granted_tokens: 2_000_000,
   price_usd_micro: "5000000",
   balance_after: "20000000",
@@ -176,7 +176,12 @@ export class MintsApi extends HttpApiGroup.make("mints")
   .add(createMint)
   .add(readMints)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: tiers and mints" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: tiers and mints",
+      description: "Plans for sale, and the mints that give them to customers."
+    })
+  ) {}
 
 /** Copies the members by name, because resellers must not see the other members of a tier. */
 const toTier = (tier: Tier): typeof TierBody.Type => ({

@@ -3,35 +3,44 @@
  * (docs/reference/errors.md#a6), and event streams.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import {
+  ContentPolicyViolation,
+  IdempotencyKeyReused,
+  ImageConcurrencyLimit,
+  ImageTimeout,
+  ImageTooLarge,
+  ImageWithheld,
+  UnsupportedEndpoint,
+  UnsupportedParameter
+} from "@tollgate/domain/images/ImageErrors"
+import {
+  CircuitOpen,
+  InvalidApiKey,
+  InvalidRequest,
+  ModelNotFound,
+  Overloaded,
+  RequestTooLarge,
+  TechnicalLimit,
+  UpstreamFailed
+} from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import * as Schema from "effect/Schema"
+import { dialectOf } from "../http/SurfaceError.ts"
+import { EXAMPLE_REQUEST_ID } from "../wire/ErrorRow.ts"
+import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
+import { errorBody, type RelayError, type WireErrorBody } from "../wire/InferenceErrors.ts"
+import { COMPONENT, type DocumentedError, INFERENCE_CODES } from "./ErrorDocs.ts"
 
 const ErrorBody = Schema.Struct({
   type: Schema.Literal("error"),
   error: Schema.Struct({
     type: Schema.String,
-    code: Schema.String.annotations({ description: "The machine-readable error code." }),
-    message: Schema.String.annotations({ description: "The human-readable message: what went wrong and what to do." }),
-    param: Schema.NullOr(Schema.String).annotations({
-      description: "The request member that caused the error; null if no single member caused it."
-    }),
+    code: Schema.String,
+    message: Schema.String,
+    param: Schema.NullOr(Schema.String),
     details: Schema.Struct({ error_code: Schema.String })
   }),
   request_id: Schema.String
-}).annotations({
-  identifier: "InferenceError",
-  examples: [
-    {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        code: "model_not_found",
-        message: "There is no model 'gpt-6' at this endpoint. GET /v1/models lists the models that can be called.",
-        param: "model",
-        details: { error_code: "model_not_found" }
-      },
-      request_id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
-    }
-  ]
 })
 
 const meanings = {
@@ -51,6 +60,7 @@ const meanings = {
   image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",
   technical_limit: "The provider's rate limit is reached; this service itself sets no such limit. See `retry-after`.",
   upstream_error: "The provider failed.",
+  internal_error: "An unexpected error occurred in the service.",
   image_too_large_output: "The generated image is larger than 20 MiB and was withheld. Nothing was charged.",
   overloaded:
     "The service cannot process the request now, for example because it is at capacity or shutting down. See `retry-after`.",
@@ -59,14 +69,50 @@ const meanings = {
 
 export type RefusalCode = keyof typeof meanings
 
+/** An error of the relay with each code, from which the examples of the document are made. */
+const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
+  invalid_request: new InvalidRequest({ message: "'model' must be a non-empty string.", param: "model" }),
+  invalid_api_key: new InvalidApiKey({ reason: "unknown" }),
+  insufficient_balance: new InsufficientBalance(),
+  model_not_found: new ModelNotFound({ model: "no-such-model" }),
+  request_too_large: new RequestTooLarge({ limitBytes: 33_554_432 }),
+  technical_limit: new TechnicalLimit({ retryAfterSeconds: 5 }),
+  upstream_error: new UpstreamFailed({ cause: "an example" }),
+  internal_error: { _tag: "InternalError" },
+  overloaded: new Overloaded({ retryAfterSeconds: 1 }),
+  circuit_open: new CircuitOpen({ retryAfterSeconds: 5 })
+}
+
+/** An error with each code that only image requests have. */
+const imageErrors: { readonly [Code in RefusalCode]?: ImageError } = {
+  unsupported_parameter: new UnsupportedParameter({ message: "'seed' is not supported.", param: "seed" }),
+  unsupported_endpoint: new UnsupportedEndpoint({ message: "The model 'demo-image' cannot edit images." }),
+  content_policy_violation: new ContentPolicyViolation({ message: "The model declined the prompt." }),
+  request_timeout: new ImageTimeout(),
+  idempotency_key_reused: new IdempotencyKeyReused(),
+  image_too_large: new ImageTooLarge({ message: "The image is larger than 10 MiB. Send a smaller image." }),
+  image_concurrency_limit: new ImageConcurrencyLimit({ retryAfterSeconds: 5 }),
+  image_too_large_output: new ImageWithheld()
+}
+
+const exampleOf = (code: RefusalCode, path: string): WireErrorBody => {
+  const error = relayErrors[code]
+  if (error !== undefined) return errorBody(error, EXAMPLE_REQUEST_ID, dialectOf(path))
+  const imageError = imageErrors[code]
+  if (imageError === undefined) throw new Error(`add an example of the error ${code} to InferenceDocs.ts`)
+  return imageErrorBody(imageError, EXAMPLE_REQUEST_ID)
+}
+
+/** Returns the errors with these codes as a route with this path returns them. */
+export const inferenceErrors = (codes: ReadonlyArray<RefusalCode>, path: string): ReadonlyArray<DocumentedError> =>
+  codes.map((code) => {
+    const { status, headers, body } = exampleOf(code, path)
+    return { status, code, meaning: meanings[code], headers, body: JSON.parse(body) as object }
+  })
+
 /** Declares an error response with its status and the error codes that its body can contain. */
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
-  ErrorBody.annotations(
-    HttpApiSchema.annotations({
-      status,
-      description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("\n\n")
-    })
-  )
+  ErrorBody.annotations({ jsonSchema: { [INFERENCE_CODES]: codes }, ...HttpApiSchema.annotations({ status }) })
 
 /** The error responses of a request to the relay, which are the same in every protocol. */
 export const relayRefusals = Schema.Union(
@@ -97,17 +143,54 @@ export const imageRefusals = (tooLarge: RefusalCode) =>
 
 export interface EventStreamDocs {
   readonly description: string
+  /** Name of the component that describes the JSON in the `data` of each event. */
+  readonly eventName: string
+  readonly eventSchema: object
   /** Events of a short stream exactly as they are sent, but without the blank lines between the events. */
   readonly example: ReadonlyArray<string>
 }
 
+/**
+ * Member of a media type with the schema of the JSON in the `data` of each event. OpenAPI 3.2 has the member
+ * `itemSchema` for this purpose, OpenAPI 3.1 has none.
+ */
+const EVENT_SCHEMA = "x-event-schema"
+
+/** Headers of a response that is either JSON or an event stream. */
+const STREAM_HEADERS = {
+  "cache-control": {
+    description: "`no-store`, or `no-cache, no-transform` for an event stream.",
+    required: true,
+    schema: { type: "string", enum: ["no-store", "no-cache, no-transform"] }
+  },
+  "x-accel-buffering": {
+    description: "Tells reverse proxies not to buffer an event stream.",
+    schema: { type: "string", const: "no" }
+  }
+}
+
 /** Adds `text/event-stream` to the 200 response, because the library declares only one content type per status. */
 export const withEventStream =
-  ({ description, example }: EventStreamDocs) =>
+  ({ description, eventName, eventSchema, example }: EventStreamDocs) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {
     const responses = operation.responses as Record<string, { readonly content: object }>
     const ok = responses["200"]
-    const stream = { schema: { type: "string", description }, example: [...example, ""].join("\n\n") }
+    const stream = {
+      schema: { type: "string", description: `${description} The \`data\` of each event is a \`${eventName}\`.` },
+      [EVENT_SCHEMA]: { [COMPONENT]: eventName, ...eventSchema },
+      example: [...example, ""].join("\n\n")
+    }
     const content = { ...ok?.content, "text/event-stream": stream }
-    return { ...operation, responses: { ...responses, "200": { ...ok, content } } }
+    return { ...operation, responses: { ...responses, "200": { ...ok, headers: STREAM_HEADERS, content } } }
   }
+
+/** The `error` member of an event that reports a failure after the first byte of a stream. */
+export const streamError = {
+  type: "object",
+  required: ["type", "code", "message"],
+  properties: {
+    type: { type: "string" },
+    code: { type: ["string", "null"], description: "The machine-readable error code." },
+    message: { type: "string" }
+  }
+}

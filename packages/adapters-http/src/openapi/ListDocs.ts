@@ -26,7 +26,7 @@ export const dayParameters = {
   to: day("The last day, a date in the time zone Asia/Jakarta. The day is included.")
 }
 
-const model = parameter({ type: "string", description: "The public name of a model.", examples: ["gpt-5-mini"] })
+const model = parameter({ type: "string", description: "The public name of a model.", examples: ["demo-chat"] })
 
 /** The filter of a customer's own usage. */
 export const ownUsageFilter = { ...dayParameters, model }

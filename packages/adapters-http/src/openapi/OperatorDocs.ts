@@ -1,16 +1,14 @@
 /**
- * Declares the parts of the OpenAPI document that the routes of the operator API share: the error body, and the error
- * responses, which are built from the error table.
+ * Declares the parts of the OpenAPI document that the routes of the operator API share: the error responses, which
+ * are built from the error table.
  */
 import * as OpenApi from "@effect/platform/OpenApi"
 import { documentedError, type OperatorErrorTag } from "../wire/OperatorErrors.ts"
-import { plainError, withErrors } from "./ErrorDocs.ts"
+import { PlainError, withErrors } from "./ErrorDocs.ts"
 import { requiresOperatorToken } from "./GatewayDocument.ts"
 
-const NAME = "OperatorError"
-
-/** Schema of the error body. Every route group adds this schema, so that the OpenAPI document contains it. */
-export const OperatorError = plainError(NAME)
+/** Schema of the errors of a group of operator routes. */
+export const OperatorError = PlainError
 
 export interface RouteDocs {
   readonly summary: string
@@ -34,6 +32,6 @@ export const documented = ({ summary, description, public: isPublic, errors }: R
     summary,
     ...(description === undefined ? {} : { description }),
     ...(isPublic ? {} : { override: requiresOperatorToken }),
-    transform: withErrors(NAME, tags.map(documentedError))
+    transform: withErrors(tags.map(documentedError))
   })
 }

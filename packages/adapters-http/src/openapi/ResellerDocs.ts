@@ -1,16 +1,14 @@
 /**
- * Declares the parts of the OpenAPI document that the reseller routes share: the error body, and the error responses,
- * which are built from the error table.
+ * Declares the parts of the OpenAPI document that the reseller routes share: the error responses, which are built from
+ * the error table.
  */
 import * as OpenApi from "@effect/platform/OpenApi"
 import { documentedError, type ResellerErrorTag } from "../wire/ResellerErrors.ts"
-import { plainError, withErrors } from "./ErrorDocs.ts"
+import { PlainError, withErrors } from "./ErrorDocs.ts"
 import { requiresResellerToken } from "./GatewayDocument.ts"
 
-const NAME = "ResellerError"
-
-/** Schema of the error body. Every route group adds this schema, so that the OpenAPI document contains it. */
-export const ResellerError = plainError(NAME)
+/** Schema of the errors of a group of reseller routes. */
+export const ResellerError = PlainError
 
 export interface RouteDocs {
   readonly summary: string
@@ -30,5 +28,5 @@ export const documented = ({ summary, description, public: isPublic, errors }: R
     summary,
     ...(description === undefined ? {} : { description }),
     ...(isPublic ? {} : { override: requiresResellerToken }),
-    transform: withErrors(NAME, [...new Set(isPublic ? errors : [...tokenErrors, ...errors])].map(documentedError))
+    transform: withErrors([...new Set(isPublic ? errors : [...tokenErrors, ...errors])].map(documentedError))
   })

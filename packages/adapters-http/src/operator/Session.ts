@@ -85,7 +85,9 @@ export class OperatorSessionApi extends HttpApiGroup.make("operatorSession")
   .add(read)
   .add(end)
   .addError(OperatorError)
-  .annotateContext(OpenApi.annotations({ title: "Operator: session" })) {}
+  .annotateContext(
+    OpenApi.annotations({ title: "Operator: session", description: "The session of an operator in the console." })
+  ) {}
 
 const toBody = (session: OperatorSession): typeof SessionBody.Type => ({
   id: session.id,

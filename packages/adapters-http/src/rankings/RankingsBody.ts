@@ -18,8 +18,8 @@ const flag = (description: string, example: boolean) =>
   Schema.Boolean.annotations({ jsonSchema: { type: "boolean", description, examples: [example] } })
 
 const named = {
-  public_name: text("The public name; send it as `model` in a request.", "gpt-5-mini"),
-  display_name: text("The display name.", "GPT-5 mini"),
+  public_name: text("The public name; send it as `model` in a request.", "demo-chat"),
+  display_name: text("The display name.", "Demo chat"),
   author: text("The company that made the model.", "OpenAI")
 }
 
@@ -52,7 +52,7 @@ const PointBody = Schema.Struct({
       type: "object",
       additionalProperties: { type: "integer" },
       description: "The tokens of each model in `keys`.",
-      examples: [{ "gpt-5-mini": 688_765_070 }]
+      examples: [{ "demo-chat": 688_765_070 }]
     }
   }),
   other: integer("The tokens of all other models.", 120_400_117)

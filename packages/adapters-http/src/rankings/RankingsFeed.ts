@@ -6,7 +6,6 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -14,32 +13,23 @@ import { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Representation from "../http/Representation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
+import { ERRORS } from "../openapi/ErrorDocs.ts"
 import { type ParameterValues, parameter } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
+import { EXAMPLE_REQUEST_ID } from "../wire/ErrorRow.ts"
 import { RankingsBody, toBody } from "./RankingsBody.ts"
 import { documentedRows, rankingsErrorBody } from "./RankingsErrors.ts"
-import * as Representation from "./Representation.ts"
-
-const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
-
-const RankingsError = Schema.Struct({
-  error: Schema.Struct({
-    code: Schema.String.annotations({ description: "The machine-readable error code." }),
-    message: Schema.String.annotations({ description: "The human-readable message: what went wrong and what to do." }),
-    request_id: Schema.String.annotations({ description: "The id of the request, as in `x-request-id`." })
-  })
-}).annotations({
-  identifier: "RankingsError",
-  ...HttpApiSchema.annotations({ status: 500 })
-})
 
 const HEADERS = {
-  "Cache-Control": {
+  "cache-control": {
+    required: true,
     schema: { type: "string", const: "public, max-age=60" },
     description: "The rankings are recomputed every minute."
   },
-  ETag: {
+  etag: {
+    required: true,
     schema: { type: "string" },
     description:
       "The version of the document. Send it as `If-None-Match` to get 304 without a body while the document is unchanged."
@@ -50,24 +40,24 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, object>>
 }
 
-/** Adds the headers of the 200 response and an example of each error to the OpenAPI operation. */
-const withExamples = (operation: Record<string, unknown>): Record<string, unknown> => {
+/** Adds the 304 response, the headers of the 200 response, and the errors to the OpenAPI operation. */
+const withResponses = (operation: Record<string, unknown>): Record<string, unknown> => {
   const { responses } = operation as unknown as DocumentedOperation
-  const errors = documentedRows.map(({ status, code, meaning, example }) => [
+  const errors = documentedRows.map(({ status, code, meaning, example }) => ({
     status,
-    {
-      description: `\`${code}\`: ${meaning}`,
-      content: {
-        "application/json": {
-          schema: { $ref: "#/components/schemas/RankingsError" },
-          examples: { [code]: { summary: meaning, value: rankingsErrorBody(example, EXAMPLE_ID).body } }
-        }
-      }
-    }
-  ])
+    code,
+    meaning,
+    headers: {},
+    body: rankingsErrorBody(example, EXAMPLE_REQUEST_ID).body
+  }))
   return {
     ...operation,
-    responses: { ...responses, 200: { ...responses[200], headers: HEADERS }, ...Object.fromEntries(errors) }
+    responses: {
+      ...responses,
+      200: { ...responses[200], headers: HEADERS },
+      304: { description: "The document with the `etag` in `if-none-match` is unchanged.", headers: HEADERS },
+      ...Object.fromEntries(errors.map((error) => [error.status, { [ERRORS]: [error] }]))
+    }
   }
 }
 
@@ -91,7 +81,6 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
     })
   )
   .addSuccess(RankingsBody)
-  .addError(RankingsError)
   .annotateContext(
     OpenApi.annotations({
       summary: "Rank models and authors by tokens, growth and speed",
@@ -99,11 +88,18 @@ const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
         "Needs no API key. Counts the input and output tokens of every request to a text or embedding model, including " +
         "failed requests that consumed tokens. Cache reads and health checks do not count. Days begin at midnight in Jakarta (UTC+7). The " +
         "page `/rankings` shows this document.",
-      transform: withExamples
+      transform: withResponses
     })
   )
 
-export class RankingsApi extends HttpApiGroup.make("rankings").add(getRankings) {}
+export class RankingsApi extends HttpApiGroup.make("rankings")
+  .add(getRankings)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Rankings",
+      description: "Public statistics about the use of models."
+    })
+  ) {}
 
 const encoded = new WeakMap<Rankings, Representation.Representation>()
 

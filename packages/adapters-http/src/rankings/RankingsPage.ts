@@ -5,9 +5,9 @@ import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Representation from "./Representation.ts"
+import * as Representation from "../http/Representation.ts"
+import { ServiceTitle } from "../http/ServiceTitle.ts"
 
 /** Forbids the page to load files from other hosts or to send requests to other hosts. */
 const CONTENT_SECURITY_POLICY = [
@@ -61,11 +61,6 @@ const read = async (file: string, title: string): Promise<Representation.Represe
     headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
   })
 }
-
-/** Service name shown on the page. */
-export class ServiceTitle extends Context.Reference<ServiceTitle>()("@tollgate/adapters-http/ServiceTitle", {
-  defaultValue: () => "tollgate"
-}) {}
 
 /** Adds the page's routes. If a file is missing, the server does not start. */
 export const layer = HttpApiBuilder.Router.use((router) =>

@@ -41,11 +41,11 @@ const QuotaBalance = Schema.Struct({
   balance_usd_micro: digits("The remaining prepaid quota in micro-USD; 1 USD is 1000000 micro-USD.", "25000000")
 }).annotations({ identifier: "QuotaBalance", examples: [{ balance_usd_micro: "25000000" }] })
 
-const readAccount = HttpApiEndpoint.get("me", "/api/reseller/me")
+const readAccount = HttpApiEndpoint.get("getAccount", "/api/reseller/me")
   .addSuccess(AccountBody)
   .annotateContext(documented({ summary: "Read the account that the token belongs to", errors: [] }))
 
-const readBalance = HttpApiEndpoint.get("balance", "/api/reseller/balance")
+const readBalance = HttpApiEndpoint.get("getQuota", "/api/reseller/balance")
   .addSuccess(QuotaBalance)
   .annotateContext(documented({ summary: "Read the remaining quota", errors: [] }))
 
@@ -53,7 +53,12 @@ export class AccountApi extends HttpApiGroup.make("resellerAccount")
   .add(readAccount)
   .add(readBalance)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: account" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: account",
+      description: "The reseller's own account and quota."
+    })
+  ) {}
 
 const account = forReseller((reseller) => Effect.succeed(toAccount(reseller)))
 
@@ -65,5 +70,5 @@ const balance = forReseller(({ id }) =>
 )
 
 export const layer = HttpApiBuilder.group(gateway.add(AccountApi), "resellerAccount", (handlers) =>
-  handlers.handleRaw("me", () => account).handleRaw("balance", () => balance)
+  handlers.handleRaw("getAccount", () => account).handleRaw("getQuota", () => balance)
 )

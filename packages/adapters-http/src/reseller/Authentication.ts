@@ -146,7 +146,12 @@ export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
   .add(changePassword)
   .add(logOut)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: authentication" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: sign-up and login",
+      description: "Sign up as a reseller, and get the token that the other reseller routes need."
+    })
+  ) {}
 
 const clientAddress = Effect.gen(function* () {
   const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)

@@ -41,7 +41,12 @@ export class ExportsApi extends HttpApiGroup.make("resellerExports")
   .add(downloadTopUps)
   .add(downloadMovements)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: CSV files" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: CSV files",
+      description: "Complete lists as CSV files of any length."
+    })
+  ) {}
 
 const mints = (query: ParametersOf<DaysQuery>) =>
   csvForReseller("mints.csv", ({ id }) => Effect.flatMap(singleValues(query), (days) => exportMints(id, days)))

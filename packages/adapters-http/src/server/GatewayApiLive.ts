@@ -19,6 +19,7 @@ import * as RelayRoutes from "../inference/RelayRoutes.ts"
 import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRoutes.ts"
 import * as Mints from "../mint/Mints.ts"
 import * as DocumentationPage from "../openapi/DocumentationPage.ts"
+import * as DocumentRoute from "../openapi/DocumentRoute.ts"
 import * as OperatorSession from "../operator/Session.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
@@ -61,7 +62,6 @@ const routes = Layer.mergeAll(
   Operations.layer
 ).pipe(Layer.provide(CsvResponse.layer))
 
-const SPECIFICATION = "/openapi.json"
 /**
  * Serves the OpenAPI document and the documentation page. The page contains its script and styles and loads nothing
  * from other hosts.
@@ -69,9 +69,9 @@ const SPECIFICATION = "/openapi.json"
 const documentation = Layer.mergeAll(
   HttpApiSwagger.layer({ path: DocumentationPage.DOCUMENTATION_PATH }),
   DocumentationPage.policyLayer,
-  HttpApiBuilder.middlewareOpenApi({ path: SPECIFICATION })
+  DocumentRoute.layer
 )
-const undeclaredPaths = [DocumentationPage.DOCUMENTATION_PATH, SPECIFICATION, ...RankingsPage.paths]
+const undeclaredPaths = [DocumentationPage.DOCUMENTATION_PATH, DocumentRoute.DOCUMENT_PATH, ...RankingsPage.paths]
 
 export const layer = Layer.mergeAll(
   documentation,

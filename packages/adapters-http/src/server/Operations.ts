@@ -32,13 +32,27 @@ class NotReady extends Schema.Class<NotReady>("NotReady")(
 const summary = (text: string) => OpenApi.annotations({ summary: text })
 
 export class OperationsApi extends HttpApiGroup.make("operations")
-  .add(HttpApiEndpoint.get("service", "/").addSuccess(Service).annotateContext(summary("Links to the documentation")))
-  .add(HttpApiEndpoint.get("alive", "/healthz").addSuccess(Alive).annotateContext(summary("Liveness probe")))
   .add(
-    HttpApiEndpoint.get("ready", "/readyz")
+    HttpApiEndpoint.get("getServiceLinks", "/")
+      .addSuccess(Service)
+      .annotateContext(summary("Read the links to the documentation"))
+  )
+  .add(
+    HttpApiEndpoint.get("getLiveness", "/healthz")
+      .addSuccess(Alive)
+      .annotateContext(summary("Check that the server runs"))
+  )
+  .add(
+    HttpApiEndpoint.get("getReadiness", "/readyz")
       .addSuccess(Ready)
       .addError(NotReady)
-      .annotateContext(summary("Readiness probe"))
+      .annotateContext(summary("Check that the server accepts requests"))
+  )
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Server",
+      description: "Probes for load balancers."
+    })
   ) {}
 
 const notReady = (reason: NotReady["reason"]) => Effect.fail(new NotReady({ status: "not_ready", reason }))
@@ -48,9 +62,9 @@ export const layer = HttpApiBuilder.group(gateway.add(OperationsApi), "operation
     const database = yield* Database
     const inFlight = yield* InFlight
     return handlers
-      .handle("service", () => Effect.succeed({ docs: "/docs", openapi: "/openapi.json" } as const))
-      .handle("alive", () => Effect.succeed({ status: "ok" } as const))
-      .handle("ready", () =>
+      .handle("getServiceLinks", () => Effect.succeed({ docs: "/docs", openapi: "/openapi.json" } as const))
+      .handle("getLiveness", () => Effect.succeed({ status: "ok" } as const))
+      .handle("getReadiness", () =>
         Effect.gen(function* () {
           if (inFlight.draining) return yield* notReady("draining")
           if (yield* database.reachable) return { status: "ready" } as const

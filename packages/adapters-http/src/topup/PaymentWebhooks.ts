@@ -32,7 +32,7 @@ const Acknowledgement = Schema.Unknown.annotations({
   }
 })
 
-const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payments/:provider")
+const paymentWebhook = HttpApiEndpoint.post("receivePaymentWebhook", "/webhooks/payments/:provider")
   .setPath(Schema.Struct({ provider: text("The name of the payment provider.", "midtrans") }))
   .setPayload(Notification)
   .addSuccess(Acknowledgement)
@@ -50,7 +50,12 @@ const paymentWebhook = HttpApiEndpoint.post("paymentWebhook", "/webhooks/payment
 export class PaymentWebhooksApi extends HttpApiGroup.make("webhooks")
   .add(paymentWebhook)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Payment webhooks" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Payment webhooks",
+      description: "Notifications of the payment providers. Other clients do not need these routes."
+    })
+  ) {}
 
 const acknowledge = (provider: string) =>
   resellerResponse(
@@ -62,5 +67,5 @@ const acknowledge = (provider: string) =>
   )
 
 export const layer = HttpApiBuilder.group(gateway.add(PaymentWebhooksApi), "webhooks", (handlers) =>
-  handlers.handleRaw("paymentWebhook", ({ path: { provider } }) => acknowledge(provider))
+  handlers.handleRaw("receivePaymentWebhook", ({ path: { provider } }) => acknowledge(provider))
 )

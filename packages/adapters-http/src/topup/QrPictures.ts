@@ -20,7 +20,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { QrLinks } from "./QrLinks.ts"
 
-const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
+const qrPicture = HttpApiEndpoint.get("getQrPicture", "/qr/:orderID.svg")
   .setPath(Schema.Struct({ orderID: uuid("The id of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") }))
   .setUrlParams(
     Schema.Struct({
@@ -40,7 +40,12 @@ const qrPicture = HttpApiEndpoint.get("qrPicture", "/qr/:orderID.svg")
 export class QrPicturesApi extends HttpApiGroup.make("qrPictures")
   .add(qrPicture)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: QR images" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: top-ups",
+      description: "Orders that add quota. An order is paid outside this API and then credited once."
+    })
+  ) {}
 
 const readId = Schema.decodeOption(OrderId)
 
@@ -63,7 +68,7 @@ const picture = (orderId: string, seal: string) =>
   })
 
 export const layer = HttpApiBuilder.group(gateway.add(QrPicturesApi), "qrPictures", (handlers) =>
-  handlers.handleRaw("qrPicture", ({ path: { orderID }, urlParams: { t = [] } }) =>
+  handlers.handleRaw("getQrPicture", ({ path: { orderID }, urlParams: { t = [] } }) =>
     orResellerError(picture(orderID, t.length === 1 ? (t[0] ?? "") : ""))
   )
 )

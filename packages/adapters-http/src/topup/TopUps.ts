@@ -125,7 +125,12 @@ export class TopUpsApi extends HttpApiGroup.make("topUps")
   .add(checkOrder)
   .add(listOrders)
   .addError(ResellerError)
-  .annotateContext(OpenApi.annotations({ title: "Reseller: top-ups" })) {}
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Reseller: top-ups",
+      description: "Orders that add quota. An order is paid outside this API and then credited once."
+    })
+  ) {}
 
 const qrUrlOf = Effect.flatMap(QrLinks, ({ urlOf }) => urlOf)
 

@@ -46,7 +46,8 @@ export const errorResponse = <E>(
   }
 }
 
-const EXAMPLE_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+/** The request id in the examples of the OpenAPI document. */
+export const EXAMPLE_REQUEST_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
 /** An error as the OpenAPI document shows it. */
 export interface DocumentedError {
@@ -56,5 +57,5 @@ export interface DocumentedError {
 
 export const documented = <E>(row: ErrorRow<E>): DocumentedError => ({
   meaning: row.meaning,
-  example: errorResponse(row, row.example, EXAMPLE_ID)
+  example: errorResponse(row, row.example, EXAMPLE_REQUEST_ID)
 })

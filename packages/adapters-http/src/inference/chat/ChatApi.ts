@@ -7,7 +7,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
-import { relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
+import { relayRefusals, streamError, withEventStream } from "../../openapi/InferenceDocs.ts"
 
 const otherMembers = { key: Schema.String, value: Schema.Unknown }
 
@@ -38,13 +38,32 @@ const ChatCompletionRequest = Schema.Struct(
 ).annotations({
   identifier: "ChatCompletionRequest",
   description: "Any other member is passed on to the model unchanged.",
-  examples: [{ model: "gpt-5-mini", messages: [{ role: "user", content: "Hello" }], stream: true }]
+  examples: [{ model: "demo-chat", messages: [{ role: "user", content: "Hello" }], stream: true }]
+})
+
+const TokenCounts = Schema.Record({ key: Schema.String, value: Schema.Int }).annotations({
+  description: "Token counts as the provider reports them, for example `cached_tokens`."
 })
 
 const Usage = Schema.Struct({
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,
-  total_tokens: Schema.Int
+  total_tokens: Schema.Int,
+  prompt_tokens_details: Schema.optional(TokenCounts),
+  completion_tokens_details: Schema.optional(TokenCounts)
+}).annotations({ identifier: "ChatUsage" })
+
+const logprobs = Schema.optional(Schema.Unknown).annotations({
+  description: "The log probabilities of the tokens, if the request asks for them and the provider returns them."
+})
+
+const FinishReason = Schema.Literal("stop", "length", "tool_calls", "content_filter", "function_call")
+
+const CompletionMessage = Schema.Struct(
+  { role: Schema.Literal("assistant"), content: Schema.optional(Schema.NullOr(Schema.Unknown)) },
+  otherMembers
+).annotations({
+  description: "The message. Members that the gateway does not know, such as reasoning, are passed on."
 })
 
 const ChatCompletion = Schema.Struct({
@@ -53,7 +72,7 @@ const ChatCompletion = Schema.Struct({
   created: Schema.Int,
   model: Schema.String,
   choices: Schema.Array(
-    Schema.Struct({ index: Schema.Int, message: Message, finish_reason: Schema.NullOr(Schema.String) })
+    Schema.Struct({ index: Schema.Int, message: CompletionMessage, logprobs, finish_reason: FinishReason })
   ),
   usage: Schema.optional(Usage)
 }).annotations({
@@ -63,22 +82,57 @@ const ChatCompletion = Schema.Struct({
       id: "chatcmpl-019a9f0e8d3b7c6e8f1a2b3c4d5e6f70",
       object: "chat.completion",
       created: 1763620000,
-      model: "gpt-5-mini",
+      model: "demo-chat",
       choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
       usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 }
     }
   ]
 })
 
+const eventSchema = {
+  description: "A part of a streamed chat completion, or an error that ends the stream.",
+  anyOf: [
+    {
+      type: "object",
+      required: ["id", "object", "created", "model", "choices"],
+      properties: {
+        id: { type: "string" },
+        object: { type: "string", const: "chat.completion.chunk" },
+        created: { type: "integer" },
+        model: { type: "string", description: "The public name of the model." },
+        choices: {
+          type: "array",
+          items: {
+            type: "object",
+            required: ["index", "delta", "finish_reason"],
+            properties: {
+              index: { type: "integer" },
+              delta: { type: "object", description: "The new part of the message." },
+              logprobs: { description: "The log probabilities of the tokens." },
+              finish_reason: {
+                anyOf: [{ type: "string", enum: [...FinishReason.literals] }, { type: "null" }]
+              }
+            }
+          }
+        },
+        usage: { anyOf: [{ $ref: "#/components/schemas/ChatUsage" }, { type: "null" }] }
+      }
+    },
+    { type: "object", required: ["error"], properties: { error: streamError } }
+  ]
+}
+
 const stream = withEventStream({
+  eventName: "ChatCompletionChunk",
+  eventSchema,
   description:
     "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. While " +
     "there is no output, a comment line is sent regularly, by default every 15 seconds. A failure after the first byte " +
     "is reported by a `data:` line with an `error` object; in this case no `[DONE]` follows.",
   example: [
-    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
+    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"demo-chat",' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello!"},"finish_reason":null}]}',
-    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"gpt-5-mini",' +
+    'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"demo-chat",' +
       '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
     "data: [DONE]"
   ]
@@ -99,4 +153,11 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
     })
   )
 
-export class ChatApi extends HttpApiGroup.make("chat").add(createChatCompletion) {}
+export class ChatApi extends HttpApiGroup.make("chat")
+  .add(createChatCompletion)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Chat completions",
+      description: "OpenAI's chat completions protocol."
+    })
+  ) {}

@@ -29,7 +29,7 @@ const EmbeddingsRequest = Schema.Struct(
 ).annotations({
   identifier: "EmbeddingsRequest",
   description: "Any other member is passed on to the model unchanged. `stream: true` is refused.",
-  examples: [{ model: "text-embedding-3-small", input: "Hello" }]
+  examples: [{ model: "demo-embedding", input: "Hello" }]
 })
 
 const EmbeddingList = Schema.Struct({
@@ -49,7 +49,7 @@ const EmbeddingList = Schema.Struct({
     {
       object: "list",
       data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
-      model: "text-embedding-3-small",
+      model: "demo-embedding",
       usage: { prompt_tokens: 1, total_tokens: 1 }
     }
   ]
@@ -68,4 +68,11 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
     })
   )
 
-export class EmbeddingsApi extends HttpApiGroup.make("embeddings").add(createEmbedding) {}
+export class EmbeddingsApi extends HttpApiGroup.make("embeddings")
+  .add(createEmbedding)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Embeddings",
+      description: "OpenAI's embeddings protocol."
+    })
+  ) {}

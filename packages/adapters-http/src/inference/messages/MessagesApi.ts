@@ -7,7 +7,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { requiresApiKey } from "../../openapi/GatewayDocument.ts"
-import { refusal, relayRefusals, withEventStream } from "../../openapi/InferenceDocs.ts"
+import { refusal, relayRefusals, streamError, withEventStream } from "../../openapi/InferenceDocs.ts"
 
 const otherMembers = { key: Schema.String, value: Schema.Unknown }
 
@@ -43,7 +43,7 @@ const MessageRequest = Schema.Struct(
 ).annotations({
   identifier: "MessageRequest",
   description: otherMembersPass,
-  examples: [{ model: "claude-sonnet", max_tokens: 1024, messages: [{ role: "user", content: "Hello" }], stream: true }]
+  examples: [{ model: "demo-chat", max_tokens: 1024, messages: [{ role: "user", content: "Hello" }], stream: true }]
 })
 
 const Message = Schema.Struct(
@@ -54,7 +54,9 @@ const Message = Schema.Struct(
     model: Schema.String,
     content: Schema.Array(Schema.Struct({ type: Schema.String }, otherMembers)),
     stop_reason: Schema.NullOr(Schema.String),
-    usage: Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers)
+    usage: Schema.optional(
+      Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers)
+    ).annotations({ description: "The usage, if the provider reports it." })
   },
   otherMembers
 ).annotations({
@@ -64,7 +66,7 @@ const Message = Schema.Struct(
       id: "msg_019a9f0e8d3b7c6e8f1a2b3c4d5e6f70",
       type: "message",
       role: "assistant",
-      model: "claude-sonnet",
+      model: "demo-chat",
       content: [{ type: "text", text: "Hello!" }],
       stop_reason: "end_turn",
       usage: { input_tokens: 8, output_tokens: 2 }
@@ -72,14 +74,35 @@ const Message = Schema.Struct(
   ]
 })
 
+const eventSchema = {
+  description:
+    "An event of a streamed message. The events of Anthropic's protocol are passed on with all their members.",
+  type: "object",
+  required: ["type"],
+  properties: {
+    type: {
+      type: "string",
+      examples: ["message_start", "content_block_delta", "message_delta", "message_stop", "ping", "error"]
+    },
+    index: { type: "integer", description: "The index of the content block." },
+    message: { $ref: "#/components/schemas/Message" },
+    content_block: { type: "object" },
+    delta: { type: "object" },
+    usage: { type: "object" },
+    error: streamError
+  }
+}
+
 const stream = withEventStream({
+  eventName: "MessageStreamEvent",
+  eventSchema,
   description:
     "The stream consists of the events from `message_start` to `message_stop`, each with an `event:` line. `ping` " +
     "events can occur between them. While there is no output, a comment line is sent regularly, by default every 15 " +
     "seconds. A failure after the first byte is reported by an `error` event; in this case no `message_stop` follows.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +
-      '"model":"claude-sonnet","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
+      '"model":"demo-chat","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}',
     "event: content_block_start\n" +
       'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
     "event: content_block_delta\n" +
@@ -110,7 +133,7 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
 const CountRequest = Schema.Struct({ model, messages, system }, otherMembers).annotations({
   identifier: "MessageCountRequest",
   description: otherMembersPass,
-  examples: [{ model: "claude-sonnet", messages: [{ role: "user", content: "Hello" }] }]
+  examples: [{ model: "demo-chat", messages: [{ role: "user", content: "Hello" }] }]
 })
 
 const Count = Schema.Struct({ input_tokens: Schema.Int }).annotations({
@@ -135,4 +158,12 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
     })
   )
 
-export class MessagesApi extends HttpApiGroup.make("messages").add(createMessage).add(countMessageTokens) {}
+export class MessagesApi extends HttpApiGroup.make("messages")
+  .add(createMessage)
+  .add(countMessageTokens)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Messages",
+      description: "Anthropic's messages protocol."
+    })
+  ) {}

@@ -30,7 +30,7 @@ const ResponseRequest = Schema.Struct(
   description:
     "Any other member is passed on to the model unchanged. `background` must not be true, because responses are not " +
     "stored and cannot be fetched later.",
-  examples: [{ model: "gpt-5-mini", input: "Hello", stream: true }]
+  examples: [{ model: "demo-chat", input: "Hello", stream: true }]
 })
 
 const Usage = Schema.Struct(
@@ -56,7 +56,7 @@ const ResponseObject = Schema.Struct(
       object: "response",
       created_at: 1763620000,
       status: "completed",
-      model: "gpt-5-mini",
+      model: "demo-chat",
       output: [
         {
           id: "msg_019a9f0e8d3b7c6e8f1a2b3c4d5e6f71",
@@ -74,9 +74,28 @@ const ResponseObject = Schema.Struct(
 const event = (type: string, members: string): string => `event: ${type}\ndata: {"type":"${type}",${members}}`
 const response = (status: string, rest: string): string =>
   `"response":{"id":"resp_019a","object":"response","created_at":1763620000,"status":"${status}",` +
-  `"model":"gpt-5-mini",${rest}}`
+  `"model":"demo-chat",${rest}}`
+
+const eventSchema = {
+  description: "An event of a streamed response. The events of OpenAI's protocol are passed on with all their members.",
+  type: "object",
+  required: ["type"],
+  properties: {
+    type: {
+      type: "string",
+      examples: ["response.created", "response.output_text.delta", "response.completed", "error"]
+    },
+    response: { type: "object", description: "The response so far, in events about the whole response." },
+    output_index: { type: "integer" },
+    content_index: { type: "integer" },
+    item_id: { type: "string" },
+    delta: { description: "The new part, in the events whose type ends with `.delta`." }
+  }
+}
 
 const stream = withEventStream({
+  eventName: "ResponseStreamEvent",
+  eventSchema,
   description:
     "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` " +
     "or `response.incomplete`. While there is no output, a comment line is sent regularly, by default every 15 " +
@@ -120,4 +139,11 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
     })
   )
 
-export class ResponsesApi extends HttpApiGroup.make("responses").add(createResponse) {}
+export class ResponsesApi extends HttpApiGroup.make("responses")
+  .add(createResponse)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Responses",
+      description: "OpenAI's responses protocol."
+    })
+  ) {}

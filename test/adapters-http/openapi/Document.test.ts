@@ -1,0 +1,118 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core"
+import { describe, expect, it } from "vitest"
+import {
+  deviationOf,
+  document,
+  type MediaType,
+  type Operation,
+  type Response,
+  resolved
+} from "../../support/openapi/Document.ts"
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
+)
+
+/** Returns every media type of the request and the responses of an operation. */
+const mediaTypesOf = ({ requestBody, responses }: Operation): ReadonlyArray<readonly [name: string, MediaType]> => [
+  ...Object.entries(requestBody?.content ?? {}),
+  ...Object.entries(responses).flatMap(([status, { content = {} }]) =>
+    Object.entries(content).map(([type, media]) => [`${status} ${type}`, media] as const)
+  )
+]
+
+describe("the OpenAPI document", () => {
+  it("passes the linter", async () => {
+    const config = await createConfig({
+      extends: ["recommended"],
+      rules: {
+        "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
+        "no-invalid-schema-examples": { severity: "error", allowAdditionalProperties: true },
+        "operation-operationId": "error",
+        "operation-operationId-url-safe": "error",
+        "tag-description": "error",
+        // The owner has not chosen a license.
+        "info-license": "off",
+        // The probes and the links of the server have no 4xx response.
+        "operation-4xx-response": "off",
+        // This rule does not see references in extensions. The test "refers to each of its components" replaces it.
+        "no-unused-components": "off"
+      }
+    })
+    const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config })
+    expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`)).toEqual([])
+  })
+
+  it("has no `$id`, so that a validator can load all schemas at once", () => {
+    expect(JSON.stringify(document)).not.toContain('"$id"')
+  })
+
+  it("compiles each component and each schema of a request or a response in JSON Schema 2020-12", () => {
+    for (const name of Object.keys(document.components.schemas)) {
+      expect(() => deviationOf({ $ref: `#/components/schemas/${name}` }, {}), name).not.toThrow()
+    }
+    for (const { name, operation } of operations) {
+      for (const [type, media] of mediaTypesOf(operation)) {
+        expect(() => deviationOf(media.schema, {}), `${name} ${type}`).not.toThrow()
+      }
+    }
+  })
+
+  it("refers to each of its components", () => {
+    const text = JSON.stringify(document)
+    for (const [kind, components] of Object.entries(document.components)) {
+      if (kind === "securitySchemes") continue
+      for (const name of Object.keys(components)) expect(text, name).toContain(`"$ref":"#/components/${kind}/${name}"`)
+    }
+  })
+
+  it("has only examples that are valid", () => {
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      for (const example of (schema as { readonly examples?: ReadonlyArray<unknown> }).examples ?? []) {
+        expect(deviationOf({ $ref: `#/components/schemas/${name}` }, example), name).toBeUndefined()
+      }
+    }
+    for (const { name, operation } of operations) {
+      for (const [type, { schema, examples = {} }] of mediaTypesOf(operation)) {
+        for (const [key, { value }] of Object.entries(examples)) {
+          expect(deviationOf(schema, value), `${name} ${type} ${key}`).toBeUndefined()
+        }
+      }
+    }
+  })
+
+  it("shows each error only under the status that the server sends", () => {
+    const statuses = new Map<string, Set<string>>()
+    for (const { operation } of operations) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        for (const { value } of Object.values(response.content?.["application/json"]?.examples ?? {})) {
+          const { code = "" } = (value as { readonly error?: { readonly code: string } }).error ?? {}
+          statuses.set(code, (statuses.get(code) ?? new Set()).add(status))
+        }
+      }
+    }
+    expect(statuses.size).toBeGreaterThan(25)
+    expect(
+      Object.fromEntries([...statuses].filter(([, seen]) => seen.size > 1).map(([code, seen]) => [code, [...seen]]))
+    ).toEqual({})
+  })
+
+  it("states the request id, the rule for caches and the headers of each error", () => {
+    for (const { name, operation } of operations) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const headers = Object.keys(response.headers ?? {})
+        expect(headers, `${name} ${status}`).toEqual(expect.arrayContaining(["x-request-id", "cache-control"]))
+        if (status === "429") expect(headers, name).toContain("retry-after")
+      }
+    }
+    const { headers = {} } = resolved<Response>({ $ref: "#/components/responses/MethodNotAllowed" })
+    expect(headers).toHaveProperty("allow")
+  })
+
+  it("has operation ids from which a client can make the names of its functions", () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-z]+[A-Z][A-Za-z]+$|^(signUp|logIn|logOut)$/)
+    for (const { name, operation } of operations) expect(operation.summary, name).toMatch(/^[A-Z].{4,}[^.]$/)
+  })
+})
