@@ -20,7 +20,9 @@ import { mints } from "./commands/Mints.ts"
 import { payg } from "./commands/Payg.ts"
 import { quota } from "./commands/Quota.ts"
 import { rankings } from "./commands/Rankings.ts"
+import { requests } from "./commands/Requests.ts"
 import { resellers } from "./commands/Resellers.ts"
+import { spend } from "./commands/Spend.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
 import { usage } from "./commands/Usage.ts"
 import { users } from "./commands/Users.ts"
@@ -74,6 +76,8 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(topUpsOver(Live.providers)),
     withReadyDatabase(mints),
     withReadyDatabase(usage),
+    withReadyDatabase(spend),
+    withReadyDatabase(requests),
     withReadyDatabase(holds),
     withLive(Layer.empty)(images(withLive(Live.ready, "images")(imageReview))),
     withReadyDatabase(rankings),

@@ -15,6 +15,8 @@ import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PgRequestRecords from "@tollgate/adapters-postgres/operations/PgRequestRecords"
+import * as PgSpendReports from "@tollgate/adapters-postgres/operations/PgSpendReports"
 import * as PgOperatorSessions from "@tollgate/adapters-postgres/operator/PgOperatorSessions"
 import * as PgUsageRollUps from "@tollgate/adapters-postgres/rankings/PgUsageRollUps"
 import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
@@ -64,6 +66,8 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgMintHistory.layer,
     PgUsageRollUps.layer,
     PgImageReviews.layer,
+    PgSpendReports.layer,
+    PgRequestRecords.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS }),
     PgOperatorSessions.layer,
     PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))

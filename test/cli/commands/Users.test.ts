@@ -73,6 +73,36 @@ describe("tollgate users", () => {
       })
     )
 
+    it.effect("lists users, newest first, and those with a status or a part of an email", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        for (const email of ["list-a@example.com", "list-b@example.com"]) yield* tollgate("users", "create", email)
+        yield* tollgate("keys", "create", "--user", "list-a@example.com", "--name", "k")
+        yield* sql`UPDATE app_user SET status = 'blocked' WHERE email = 'list-b@example.com'`
+        const listed = yield* tollgate("users", "list", "--search", "LIST-", "--json")
+        expect(documentOf(listed)).toEqual([
+          {
+            user_id: AN_ID,
+            email: "list-b@example.com",
+            status: "blocked",
+            created_at: A_TIME,
+            payg: { currency: "USD", balance: "0.000000", balance_usd_micro: "0" },
+            active_keys: 0,
+            resellers: []
+          },
+          expect.objectContaining({ email: "list-a@example.com", status: "active", active_keys: 1 })
+        ])
+        const blocked = yield* tollgate("users", "list", "--status", "blocked", "--json")
+        expect(documentOf(blocked)).toMatchObject([{ email: "list-b@example.com" }])
+        expect(documentOf(yield* tollgate("users", "list", "--limit", "1", "--json"))).toMatchObject([
+          { email: "list-b@example.com" }
+        ])
+        expect((yield* tollgate("users", "list")).stdout).toMatch(
+          /^CREATED +EMAIL +STATUS +KEYS +PAYG +RESELLERS +ID$/m
+        )
+      })
+    )
+
     it.effect("refuses an unknown user", () =>
       Effect.gen(function* () {
         const shown = yield* tollgate("users", "show", "unknown@example.com")

@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { CommandFailed } from "../exit/CommandFailed.ts"
-import { count, type Report } from "../terminal/Output.ts"
+import { count, type Report, writeOut } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { days, invalidRange, oneOwner, queryOf, resellerOption, user } from "./SharedOptions.ts"
@@ -78,16 +78,10 @@ const show = reportCommand(
     }).pipe(Effect.catchTags({ ValidationFailed: invalidRange, Overloaded: () => busy }))
 )
 
-/** Writes to stdout, and waits until the text is written, so that the memory does not depend on the length of the CSV. */
-const write = (text: string) =>
-  Effect.async<void>((resume) => {
-    process.stdout.write(text, () => resume(Effect.void))
-  })
-
 const exported = Command.make("export", selection, ({ from, model, to, ...owner }) =>
   Effect.gen(function* () {
     const csv = yield* exportUsage(yield* readerOf(owner), queryOf({ from, to, model }))
-    yield* Stream.runForEach(csv, write)
+    yield* Stream.runForEach(csv, writeOut)
   }).pipe(Effect.catchTags({ ValidationFailed: invalidRange, Overloaded: () => busy }))
 ).pipe(
   Command.withDescription(

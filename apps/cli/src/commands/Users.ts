@@ -1,18 +1,20 @@
 /**
- * Defines `tollgate users`, which creates and shows users. A user owns balances and API keys.
+ * Defines `tollgate users`, which creates, lists and shows users. A user owns balances and API keys.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Users } from "@tollgate/application/customer/Users"
+import { type ListedUser, Users } from "@tollgate/application/customer/Users"
 import type { TokenPlan } from "@tollgate/domain/customer/Customer"
 import type { User } from "@tollgate/domain/customer/User"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { Report } from "../terminal/Output.ts"
 import { count, timestamp } from "../terminal/Output.ts"
 import { namedValues, table } from "../terminal/Table.ts"
 import { paygDocument, paygText } from "./Amounts.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { email, operatorFor, reason } from "./SharedOptions.ts"
+import { email, limit, oneOf, operatorFor, option, reason } from "./SharedOptions.ts"
 
 const create = reportCommand(
   "create",
@@ -59,9 +61,31 @@ const show = reportCommand(
     })
 )
 
+const status = oneOf("status", ["active", "blocked"], "List only users with this status.")
+
+const Part = Schema.Trim.pipe(
+  Schema.filter((text) => (text !== "" && text.length <= 254) || "a part of an email address")
+)
+const search = option("search", "TEXT", Part, "List only users with this text in their email address.")
+
+const list = reportCommand(
+  "list",
+  "List users, newest first, with their pay-as-you-go balance.",
+  { status: Options.optional(status), search: Options.optional(search), limit },
+  ({ limit, search, status }) =>
+    Effect.gen(function* () {
+      const selection = { limit, search: Option.getOrUndefined(search), status: Option.getOrUndefined(status) }
+      const found = yield* Effect.flatMap(Users, (users) => users.list(selection))
+      return {
+        document: found.map(listedDocument),
+        text: found.length === 0 ? "No users." : usersTable(found)
+      } satisfies Report
+    })
+)
+
 export const users = Command.make("users").pipe(
-  Command.withDescription("Create and show users. A user owns balances and API keys."),
-  Command.withSubcommands([create, show])
+  Command.withDescription("Create, list and show users. A user owns balances and API keys."),
+  Command.withSubcommands([create, list, show])
 )
 
 const userDocument = (user: User) => ({
@@ -70,6 +94,27 @@ const userDocument = (user: User) => ({
   status: user.status,
   created_at: timestamp(user.createdAt)
 })
+
+const listedDocument = (user: ListedUser) => ({
+  ...userDocument(user),
+  payg: paygDocument(user.paygPico),
+  active_keys: user.activeKeys,
+  resellers: [...user.resellers]
+})
+
+const usersTable = (users: ReadonlyArray<ListedUser>): string =>
+  table(
+    [
+      { heading: "created", cell: (user) => timestamp(user.createdAt) },
+      { heading: "email", cell: (user) => user.email },
+      { heading: "status", cell: (user) => user.status },
+      { heading: "keys", cell: (user) => user.activeKeys.toString(), align: "right" },
+      { heading: "payg", cell: (user) => paygText(user.paygPico), align: "right" },
+      { heading: "resellers", cell: (user) => user.resellers.join(", ") },
+      { heading: "id", cell: (user) => user.id }
+    ],
+    users
+  )
 
 const planDocument = (plan: TokenPlan) => ({
   model: plan.model,

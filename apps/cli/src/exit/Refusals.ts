@@ -6,6 +6,7 @@ import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
+import type { RequestNotFound } from "@tollgate/domain/inference/RequestRecord"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { OperatorSessionNotFound } from "@tollgate/domain/operator/OperatorSession"
 import type { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
@@ -30,6 +31,7 @@ export type Refusal =
   | ReviewNotFound
   | ReviewResolved
   | InsufficientBalance
+  | RequestNotFound
   | OperatorSessionNotFound
 
 interface RefusalText {
@@ -40,6 +42,12 @@ interface RefusalText {
 type RefusalTexts = { readonly [Tag in Refusal["_tag"]]: (refusal: Extract<Refusal, { _tag: Tag }>) => RefusalText }
 
 const texts: RefusalTexts = {
+  RequestNotFound: ({ requestId }) => ({
+    code: "request_not_found",
+    message:
+      `There is no open or settled request ${requestId}. A request that was refused before it had a hold, for example ` +
+      "with 401, 402 or 404, is not stored."
+  }),
   UserExists: ({ email }) => ({
     code: "user_exists",
     message: `The user ${email} already exists. See: tollgate users show ${email}`

@@ -6,7 +6,7 @@
  * strings, and token counts as numbers. Only the prices in the catalog are numbers, as in a catalog file.
  */
 import * as Console from "effect/Console"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [member: string]: Json }
 
@@ -22,6 +22,12 @@ export const print = (json: boolean, { document, text }: Report): Effect.Effect<
 
 /** Prints to stderr, so that the text is never part of piped output. */
 export const printNote = (text: string): Effect.Effect<void> => Console.error(printable(text))
+
+/** Writes to stdout, and waits until the text is written, so that the memory does not depend on the length of a CSV. */
+export const writeOut = (text: string): Effect.Effect<void> =>
+  Effect.async<void>((resume) => {
+    process.stdout.write(text, () => resume(Effect.void))
+  })
 
 export const encode = (document: Json): string => JSON.stringify(document, null, 2)
 

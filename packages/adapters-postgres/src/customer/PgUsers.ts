@@ -4,6 +4,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Users } from "@tollgate/application/customer/Users"
 import { type User, UserExists, type UserId, UserNotFound } from "@tollgate/domain/customer/User"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -17,6 +18,12 @@ interface UserRow {
   readonly email: string
   readonly status: "active" | "blocked"
   readonly created_at: Date
+}
+
+interface ListedRow extends UserRow {
+  readonly payg_pico: bigint
+  readonly active_keys: number
+  readonly resellers: ReadonlyArray<string>
 }
 
 /** Returns the user with this email address; fails with `UserNotFound` when no user has it. */
@@ -44,6 +51,31 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
         }).pipe(transact, withSql),
 
       find: (email) => findUser(email).pipe(sqlErrorsAreDefects, withSql),
+
+      // Ids contain the time of their creation, so the primary key orders the users by their age.
+      list: ({ limit, search, status }) =>
+        Effect.map(
+          sql<ListedRow>`
+            SELECT u.id, u.email, u.status, u.created_at,
+              coalesce((SELECT a.credits_posted - a.debits_posted FROM account a
+                WHERE a.user_id = u.id AND a.kind = 'payg'), 0) AS payg_pico,
+              (SELECT count(*)::int FROM api_key k WHERE k.user_id = u.id AND k.revoked_at IS NULL) AS active_keys,
+              ARRAY(SELECT r.email FROM reseller_customer c JOIN reseller r ON r.id = c.reseller_id
+                WHERE c.user_id = u.id ORDER BY c.linked_at, r.id) AS resellers
+            FROM app_user u
+            WHERE ${sql.and([
+              sql`true`,
+              ...(status === undefined ? [] : [sql`u.status = ${status}`]),
+              ...(search === undefined ? [] : [sql`position(lower(${search}) IN u.email) > 0`])
+            ])} ORDER BY u.id DESC LIMIT ${limit}`,
+          (rows) =>
+            rows.map((row) => ({
+              ...toUser(row),
+              paygPico: UsdPico(row.payg_pico),
+              activeKeys: row.active_keys,
+              resellers: row.resellers
+            }))
+        ).pipe(sqlErrorsAreDefects),
 
       balances: ({ id }) =>
         Effect.gen(function* () {

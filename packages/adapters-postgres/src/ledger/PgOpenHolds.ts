@@ -134,11 +134,13 @@ const atCheckpoint = (checkpoint: Checkpoint): Measured => {
 }
 
 /**
- * Selects the holds of nodes whose last heartbeat is too old by the database clock. `now()` is the time at which the
+ * Selects the nodes whose last heartbeat is too old by the database clock. `seconds` is a query parameter. `now()` is the time at which the
  * transaction began. It precedes the snapshot that the statement reads, so a delay of the statement ages no heartbeat.
  */
-const IS_LATE = `
-  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < now() - make_interval(secs => $1))`
+export const isLate = (seconds: string): string => `
+  (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < now() - make_interval(secs => ${seconds}))`
+
+const IS_LATE = isLate("$1")
 
 /** Selects the holds of deregistered nodes, and of nodes whose last heartbeat is one of the given heartbeats. */
 const IS_SILENT = `

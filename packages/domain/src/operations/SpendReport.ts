@@ -1,0 +1,28 @@
+/**
+ * Defines the report of what customers spent: sums of settlements by day, model, reseller, or a combination of them.
+ */
+import type { TokenUsage } from "../ledger/TokenUsage.ts"
+import type { UsdPico } from "../money/UsdPico.ts"
+
+export const spendDimensions = ["day", "model", "reseller"] as const
+export type SpendDimension = (typeof spendDimensions)[number]
+
+/** The sums of the settlements with the same value in each dimension of the report. */
+export interface SpendSums {
+  /** The day in Asia/Jakarta, the public name of the model, the email of the reseller; only the dimensions of the report. */
+  readonly of: { readonly [Dimension in SpendDimension]?: string }
+  /** The settled requests, charged or not. */
+  readonly requests: bigint
+  readonly charged: TokenUsage
+  readonly planValuePico: UsdPico
+  readonly paygPico: UsdPico
+  readonly writeoffPico: UsdPico
+  /** The cost of the tokens that were consumed and not charged, at the prices of the requests. */
+  readonly operatorLossPico: UsdPico
+}
+
+/** What the customers paid: plan value and pay-as-you-go. */
+export const spentPico = ({ paygPico, planValuePico }: SpendSums): bigint => planValuePico + paygPico
+
+/** The name of the group of customers without a reseller. */
+export const NO_RESELLER = ""
