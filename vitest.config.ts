@@ -15,7 +15,7 @@ export default defineConfig({
     pool: "threads",
     // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
-    testTimeout: 20_000,
-    hookTimeout: 30_000
+    testTimeout: 30_000,
+    hookTimeout: 60_000
   }
 })

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -9,8 +8,9 @@ import { Effect, Exit, Schedule, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, describe } from "vitest"
 import { bundled, type Program } from "../support/Bundle.ts"
+import { clusterParent } from "../support/ClusterParent.ts"
 
-const aTemporaryDirectory = () => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))
+const aTemporaryDirectory = () => mkdtempSync(join(clusterParent(), "tollgate-embedded-"))
 
 // Creating the data files of Postgres is the slowest step, so they are created once, and each test copies them.
 const made = aTemporaryDirectory()

@@ -11,26 +11,10 @@ import { migrate } from "@tollgate/adapters-postgres/migrations/Migrations"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Layer, Scope } from "effect"
 import type { TestProject } from "vitest/node"
+import { clusterParent } from "./ClusterParent.ts"
 import { administer, TEMPLATE } from "./TestCluster.ts"
 
 const CACHE = resolve(import.meta.dirname, "../../node_modules/.cache/tollgate")
-
-/** The directory of files in memory on Linux, and the space that the databases of a test run need at most. */
-const MEMORY = "/dev/shm"
-const MEMORY_BYTES = 4 * 2 ** 30
-
-/**
- * Returns the directory for the cluster. A run creates and drops about a hundred databases, which are a hundred thousand
- * small files. A file system on disk spends a fifth of the CPU time of the run on them.
- */
-const clusterParent = (): string => {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
 
 export default async function setup(project: TestProject) {
   const directory = mkdtempSync(join(clusterParent(), "tollgate-test-"))

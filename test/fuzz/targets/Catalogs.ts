@@ -130,6 +130,6 @@ export const catalogTarget = (parse: ParseCatalog): FuzzTarget => ({
     "@",
     "%"
   ],
-  testInputs: 600,
+  testInputs: 300,
   open: pure(check(parse))
 })

@@ -113,6 +113,6 @@ export const credentialsTarget = (subject: CredentialsSubject): FuzzTarget => ({
   name: "credentials",
   grammar: FastCheck.oneof(key, cursor, token, addresses).map((text) => Buffer.from(text)),
   words: ["tg_", "_", ".", "..", "=", "eyJhbGciOiJub25lIn0", "-", ",", "::", "%", "/64"],
-  testInputs: 1_000,
+  testInputs: 250,
   open: pure(check(subject))
 })

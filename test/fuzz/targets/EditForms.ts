@@ -103,6 +103,6 @@ export const editFormTarget = (read: ReadForm): FuzzTarget => ({
     ],
     ...['; name="prompt"', '; name="image"', '; filename="a.png"', "; filename*=utf-8''%E0", "form-data", "boundary="]
   ],
-  testInputs: 500,
+  testInputs: 250,
   open: pure(check(read))
 })

@@ -97,6 +97,6 @@ export const eventStreamTarget = (decode: DecodeEvents): FuzzTarget => ({
     ": comment\n",
     "data\n"
   ],
-  testInputs: 2_000,
+  testInputs: 250,
   open: pure(check(decode))
 })

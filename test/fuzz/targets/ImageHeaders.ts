@@ -96,6 +96,6 @@ export const imageHeaderTarget = (read: ReadImage): FuzzTarget => ({
     )
   ),
   words: ["IHDR", "IDAT", "acTL", "RIFF", "WEBP", "VP8 ", "VP8L", "VP8X", "ANIM", "\u00ff\u00c0", "Exif\0\0"],
-  testInputs: 3_000,
+  testInputs: 750,
   open: pure(check(read))
 })

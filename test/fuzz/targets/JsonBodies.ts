@@ -169,6 +169,6 @@ export const jsonBodiesTarget = (subject: JsonBodiesSubject): FuzzTarget => ({
     ',"model":"b"',
     "1e"
   ],
-  testInputs: 1_500,
+  testInputs: 750,
   open: pure(check(subject))
 })

@@ -75,7 +75,7 @@ export const qrisTarget = (fault: QrisFault): FuzzTarget => ({
     FastCheck.constantFrom(0, 0, 0, 1)
   ).map(([total, changed, more]) => Buffer.from(`${total + more}\n${aQrisCode(BigInt(total), changed)}`)),
   words: ["000201", "010211", "5303360", "5802ID", "6304", "5400", "55020163", "é"],
-  testInputs: 1_500,
+  testInputs: 750,
   open: pure(checkQris(fault))
 })
 
@@ -173,6 +173,6 @@ export const amountsTarget = (subject: AmountsSubject): FuzzTarget => ({
     Buffer.from(text)
   ),
   words: ["1e", "e-", ".", "+", "_", "0x", "Infinity", "NaN", '"amount_idr":', "@", "ı", "\u2160"],
-  testInputs: 1_500,
+  testInputs: 750,
   open: pure(checkAmounts(subject))
 })

@@ -191,6 +191,6 @@ export const streamTarget = (protocol: StreamedProtocol, subject: StreamSubject)
     ...["data: ", "event: ", "data: [DONE]\n\n", "data: {}\n\n", "event: error\n", '"error":{},', '"type":"error",'],
     ...['"type":"', '"delta":', '"finish_reason":"stop"', '"usage":{', '"message":', '"response":', '"content":[{}]']
   ],
-  testInputs: 600,
+  testInputs: 300,
   open: pure(check(protocol, subject))
 })

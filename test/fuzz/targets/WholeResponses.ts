@@ -202,6 +202,6 @@ export const wholeResponsesTarget = (subject: WholeResponsesSubject): FuzzTarget
     ],
     ...['"embedding":[1.50]', '"data":[', '"type":"message",', '"output":[],', '"index":1,', '"\\u0063ontent":"x",']
   ],
-  testInputs: 600,
+  testInputs: 300,
   open: pure(check(subject))
 })

@@ -1,0 +1,19 @@
+import { statfsSync } from "node:fs"
+import { tmpdir } from "node:os"
+
+/** The directory of files in memory on Linux, and the space that the databases of a test run need at most. */
+const MEMORY = "/dev/shm"
+const MEMORY_BYTES = 4 * 2 ** 30
+
+/**
+ * Returns the directory for the cluster. A run creates and drops about a hundred databases, which are a hundred thousand
+ * small files. A file system on disk spends a fifth of the CPU time of the run on them.
+ */
+export const clusterParent = (): string => {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
