@@ -2,8 +2,7 @@
  * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundled servers.
  * Every suite gets a copy of the template; see `TestDatabase`.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
