@@ -8,6 +8,7 @@ import { Balances } from "@tollgate/application/customer/Balances"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
 import { KeyLists } from "@tollgate/application/customer/KeyLists"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
@@ -54,6 +55,7 @@ export const layer = Layer.mergeAll(
   absent(CursorSealer),
   absent(OperatorSessions),
   absent(OperatorPolicy),
+  absent(ImageReviews),
   absent(TrustedProxies),
   absent(QrLinks)
 )

@@ -15,6 +15,7 @@ import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAcco
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
 import * as PgImageRequests from "@tollgate/adapters-postgres/images/PgImageRequests"
+import * as PgImageReviews from "@tollgate/adapters-postgres/images/PgImageReviews"
 import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferenceLedger"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
@@ -77,7 +78,7 @@ export const resellerStores = Layer.mergeAll(
 )
 
 /** The stores that only the operator API uses. */
-export const operatorStores = PgOperatorSessions.layer
+export const operatorStores = Layer.mergeAll(PgOperatorSessions.layer, PgImageReviews.layer)
 
 /** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)

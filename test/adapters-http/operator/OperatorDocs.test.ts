@@ -1,3 +1,9 @@
+import {
+  ImageChargeRequest,
+  QuotaRequest,
+  RequiredReason,
+  ReviewRequest
+} from "@tollgate/domain/operator/OperatorRequests"
 import { CodeRedemption } from "@tollgate/domain/operator/OperatorSession"
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
@@ -5,6 +11,7 @@ import { operation, resolved, routesOf, undescribedMembers } from "../OpenApiDoc
 
 const any = { 404: ["operator_console_off"], 429: ["rate_limited"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyToken = { ...any, 401: ["invalid_session"] }
+const with404 = (code: string) => ({ ...anyToken, 404: ["operator_console_off", code] })
 const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
 
 /** The success status and the error codes (by status) of every route of the operator API. */
@@ -13,7 +20,29 @@ const routes: Readonly<
 > = {
   "POST /api/operator/session": [201, { ...any, ...anyBody, 401: ["invalid_code"] }],
   "GET /api/operator/session": [200, anyToken],
-  "DELETE /api/operator/session": [200, anyToken]
+  "DELETE /api/operator/session": [200, anyToken],
+  "GET /api/operator/resellers": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/operator/resellers/{reseller}": [200, with404("reseller_not_found")],
+  "POST /api/operator/resellers/{reseller}/review": [
+    200,
+    { ...with404("reseller_not_found"), ...anyBody, 409: ["review_refused"] }
+  ],
+  "POST /api/operator/resellers/{reseller}/quota": [
+    200,
+    { ...with404("reseller_not_found"), ...anyBody, 402: ["insufficient_quota"], 409: ["operation_conflict"] }
+  ],
+  "GET /api/operator/topups": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
+  "GET /api/operator/topups/{order}": [200, with404("topup_not_found")],
+  "POST /api/operator/topups/{order}/refresh": [200, with404("topup_not_found")],
+  "GET /api/operator/image-reviews": [200, { ...anyToken, 422: ["validation_error"] }],
+  "POST /api/operator/image-reviews/{requestID}/waive": [
+    200,
+    { ...with404("review_not_found"), ...anyBody, 409: ["review_resolved"] }
+  ],
+  "POST /api/operator/image-reviews/{requestID}/charge": [
+    200,
+    { ...with404("review_not_found"), ...anyBody, 402: ["insufficient_balance"], 409: ["review_resolved"] }
+  ]
 }
 
 describe("the OpenAPI document of the operator API", () => {
@@ -46,14 +75,21 @@ describe("the OpenAPI document of the operator API", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 
-  it.each([["POST /api/operator/session", CodeRedemption]] as ReadonlyArray<
-    readonly [string, Schema.Schema.AnyNoContext]
-  >)("has valid examples of the body of %s and allows unknown members", (route, schema) => {
-    const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
-    expect(body.examples?.length).toBeGreaterThan(0)
-    for (const example of body.examples ?? []) {
-      expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
+  it.each([
+    ["POST /api/operator/session", CodeRedemption],
+    ["POST /api/operator/resellers/{reseller}/review", ReviewRequest],
+    ["POST /api/operator/resellers/{reseller}/quota", QuotaRequest],
+    ["POST /api/operator/image-reviews/{requestID}/waive", RequiredReason],
+    ["POST /api/operator/image-reviews/{requestID}/charge", ImageChargeRequest]
+  ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
+    "has valid examples of the body of %s and allows unknown members",
+    (route, schema) => {
+      const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
+      expect(body.examples?.length).toBeGreaterThan(0)
+      for (const example of body.examples ?? []) {
+        expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
+      }
+      expect(body.additionalProperties).not.toBe(false)
     }
-    expect(body.additionalProperties).not.toBe(false)
-  })
+  )
 })

@@ -38,19 +38,28 @@ describe("image reviews in Postgres", () => {
   layer(Layer.provideMerge(PgImageReviews.layer, Stores.layer), { excludeTestServices: true })((it) => {
     it.scoped("are listed oldest first until they are resolved", () =>
       Effect.gen(function* () {
-        const { list } = yield* ImageReviews
+        const reviewed = yield* ImageReviews
+        const list = (which: "waiting" | "all", limit: number) => reviewed.list(which, { limit, after: undefined })
         const customer = yield* aCustomer({ usdMicro: 1n })
         expect(yield* list("waiting", 10)).toEqual([])
         const first = yield* anEnded(customer, "timeout")
         const second = yield* anEnded(customer, "unmetered")
-        const common = { userId: customer.user.id, email: customer.user.email, model: "m", queuedAt: expect.any(Date) }
+        const common = {
+          userId: customer.user.id,
+          email: customer.user.email,
+          model: "m",
+          queuedAt: expect.any(Date),
+          position: expect.anything()
+        }
         const waiting = { ...common, resolved: undefined }
         const reviews = [
           { ...waiting, requestId: first, reason: "timeout" },
           { ...waiting, requestId: second, reason: "unmetered" }
         ]
         expect(yield* list("waiting", 10)).toEqual(reviews)
-        expect(yield* list("waiting", 1)).toEqual(reviews.slice(0, 1))
+        const [oldest, ...more] = yield* list("waiting", 1)
+        expect([oldest, more]).toEqual([reviews[0], []])
+        expect(yield* reviewed.list("waiting", { limit: 10, after: oldest?.position })).toEqual(reviews.slice(1))
         yield* resolve(first, WAIVED)
         expect(yield* list("waiting", 10)).toEqual(reviews.slice(1))
         const resolved = { resolution: WAIVED, at: expect.any(Date), operator: Stores.operator }

@@ -4,6 +4,7 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { type ImageReview, ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { MAX_CHARGE } from "@tollgate/domain/images/ImageReview"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +16,7 @@ import { paygDocument, paygText, usdMicroOption } from "./Amounts.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { argument, limit, operatorFor, reason } from "./SharedOptions.ts"
 
-const usdMicro = usdMicroOption(1_000_000_000n)
+const usdMicro = usdMicroOption(MAX_CHARGE)
 
 const Request = Schema.compose(Schema.Trim, Schema.Lowercase).pipe(
   Schema.filter((id) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) || "the UUID of an image request"),
@@ -33,7 +34,9 @@ const list = reportCommand(
   { all, limit },
   ({ all, limit }) =>
     Effect.gen(function* () {
-      const reviews = yield* Effect.flatMap(ImageReviews, ({ list }) => list(all ? "all" : "waiting", limit))
+      const reviews = yield* Effect.flatMap(ImageReviews, ({ list }) =>
+        list(all ? "all" : "waiting", { limit, after: undefined })
+      )
       return {
         document: reviews.map(reviewDocument),
         text: reviews.length > 0 ? reviewsTable(reviews) : all ? "No reviews." : "No image request waits for a review."

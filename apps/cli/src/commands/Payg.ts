@@ -3,6 +3,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { MAX_CREDIT } from "@tollgate/domain/customer/PaygCredit"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,7 +12,7 @@ import { paygDocument, paygText, usdMicroOption } from "./Amounts.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { operatorFor, option, reason, user } from "./SharedOptions.ts"
 
-const usdMicro = usdMicroOption(1_000_000_000_000n)
+const usdMicro = usdMicroOption(MAX_CREDIT)
 const operationId = option(
   "operation-id",
   "ID",

@@ -6,7 +6,7 @@ import * as Args from "@effect/cli/Args"
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Options from "@effect/cli/Options"
 import * as ValidationError from "@effect/cli/ValidationError"
-import type { Operator } from "@tollgate/domain/operations/Operation"
+import { type Operator, Reason } from "@tollgate/domain/operations/Operation"
 import { readTimeRange } from "@tollgate/domain/validation/Days"
 import { Email } from "@tollgate/domain/validation/Email"
 import type { ValidationFailed } from "@tollgate/domain/validation/Validation"
@@ -56,11 +56,6 @@ export const oneOf = <const Word extends string>(
   )
   return option(name, name.toUpperCase(), Words, `${description} One of: ${words.join(", ")}.`)
 }
-
-const Reason = Schema.Trim.pipe(
-  Schema.filter((text) => (text !== "" && [...text].length <= 500) || "1 to 500 characters"),
-  Schema.filter((text) => !/\p{Cc}/u.test(text) || "one line without control characters")
-)
 
 export const email = argument("email", Email, "The user's email address.")
 export const user = option("user", "EMAIL", Email, "The user's email address.")

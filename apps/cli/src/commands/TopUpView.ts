@@ -2,7 +2,7 @@
  * Formats top-up orders for output, with the fields of the reseller API and with fields that only operators see.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
-import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
+import { destinationsOf } from "@tollgate/domain/topup/PaymentMethod"
 import {
   anomaliesOf,
   excessUsdMicroOf,
@@ -37,7 +37,7 @@ export const topUpDocument = ({ order, payer }: Shown): Json => ({
   anomalies: anomaliesOf(order),
   transactions: order.evidence.transactions,
   remarks: order.evidence.remarks,
-  pay_to: payTo(order.instructions),
+  pay_to: destinationsOf(order.instructions),
   created_at: timestamp(order.createdAt),
   expires_at: timestamp(order.expiresAt),
   paid_at: timestampOr(order.paidAt),
@@ -52,7 +52,7 @@ export const topUpFacts = ({ order, payer }: Shown): string =>
     ["Method", `${order.method}, by ${order.provider}${order.simulated ? " (not real money)" : ""}`],
     ["Reference", order.providerPaymentId],
     ["To pay", dueText(order)],
-    ["Pay to", payTo(order.instructions).join(", ")],
+    ["Pay to", destinationsOf(order.instructions).join(", ")],
     ["Quota", quotaText(order.quotaUsdMicro)],
     ["Status", statusText(order)],
     ["Received", receivedText(order)],
@@ -98,23 +98,6 @@ const receivedText = (order: TopUpOrder): string => {
   if (received === undefined) return "-"
   const excess = excessUsdMicroOf(order)
   return `${quotaText(received)}${excess > 0n ? `, ${quotaText(excess)} in excess` : ""}`
-}
-
-/**
- * Returns the payment destinations: the URL of a QR image or payment page, or the deposit address on each network.
- * Empty for a QR code without an image at the provider.
- */
-const payTo = (instructions: PaymentInstructions): ReadonlyArray<string> => {
-  switch (instructions._tag) {
-    case "Qris":
-      return instructions.qrImageUrl === undefined ? [] : [instructions.qrImageUrl]
-    case "HostedQris":
-      return [instructions.paymentUrl]
-    case "Crypto":
-      return instructions.depositAddresses.map(({ depositAddress, network }) => `${network}:${depositAddress}`)
-    case "Bep20":
-      return [`${instructions.network}:${instructions.depositAddress}`]
-  }
 }
 
 const timestampOr = (date: Date | undefined): string | null => (date === undefined ? null : timestamp(date))

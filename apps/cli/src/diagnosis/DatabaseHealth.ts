@@ -114,7 +114,9 @@ const holds = Effect.gen(function* () {
 const MAX_COUNTED = 1_000
 
 const images = Effect.gen(function* () {
-  const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) => list("waiting", MAX_COUNTED))
+  const waiting = yield* Effect.flatMap(ImageReviews, ({ list }) =>
+    list("waiting", { limit: MAX_COUNTED, after: undefined })
+  )
   const [oldest] = waiting
   if (oldest === undefined) return [ok("images", "no image request waits for a review")]
   const count = waiting.length < MAX_COUNTED ? `${waiting.length}` : `${MAX_COUNTED} or more`

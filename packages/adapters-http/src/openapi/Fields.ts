@@ -4,7 +4,9 @@
  */
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 
 export const text = (description: string, example: string) =>
   Schema.String.annotations({ description, examples: [example] })
@@ -25,6 +27,18 @@ export const uuid = (description: string, example: string) =>
 
 export const timestamp = (description: string, example: string) =>
   Schema.String.annotations({ jsonSchema: { type: "string", format: "date-time", description, examples: [example] } })
+
+/** Declares a field that can be null, with the description of the field. */
+export const orNull = <A, I>(field: Schema.Schema<A, I>) => {
+  const override = Option.getOrUndefined(SchemaAST.getJSONSchemaAnnotation(field.ast)) as
+    | { readonly description?: string }
+    | undefined
+  const description = override?.description ?? Option.getOrElse(SchemaAST.getDescriptionAnnotation(field.ast), () => "")
+  return Schema.NullOr(field).annotations({ description })
+}
+
+/** Formats an optional time for a field that {@link orNull} declares. */
+export const instantOrNull = (time: Date | undefined): string | null => (time === undefined ? null : instant(time))
 
 /**
  * Converts an amount for a field that {@link integer} declares. Throws if the amount is above the largest exact integer

@@ -12,7 +12,10 @@ import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
 import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
+import { OperatorImagesApi } from "../operator/ImageReviews.ts"
+import { OperatorResellersApi } from "../operator/Resellers.ts"
 import { OperatorSessionApi } from "../operator/Session.ts"
+import { OperatorTopUpsApi } from "../operator/TopUps.ts"
 import { RankingsApi } from "../rankings/RankingsFeed.ts"
 import { AccountApi } from "../reseller/Account.ts"
 import { AuthenticationApi } from "../reseller/Authentication.ts"
@@ -39,4 +42,7 @@ export class GatewayApi extends relayGroups
   .add(UsageApi)
   .add(ExportsApi)
   .add(OperatorSessionApi)
+  .add(OperatorResellersApi)
+  .add(OperatorTopUpsApi)
+  .add(OperatorImagesApi)
   .add(OperationsApi) {}

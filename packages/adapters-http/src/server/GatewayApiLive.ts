@@ -20,7 +20,10 @@ import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRo
 import * as Mints from "../mint/Mints.ts"
 import * as DocumentationPage from "../openapi/DocumentationPage.ts"
 import * as DocumentRoute from "../openapi/DocumentRoute.ts"
+import * as OperatorImages from "../operator/ImageReviews.ts"
+import * as OperatorResellers from "../operator/Resellers.ts"
 import * as OperatorSession from "../operator/Session.ts"
+import * as OperatorTopUps from "../operator/TopUps.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as Account from "../reseller/Account.ts"
@@ -48,7 +51,12 @@ const reseller = Layer.mergeAll(
   PaymentWebhooks.layer
 ).pipe(Layer.provide(ResellerRequests.layer))
 
-const operator = OperatorSession.layer.pipe(Layer.provide(OperatorRequests.layer))
+const operator = Layer.mergeAll(
+  OperatorSession.layer,
+  OperatorResellers.layer,
+  OperatorTopUps.layer,
+  OperatorImages.layer
+).pipe(Layer.provide(OperatorRequests.layer))
 
 const routes = Layer.mergeAll(
   RelayRoutes.layer,

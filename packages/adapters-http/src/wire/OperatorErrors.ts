@@ -2,13 +2,28 @@
  * Defines the error table of the operator API: one row with status, code and message for each error
  * (docs/reference/operator.md#errors). The file does not compile if an error of a use case has no row.
  */
+import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import type {
+  listImageReviews,
+  listResellers,
+  listTopUpsForOperator
+} from "@tollgate/application/operator/OperatorLists"
 import type { asOperator, openSession } from "@tollgate/application/operator/OperatorSessions"
+import type { refreshOrderForOperator } from "@tollgate/application/operator/OperatorTopUps"
+import type { Quota } from "@tollgate/application/reseller/Quota"
+import type { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
+import { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import {
   InvalidConsoleCode,
   InvalidOperatorSession,
   OperatorConsoleOff
 } from "@tollgate/domain/operator/OperatorSession"
+import { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
+import { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
+import { ReviewRefused } from "@tollgate/domain/reseller/Review"
+import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type * as Effect from "effect/Effect"
@@ -21,8 +36,17 @@ type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unkno
 
 /** Every error of a request to the operator API. */
 export type OperatorFailure =
-  | FailureOf<typeof openSession | typeof asOperator<unknown, never, never>>
-  | ValidationFailed
+  | FailureOf<
+      | typeof openSession
+      | typeof asOperator<unknown, never, never>
+      | typeof listResellers
+      | typeof listTopUpsForOperator
+      | typeof listImageReviews
+      | typeof reviewReseller
+      | typeof refreshOrderForOperator
+      | Quota["Type"]["adjust"]
+      | ImageReviews["Type"]["resolve"]
+    >
   | RequestTooLarge
 
 type Rows = { readonly [Tag in OperatorFailure["_tag"]]: ErrorRow<Extract<OperatorFailure, { readonly _tag: Tag }>> }
@@ -63,6 +87,64 @@ const rows: Rows = {
     message: () => "The operator API of this service is off. Set OPERATOR_CONSOLE=on and restart the server.",
     meaning: "The setting `OPERATOR_CONSOLE` is off. Every route of the operator API returns this error.",
     example: new OperatorConsoleOff()
+  },
+  InsufficientBalance: {
+    status: 402,
+    code: "insufficient_balance",
+    message: () => "The customer's pay-as-you-go balance does not cover the amount. Nothing was charged.",
+    meaning: "The customer's pay-as-you-go balance does not cover the amount; the review stays open.",
+    example: new InsufficientBalance()
+  },
+  InsufficientQuota: {
+    status: 402,
+    code: "insufficient_quota",
+    message: ({ balanceUsdMicro, neededUsdMicro }) =>
+      `The reseller has a quota of ${balanceUsdMicro} micro-USD, less than the ${neededUsdMicro} micro-USD to deduct. Nothing was changed.`,
+    meaning: "The quota does not cover the amount to deduct; quota never becomes negative.",
+    example: new InsufficientQuota({ balanceUsdMicro: 1_000_000n, neededUsdMicro: 5_000_000n })
+  },
+  ResellerNotFound: {
+    status: 404,
+    code: "reseller_not_found",
+    message: () => "There is no reseller with this id or email.",
+    meaning: "No reseller has this id or email.",
+    example: new ResellerNotFound({ reseller: "owner@tokotoken.example" })
+  },
+  TopUpNotFound: {
+    status: 404,
+    code: "topup_not_found",
+    message: () => "There is no top-up order with this id or number.",
+    meaning: "No top-up order has this id or number.",
+    example: new TopUpNotFound()
+  },
+  ReviewNotFound: {
+    status: 404,
+    code: "review_not_found",
+    message: () => "No image request with this id is in the review queue.",
+    meaning: "No image request with this id is in the review queue.",
+    example: new ReviewNotFound({ requestId: "019a9f0e-8888-7d1a-9a41-6f1f0d7b2c11" })
+  },
+  ReviewRefused: {
+    status: 409,
+    code: "review_refused",
+    message: ({ move, status }) =>
+      `A reseller with the status ${status} cannot be changed by ${move}. Nothing was changed.`,
+    meaning: "The status of the reseller does not allow this decision.",
+    example: new ReviewRefused({ move: "reject", status: "active" })
+  },
+  ReviewResolved: {
+    status: 409,
+    code: "review_resolved",
+    message: ({ resolution }) => `The image request is already ${resolution}. Nothing was changed.`,
+    meaning: "The review is already resolved.",
+    example: new ReviewResolved({ requestId: "019a9f0e-8888-7d1a-9a41-6f1f0d7b2c11", resolution: "waived" })
+  },
+  AdjustmentConflict: {
+    status: 409,
+    code: "operation_conflict",
+    message: () => "This operation_id was already used for another reseller or another amount. Use a new operation_id.",
+    meaning: "The `operation_id` was already used for another reseller or another amount.",
+    example: new AdjustmentConflict({ operationId: "refund of order 7" })
   },
   RequestTooLarge: {
     status: 413,

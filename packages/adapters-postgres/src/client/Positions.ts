@@ -1,5 +1,5 @@
 /**
- * Builds the SQL that reads a list page by page, newest first. Each list is ordered by a time and an id, and an index with
+ * Builds the SQL that reads a list page by page, newest or oldest first. Each list is ordered by a time and an id, and an index with
  * the same order serves it.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -25,25 +25,28 @@ export interface ListSql {
   /** The condition for rows after a position and in a range. */
   readonly below: (after: Position | undefined, range?: TimeRange) => Fragment
   readonly newestFirst: Fragment
+  /** The condition for rows after a position of a list with the oldest row first. */
+  readonly above: (after: Position | undefined) => Fragment
+  readonly oldestFirst: Fragment
 }
 
 /** Returns the SQL of a list. `at` and `id` are column names. */
 export const listSql = (at: string, id: string): Effect.Effect<ListSql, never, SqlClient.SqlClient> =>
   Effect.map(SqlClient.SqlClient, (sql) => {
     const [time, key] = [sql.literal(at), sql.literal(id)]
+    const pair = ({ atMicros, id }: Position) =>
+      sql`(timestamptz 'epoch' + ${atMicros} * interval '1 microsecond', ${id}::uuid)`
     return {
       position: sql`(extract(epoch FROM ${time}) * 1000000)::bigint AS at_micros, ${key} AS position_id`,
       below: (after, range) =>
         sql.and([
           sql`true`,
-          ...(after === undefined
-            ? []
-            : [
-                sql`(${time}, ${key}) < (timestamptz 'epoch' + ${after.atMicros} * interval '1 microsecond', ${after.id}::uuid)`
-              ]),
+          ...(after === undefined ? [] : [sql`(${time}, ${key}) < ${pair(after)}`]),
           ...(range?.from === undefined ? [] : [sql`${time} >= ${range.from}`]),
           ...(range?.before === undefined ? [] : [sql`${time} < ${range.before}`])
         ]),
-      newestFirst: sql`ORDER BY ${time} DESC, ${key} DESC`
+      newestFirst: sql`ORDER BY ${time} DESC, ${key} DESC`,
+      above: (after) => (after === undefined ? sql`true` : sql`(${time}, ${key}) > ${pair(after)}`),
+      oldestFirst: sql`ORDER BY ${time}, ${key}`
     }
   })

@@ -16,6 +16,7 @@ import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { listSql, type PositionRow, toPosition } from "../client/Positions.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { type AccountRow, book, toAccount, writePosted } from "../ledger/AccountRows.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
@@ -26,6 +27,8 @@ export const layer: Layer.Layer<ImageReviews, never, SqlClient.SqlClient> = Laye
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
+    const { above, oldestFirst } = yield* listSql("r.queued_at", "r.request_id")
+
     const lockReview = (requestId: RequestId) =>
       Effect.flatMap(
         sql<ReviewRow>`${sql.literal(REVIEWS)} WHERE r.request_id = ${requestId} FOR UPDATE OF r`,
@@ -33,9 +36,9 @@ export const layer: Layer.Layer<ImageReviews, never, SqlClient.SqlClient> = Laye
       )
 
     return {
-      list: (which, limit) =>
-        sql<ReviewRow>`${sql.literal(REVIEWS)} ${sql.literal(which === "waiting" ? "WHERE r.resolution IS NULL" : "")}
-          ORDER BY r.queued_at, r.request_id LIMIT ${limit}`.pipe(
+      list: (which, { limit, after }) =>
+        sql<ReviewRow>`${sql.literal(REVIEWS)} WHERE ${which === "waiting" ? sql`r.resolution IS NULL` : sql`true`}
+          AND ${above(after)} ${oldestFirst} LIMIT ${limit}`.pipe(
           Effect.map((rows) => rows.map(fromRow)),
           sqlErrorsAreDefects
         ),
@@ -73,7 +76,8 @@ const lockPayg = (userId: UserId): Effect.Effect<PaygAccount | undefined, SqlErr
   })
 
 const REVIEWS = `
-  SELECT r.request_id, i.user_id, u.email, m.public_name AS model, r.reason, r.queued_at, r.resolution, r.resolved_at,
+  SELECT (extract(epoch FROM r.queued_at) * 1000000)::bigint AS at_micros, r.request_id AS position_id,
+    r.request_id, i.user_id, u.email, m.public_name AS model, r.reason, r.queued_at, r.resolution, r.resolved_at,
     r.resolved_by, r.resolved_because, r.charged_usd_micro
   FROM image_review r
   JOIN image_request i ON i.request_id = r.request_id
@@ -81,7 +85,7 @@ const REVIEWS = `
   JOIN settlement s ON s.request_id = r.request_id
   JOIN model m ON m.id = s.model_id`
 
-interface ReviewRow {
+interface ReviewRow extends PositionRow {
   readonly request_id: RequestId
   readonly user_id: UserId
   readonly email: Email
@@ -96,6 +100,7 @@ interface ReviewRow {
 }
 
 const fromRow = (row: ReviewRow): ImageReview => ({
+  position: toPosition(row),
   requestId: row.request_id,
   userId: row.user_id,
   email: row.email,

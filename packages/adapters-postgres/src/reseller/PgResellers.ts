@@ -15,6 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { listSql, type PositionRow, toPosition } from "../client/Positions.ts"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
@@ -34,6 +35,7 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    const { position, below, newestFirst } = yield* listSql("created_at", "id")
     const columns = sql.literal("id, email, name, wa_number, status, token_version, created_at")
 
     const byId = (id: ResellerId) =>
@@ -84,6 +86,14 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
           sql<ResellerRow>`SELECT ${columns} FROM reseller
             WHERE ${status === undefined ? sql`true` : sql`status = ${status}`} ORDER BY created_at DESC, id DESC`,
           (rows) => rows.map(toReseller)
+        ).pipe(sqlErrorsAreDefects),
+
+      page: (status, { limit, after }) =>
+        Effect.map(
+          sql<ResellerRow & PositionRow>`SELECT ${columns}, ${position} FROM reseller
+            WHERE ${status === undefined ? sql`true` : sql`status = ${status}`} AND ${below(after)}
+            ${newestFirst} LIMIT ${limit}`,
+          (rows) => rows.map((row) => ({ ...toReseller(row), position: toPosition(row) }))
         ).pipe(sqlErrorsAreDefects),
 
       endTokens: (caller, newPassword) =>

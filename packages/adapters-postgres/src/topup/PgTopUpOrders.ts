@@ -23,6 +23,7 @@ import { book, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
 import {
   DRAFT,
   type DraftRow,
+  FLAGGED,
   fromAmount,
   ORDER,
   type OrderRow,
@@ -89,12 +90,13 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           sqlErrorsAreDefects
         ),
 
-      search: ({ resellerId, status, range, olderThan, limit }) =>
+      search: ({ resellerId, status, flagged, range, olderThan, limit }) =>
         Effect.map(
           sql<StoredRow>`${storedWhere(
             sql.and([
               resellerId === undefined ? sql`true` : sql`o.reseller_id = ${resellerId}`,
               status === undefined ? sql`true` : sql`o.status = ${status}`,
+              flagged === true ? sql.literal(FLAGGED) : sql`true`,
               range?.from === undefined ? sql`true` : sql`o.created_at >= ${range.from}`,
               range?.before === undefined ? sql`true` : sql`o.created_at < ${range.before}`,
               olderThan === undefined

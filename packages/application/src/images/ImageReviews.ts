@@ -8,6 +8,7 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Operator } from "@tollgate/domain/operations/Operation"
+import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -19,6 +20,8 @@ export interface ResolvedReview {
 }
 
 export interface ImageReview {
+  /** The time at which the review was queued, and the id of the request. */
+  readonly position: Position
   readonly requestId: RequestId
   readonly userId: UserId
   readonly email: Email
@@ -37,8 +40,8 @@ export interface ChargedReview extends ImageReview {
 export class ImageReviews extends Context.Tag("@tollgate/application/ImageReviews")<
   ImageReviews,
   {
-    /** Returns at most `limit` open reviews (`waiting`) or reviews of any state (`all`), oldest first. */
-    readonly list: (which: "waiting" | "all", limit: number) => Effect.Effect<ReadonlyArray<ImageReview>>
+    /** Returns a page of the open reviews (`waiting`) or of the reviews of any state (`all`), oldest first. */
+    readonly list: (which: "waiting" | "all", page: CursorPage) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
      * Locks the review and the customer's balance, applies `decideResolution`, and writes the review, account, transfer
      * and audit log in one transaction.

@@ -6,6 +6,7 @@ import type { Reseller, ResellerId, ResellerNotFound, ResellerStatus } from "@to
 import type { InvalidCredentials } from "@tollgate/domain/reseller/ResellerToken"
 import type { ReviewMove, ReviewRefused } from "@tollgate/domain/reseller/Review"
 import type { EmailExists } from "@tollgate/domain/reseller/Signup"
+import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -24,6 +25,10 @@ export interface Credentials {
   readonly passwordHash: PasswordHash
 }
 
+export interface ListedReseller extends Reseller {
+  readonly position: Position
+}
+
 export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
   Resellers,
   {
@@ -35,6 +40,11 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
     readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
     /** Returns the resellers with one status, or all resellers, newest first. */
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
+    /** Returns a page of the resellers with one status, or of all resellers, newest first. */
+    readonly page: (
+      status: ResellerStatus | undefined,
+      page: CursorPage
+    ) => Effect.Effect<ReadonlyArray<ListedReseller>>
     /**
      * Locks the reseller's row and applies `decideTokenEnd`, in one transaction. With a new password, stores its hash and
      * writes an audit log entry. `caller` is the reseller as it was when its token was checked.

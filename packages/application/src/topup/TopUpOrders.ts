@@ -61,6 +61,8 @@ export interface TopUpList {
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
+  /** True for only the orders with an anomaly (`anomaliesOf`). */
+  readonly flagged?: boolean | undefined
   /** The range of the creation time. */
   readonly range?: TimeRange | undefined
   /** The last order of the previous page. Only orders that follow this order are returned. */

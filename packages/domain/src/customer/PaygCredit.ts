@@ -3,9 +3,12 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
+import { toUsdPico, UsdMicro } from "../money/UsdMicro.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
 import type { UserId } from "./User.ts"
+
+/** The largest amount of one credit; a larger amount is probably a typing error. */
+export const MAX_CREDIT = UsdMicro(1_000_000_000_000n)
 
 /** The operation id was used for another user or another amount. */
 export class CreditConflict extends Schema.TaggedError<CreditConflict>()("CreditConflict", {

@@ -8,7 +8,7 @@ import type { RequestId } from "../inference/InferenceRequest.ts"
 import * as Account from "../ledger/Account.ts"
 import { InsufficientBalance } from "../ledger/Hold.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
-import { toUsdPico, type UsdMicro } from "../money/UsdMicro.ts"
+import { toUsdPico, UsdMicro } from "../money/UsdMicro.ts"
 
 /**
  * `unmetered`: delivered without reported usage. `withheld`: too large to deliver. `timeout`: not ready in time.
@@ -20,6 +20,9 @@ export type Resolution =
   | { readonly _tag: "Waived" }
   /** The amount is debited from the customer's pay-as-you-go balance. */
   | { readonly _tag: "Charged"; readonly amount: UsdMicro }
+
+/** The largest amount that an operator can charge for one image request; a larger amount is probably a typing error. */
+export const MAX_CHARGE = UsdMicro(1_000_000_000n)
 
 /** The review queue has no image request with this id. */
 export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("ReviewNotFound", {

@@ -2,7 +2,7 @@
  * Defines the operation id, which makes a command safe to repeat, and the operator who runs a command.
  */
 import * as Schema from "effect/Schema"
-import { charactersWithin, noHalfSurrogate, noNul } from "../validation/Text.ts"
+import { charactersWithin, noHalfSurrogate, noNul, oneLine } from "../validation/Text.ts"
 
 /**
  * The caller's name for one change of a balance (docs/reference/reseller.md#mint-2). A repeated call with the same id
@@ -17,9 +17,16 @@ export const OperationId = Schema.String.pipe(
 )
 export type OperationId = typeof OperationId.Type
 
+/** The reason that an operator gives for a change: 1 to 500 characters on one line. */
+export const Reason = Schema.Trim.pipe(
+  Schema.filter(charactersWithin(1, 500)),
+  Schema.filter(oneLine),
+  Schema.filter(noHalfSurrogate)
+)
+
 /** The operator who makes a change, and the reason for it. Both are recorded in the audit log. */
 export interface Operator {
-  /** The operating system user that runs the command. For other changes: `reseller:<id>`, `server` or `demo`. */
+  /** The operating system user that runs the command, or the name of the operator session. For other changes: `reseller:<id>`, `server` or `demo`. */
   readonly actor: string
   readonly reason: string
 }

@@ -60,3 +60,20 @@ export type PaymentInstructions =
  * code can be paid only once.
  */
 export const canReceiveMore = (method: PaymentMethod): boolean => method === "crypto" || method === "crypto_bep20"
+
+/**
+ * Returns the payment destinations for operators: the URL of a QR image or payment page, or the deposit address on each
+ * network. Empty for a QR code without an image at the provider.
+ */
+export const destinationsOf = (instructions: PaymentInstructions): ReadonlyArray<string> => {
+  switch (instructions._tag) {
+    case "Qris":
+      return instructions.qrImageUrl === undefined ? [] : [instructions.qrImageUrl]
+    case "HostedQris":
+      return [instructions.paymentUrl]
+    case "Crypto":
+      return instructions.depositAddresses.map(({ depositAddress, network }) => `${network}:${depositAddress}`)
+    case "Bep20":
+      return [`${instructions.network}:${instructions.depositAddress}`]
+  }
+}

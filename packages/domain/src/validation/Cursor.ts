@@ -22,6 +22,12 @@ export interface Position {
   readonly id: string
 }
 
+/** Returns the position of a row whose time has whole milliseconds. */
+export const positionAt = (at: Date, id: string): Position => ({ atMicros: BigInt(at.getTime()) * 1_000n, id })
+
+/** Returns the time of a position in whole milliseconds, for a list whose times have whole milliseconds. */
+export const timeOf = ({ atMicros }: Position): Date => new Date(+(atMicros / 1_000n).toString())
+
 /** The query parameters as received. */
 export interface CursorQuery {
   readonly limit?: string | undefined
@@ -40,7 +46,7 @@ export interface RangePage extends CursorPage {
 }
 
 /** The name and version of a list. A cursor contains it, so that a cursor of one list opens no page of another list. */
-export type ListName = "u1" | "k1" | "m1"
+export type ListName = "u1" | "k1" | "m1" | "r1" | "t1" | "i1" | "c1" | "h1" | "l1"
 
 /** Returns a position as text, which the caller signs and sends as a cursor. */
 export const positionToText = (list: ListName, { atMicros, id }: Position): string => `${list} ${atMicros} ${id}`

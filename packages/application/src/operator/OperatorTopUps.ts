@@ -1,0 +1,30 @@
+/**
+ * Shows and refreshes top-up orders for operators. An order is named by its id, or by the order number that payers and
+ * payment providers see, in upper or lower case.
+ */
+import { OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { TopUpOrders } from "../topup/TopUpOrders.ts"
+import { refreshTopUpForOperator } from "../topup/TopUps.ts"
+
+const readId = Schema.decodeOption(OrderId)
+
+const idIn = (name: string): Option.Option<OrderId> => readId(name.trim().toLowerCase().replace(/^rto-/, ""))
+
+/** Returns an order as it is stored. */
+export const showTopUpForOperator = (name: string) =>
+  Effect.gen(function* () {
+    const id = idIn(name)
+    const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
+    return Option.isSome(stored) ? stored.value : yield* new TopUpNotFound()
+  })
+
+/** Refreshes an order, also if it is credited, and returns it with whether its payment could be read. */
+export const refreshOrderForOperator = (name: string) =>
+  Effect.gen(function* () {
+    const { order } = yield* showTopUpForOperator(name)
+    const { refreshed } = yield* refreshTopUpForOperator(order.id)
+    return { refreshed, stored: yield* showTopUpForOperator(order.id) }
+  })
