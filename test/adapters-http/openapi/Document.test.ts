@@ -21,42 +21,55 @@ const mediaTypesOf = ({ requestBody, responses }: Operation): ReadonlyArray<read
   )
 ]
 
+/** The linter and the compilation need one or two seconds of CPU time, and longer on a busy machine. */
+const TIMEOUT_MILLIS = 120_000
+
 describe("the OpenAPI document", () => {
-  it("passes the linter", async () => {
-    const config = await createConfig({
-      extends: ["recommended"],
-      rules: {
-        "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
-        "no-invalid-schema-examples": { severity: "error", allowAdditionalProperties: true },
-        "operation-operationId": "error",
-        "operation-operationId-url-safe": "error",
-        "tag-description": "error",
-        // The owner has not chosen a license.
-        "info-license": "off",
-        // The probes and the links of the server have no 4xx response.
-        "operation-4xx-response": "off",
-        // This rule does not see references in extensions. The test "refers to each of its components" replaces it.
-        "no-unused-components": "off"
-      }
-    })
-    const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config })
-    expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`)).toEqual([])
-  })
+  it(
+    "passes the linter",
+    async () => {
+      const config = await createConfig({
+        extends: ["recommended"],
+        rules: {
+          "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
+          "no-invalid-schema-examples": { severity: "error", allowAdditionalProperties: true },
+          "operation-operationId": "error",
+          "operation-operationId-url-safe": "error",
+          "tag-description": "error",
+          // The owner has not chosen a license.
+          "info-license": "off",
+          // The probes and the links of the server have no 4xx response.
+          "operation-4xx-response": "off",
+          // This rule does not see references in extensions. The test "refers to each of its components" replaces it.
+          "no-unused-components": "off"
+        }
+      })
+      const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config })
+      expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`)).toEqual(
+        []
+      )
+    },
+    TIMEOUT_MILLIS
+  )
 
   it("has no `$id`, so that a validator can load all schemas at once", () => {
     expect(JSON.stringify(document)).not.toContain('"$id"')
   })
 
-  it("compiles each component and each schema of a request or a response in JSON Schema 2020-12", () => {
-    for (const name of Object.keys(document.components.schemas)) {
-      expect(() => deviationOf({ $ref: `#/components/schemas/${name}` }, {}), name).not.toThrow()
-    }
-    for (const { name, operation } of operations) {
-      for (const [type, media] of mediaTypesOf(operation)) {
-        expect(() => deviationOf(media.schema, {}), `${name} ${type}`).not.toThrow()
+  it(
+    "compiles each component and each schema of a request or a response in JSON Schema 2020-12",
+    () => {
+      for (const name of Object.keys(document.components.schemas)) {
+        expect(() => deviationOf({ $ref: `#/components/schemas/${name}` }, {}), name).not.toThrow()
       }
-    }
-  })
+      for (const { name, operation } of operations) {
+        for (const [type, media] of mediaTypesOf(operation)) {
+          expect(() => deviationOf(media.schema, {}), `${name} ${type}`).not.toThrow()
+        }
+      }
+    },
+    TIMEOUT_MILLIS
+  )
 
   it("refers to each of its components", () => {
     const text = JSON.stringify(document)

@@ -1,53 +1,64 @@
 /**
- * Adds a Content-Security-Policy to the documentation page, which the library renders with one inline script.
+ * Serves the documentation page at `/docs`, which is rendered from the OpenAPI document.
  *
- * The policy names the hash of this script, so a browser runs no other script on the page. Pages of other hosts cannot
- * embed the page, and the page sends requests only to the gateway.
+ * The Content-Security-Policy names the hash of the page's script and style, so a browser runs no other script on the
+ * page. Pages of other hosts cannot embed the page, and the page sends requests only to the gateway.
  */
 import { createHash } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import * as Module from "node:module"
+import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
-import { pathOf } from "../http/SurfaceError.ts"
+import * as Representation from "../http/Representation.ts"
+import { ServiceTitle } from "../http/ServiceTitle.ts"
+import { documentOf } from "./DocumentRoute.ts"
+import type { Document } from "./page/Document.ts"
+import { pageOf } from "./page/Page.ts"
 
 export const DOCUMENTATION_PATH = "/docs"
 
-const INLINE_SCRIPT = /<script>([\s\S]*?)<\/script>/g
+const resolve = Module.createRequire(import.meta.url).resolve
 
-const policyOf = (page: string): string => {
-  const hashes = [...page.matchAll(INLINE_SCRIPT)].map(
-    ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
-  )
-  return [
+const asset = (name: string) =>
+  Effect.promise(() => readFile(resolve(`@tollgate/adapters-http/assets/docs/${name}`), "utf8"))
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+
+const policyOf = (script: string, style: string): string =>
+  [
     "default-src 'none'",
-    `script-src ${hashes.join(" ")}`,
-    // The page styles its elements with attributes, which have no hash.
-    "style-src 'unsafe-inline'",
-    "img-src 'self' data:",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "img-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'"
   ].join("; ")
-}
 
-/** Policies by the bytes of the page. The library creates the bytes once. */
-const policies = new WeakMap<Uint8Array, string>()
-
-const withPolicy = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
-  const { body } = response
-  if (body._tag !== "Uint8Array") return response
-  const policy = policies.get(body.body) ?? policyOf(Buffer.from(body.body).toString())
-  policies.set(body.body, policy)
-  return HttpServerResponse.setHeaders(response, {
-    "content-security-policy": policy,
-    "referrer-policy": "no-referrer"
+/** Adds the route of the page. The first request renders the page. */
+export const layer = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const { api } = yield* HttpApi.Api
+    const service = yield* ServiceTitle
+    const [style, script] = yield* Effect.all([asset("docs.css"), asset("docs.js")])
+    let page: Representation.Representation | undefined
+    const rendered = (): Representation.Representation => {
+      page ??= Representation.make(
+        pageOf(documentOf(api, service) as unknown as Document, { service, style, script }),
+        {
+          contentType: "text/html; charset=utf-8",
+          cacheControl: "no-cache",
+          headers: { "content-security-policy": policyOf(script, style), "referrer-policy": "no-referrer" }
+        }
+      )
+      return page
+    }
+    yield* router.get(
+      DOCUMENTATION_PATH,
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(rendered(), request))
+    )
   })
-}
-
-export const policyLayer = HttpApiBuilder.middleware((app) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-    pathOf(request.originalUrl) === DOCUMENTATION_PATH ? Effect.map(app, withPolicy) : app
-  )
 )

@@ -2,7 +2,6 @@
  * Implements {@link GatewayApi}. To add a route group, declare the group in `GatewayApi.ts` and add its layer here.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as HttpApiSwagger from "@effect/platform/HttpApiSwagger"
 import { OperatorRequests } from "@tollgate/application/operator/OperatorSessions"
 import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
@@ -70,15 +69,7 @@ const routes = Layer.mergeAll(
   Operations.layer
 ).pipe(Layer.provide(CsvResponse.layer))
 
-/**
- * Serves the OpenAPI document and the documentation page. The page contains its script and styles and loads nothing
- * from other hosts.
- */
-const documentation = Layer.mergeAll(
-  HttpApiSwagger.layer({ path: DocumentationPage.DOCUMENTATION_PATH }),
-  DocumentationPage.policyLayer,
-  DocumentRoute.layer
-)
+const documentation = Layer.merge(DocumentRoute.layer, DocumentationPage.layer)
 const undeclaredPaths = [DocumentationPage.DOCUMENTATION_PATH, DocumentRoute.DOCUMENT_PATH, ...RankingsPage.paths]
 
 export const layer = Layer.mergeAll(

@@ -1,0 +1,147 @@
+/**
+ * Tests the documentation page in a headless browser. The tests are skipped on a machine that cannot start the browser.
+ */
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { demoCatalog } from "../../apps/server/src/development/DemoCatalog.ts"
+import {
+  catalogOf,
+  closeGateways,
+  startGateway,
+  type TestGateway
+} from "../adapters-http/inference/relay/TestGateway.ts"
+import { document as specification } from "../support/openapi/Document.ts"
+import { violationsOf } from "../support/pages/Axe.ts"
+import * as HeadlessBrowser from "../support/rankings/Browser.ts"
+
+const opened = await HeadlessBrowser.open()
+if (typeof opened === "string")
+  console.warn(`the tests of the documentation page are skipped because the browser cannot be started (${opened})`)
+const browser = opened as Browser
+
+let gateway: TestGateway
+let troubles: Array<string>
+let asked: Array<string>
+beforeAll(async () => {
+  gateway = await startGateway({ catalog: catalogOf({}) })
+})
+afterAll(async () => {
+  if (typeof opened !== "string") await browser.close()
+  await closeGateways()
+})
+beforeEach(() => {
+  troubles = []
+  asked = []
+})
+afterEach(async () => {
+  if (typeof opened === "string") return
+  await Promise.all(browser.contexts().map((context) => context.close()))
+})
+
+/** Opens the page. Records its console errors in `troubles` and its requests in `asked`. */
+const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
+  const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })).newPage()
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") troubles.push(message.text())
+  })
+  page.on("pageerror", (error) => troubles.push(error.message))
+  page.on("request", (request) => asked.push(request.url()))
+  await page.goto(`${gateway.url}/docs`)
+  return page
+}
+
+describe("the documentation page as a file", () => {
+  it("is one file of at most 400 KB, 50 KB compressed, that names no other host", async () => {
+    const plain = await fetch(`${gateway.url}/docs`, { headers: { "accept-encoding": "identity" } })
+    const page = await plain.text()
+    expect(page.length).toBeLessThan(400_000)
+    const compressed = await fetch(`${gateway.url}/docs`, { headers: { "accept-encoding": "gzip" } })
+    expect(compressed.headers.get("content-encoding")).toBe("gzip")
+    expect(Buffer.from(await compressed.arrayBuffer()).toString()).toBe(page)
+    const markup = page.replace(/<(script|style)>[\s\S]*?<\/\1>/g, "")
+    expect(markup).not.toMatch(/\b(src|href|action)="(?!#|\/[^/])/)
+    expect(page).not.toMatch(/@import|url\(/)
+  })
+
+  it("shows every operation of the OpenAPI document once, with its summary", async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text()
+    const operations = Object.values(specification.paths).flatMap((methods) => Object.values(methods))
+    expect(page.match(/<section class="operation"/g)).toHaveLength(operations.length)
+    for (const { summary = "" } of operations) expect(page).toContain(`>${summary.replaceAll("'", "&#39;")}</a></h3>`)
+  })
+
+  it("has examples whose models the demo catalog has", () => {
+    const names = new Set(demoCatalog("http://127.0.0.1:1").models.map(({ publicName }) => publicName as string))
+    const used = [...JSON.stringify(specification).matchAll(/"(?:model|model_name|public_name)":"([^"]+)"/g)]
+    expect(used.length).toBeGreaterThan(10)
+    expect([...new Set(used.map(([, name = ""]) => name))].filter((name) => !names.has(name))).toEqual([])
+  })
+})
+
+describe.skipIf(typeof opened === "string")("the documentation page in a browser", () => {
+  it("loads only itself and its icon, without console errors, and runs no script but its own", async () => {
+    const page = await visit()
+    expect(asked.filter((url) => ![`${gateway.url}/docs`, `${gateway.url}/rankings/icon.svg`].includes(url))).toEqual(
+      []
+    )
+    expect(troubles).toEqual([])
+    const title = await page.evaluate(() => {
+      const script = document.createElement("script")
+      script.textContent = "document.title = 'taken over'"
+      document.head.append(script)
+      return document.title
+    })
+    expect(title).toBe("API reference · tollgate")
+    expect(troubles.join("\n")).toContain("Content Security Policy")
+  })
+
+  it.each([
+    ["light", 1440],
+    ["dark", 1440],
+    ["light", 375],
+    ["dark", 375]
+  ] as const)(
+    "has no violation of the rules of axe in the %s theme at %i pixels, and fits the screen",
+    async (colorScheme, width) => {
+      const page = await visit({ colorScheme, viewport: { width, height: 800 } })
+      for (const summary of await page.locator("#create-chat-completion summary").all()) await summary.click()
+      expect(await violationsOf(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    }
+  )
+
+  it("shows the URL of this server in the examples", async () => {
+    const page = await visit()
+    expect(await page.locator("#tab-panel-0 code").textContent()).toContain(`curl ${gateway.url}/v1/chat/completions`)
+    expect(await page.locator("main").textContent()).not.toContain("http://127.0.0.1:8080")
+  })
+
+  it("can be used with the keyboard: the skip link, the filter, the tabs and the contents", async () => {
+    const page = await visit()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main")
+    await page.locator("#filter").focus()
+    await page.keyboard.type("post mint tier")
+    expect(await page.locator(".contents .group li:visible").allTextContents()).toEqual([
+      "POST Mint a tier to a customer"
+    ])
+    await page.locator("#tab-0").focus()
+    await page.keyboard.press("ArrowRight")
+    expect(await page.locator("#tab-panel-0").isVisible()).toBe(false)
+    expect(await page.locator("#tab-panel-1").textContent()).toContain("from openai import OpenAI")
+    await page.locator('.contents a[href="#mint-tier"]').focus()
+    await page.keyboard.press("Enter")
+    expect(await page.evaluate(() => location.hash)).toBe("#mint-tier")
+  })
+
+  it("sends a request from a form and shows the response", async () => {
+    const page = await visit()
+    const place = page.locator('.try[data-path="/v1/models/{model}"]')
+    await place.locator("summary").click()
+    await place.getByLabel("model").fill("no-such-model")
+    await place.getByRole("button", { name: "Send" }).click()
+    await place.getByText("Status 401").waitFor()
+    expect(JSON.parse((await place.locator("pre").textContent()) ?? "")).toHaveProperty("error.code", "invalid_api_key")
+  })
+})
