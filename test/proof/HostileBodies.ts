@@ -1,6 +1,6 @@
 /**
  * Sends hostile bodies of 31 MiB to the built server, three at once, and measures the effect on others: the memory of
- * the server, the longest wait for `/healthz`, and the latency of other customers' chats.
+ * the server, the longest wait for `/healthz`, and the latency of another customer's chats.
  *
  *     node --conditions=source --import tsx test/proof/HostileBodies.ts [--heap-mib 1024] [--funded]
  *
@@ -19,108 +19,59 @@ import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
-import { MODEL } from "../bench/BenchRequest.ts"
 import { residentKib } from "../bench/ProcessFigures.ts"
 import { startTollgate } from "../bench/Tollgate.ts"
+import { startWorker } from "../bench/Worker.ts"
 import { recordFigures } from "../support/Figures.ts"
-import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
-import { asPlayed, played } from "../support/upstream/Play.ts"
+import { ChatProbe } from "./ChatProbe.ts"
 
 const MAX_GROWTH_MIB = 200
 const MAX_HEALTH_MILLIS = 100
 const MAX_P99_FACTOR = 2
 const QUIET_MILLIS = 20_000
-const CHAT_PAUSE_MILLIS = 25
+/** Ten shapes are sent for four seconds each. */
+const ATTACK_MILLIS = 40_000
 
 const { values } = parseArgs({
   options: { "heap-mib": { type: "string" }, funded: { type: "boolean", default: false } }
 })
 
-const CHAT = "/v1/chat/completions"
-
 const directory = mkdtempSync(join(tmpdir(), "tollgate-hostile-"))
-const upstream = await ScriptedUpstream.start()
-upstream.always(asPlayed())
+const upstream = await startWorker<number>("MockUpstream.ts", undefined)
 const heap = values["heap-mib"]
-const tollgate = await startTollgate(Number(new URL(upstream.baseUrl).port), directory, {
+const tollgate = await startTollgate(upstream.ready, directory, {
   nodeFlags: heap === undefined ? [] : [`--max-old-space-size=${heap}`]
 })
-const [attacker = "", ...others] = tollgate.keys
+const [attacker = "", other = ""] = tollgate.keys
 const agent = new Agent({ keepAlive: true })
 
-interface Reply {
-  readonly status: number
-  readonly millis: number
-}
-
-const send = (method: string, path: string, key: string, body = ""): Promise<Reply> =>
-  new Promise((resolve) => {
+/** Returns the time in milliseconds until the response to `/healthz` is complete. */
+const healthMillis = (): Promise<number> =>
+  new Promise((resolve, reject) => {
     const since = performance.now()
-    const headers = {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body)
-    }
-    const end = (status: number) => resolve({ status, millis: performance.now() - since })
-    const request = httpRequest(
-      { host: "127.0.0.1", port: tollgate.port, method, path, headers, agent },
-      (response) => {
-        response.on("end", () => end(response.statusCode ?? 0))
-        response.on("error", () => end(response.statusCode ?? 0))
-        response.resume()
-      }
-    )
-    request.on("error", () => end(0))
-    request.end(body)
+    const request = httpRequest({ host: "127.0.0.1", port: tollgate.port, path: "/healthz", agent }, (response) => {
+      response.on("end", () => resolve(performance.now() - since)).resume()
+    })
+    request.on("error", reject)
+    request.end()
   })
 
-const chatBody = JSON.stringify({
-  model: MODEL,
-  messages: [{ role: "user", content: "Hi" }],
-  ...played({ deltas: 10 })
-})
-
-/** The measurements of one phase. */
-class Phase {
-  readonly #chats: Array<number> = []
-  refused = 0
-  healthMillis = 0
-  peakKib = 0
-  #over = false
-  readonly #work: ReadonlyArray<Promise<void>>
-
-  constructor() {
-    this.#work = [
-      this.#each(0, async () => {
-        this.healthMillis = Math.max(this.healthMillis, (await send("GET", "/healthz", "")).millis)
-        this.peakKib = Math.max(this.peakKib, residentKib(tollgate.pids))
-      }),
-      ...others.map((key) =>
-        this.#each(CHAT_PAUSE_MILLIS, async () => {
-          const { status, millis } = await send("POST", CHAT, key, chatBody)
-          if (status === 200) this.#chats.push(millis)
-          else this.refused += 1
-          upstream.requests.splice(0)
-        })
-      )
-    ]
-  }
-
-  async #each(pauseMillis: number, work: () => Promise<void>): Promise<void> {
-    while (!this.#over) {
-      await work()
-      await sleep(Math.max(5, pauseMillis))
+/** Watches the server until `stop`. */
+const watchServer = () => {
+  let isOver = false
+  let longestMillis = 0
+  let peakKib = 0
+  const watching = (async () => {
+    while (!isOver) {
+      longestMillis = Math.max(longestMillis, await healthMillis())
+      peakKib = Math.max(peakKib, residentKib(tollgate.pids))
+      await sleep(5)
     }
-  }
-
-  async end(): Promise<void> {
-    this.#over = true
-    await Promise.all(this.#work)
-  }
-
-  get p99Millis(): number {
-    const sorted = this.#chats.toSorted((a, b) => a - b)
-    return sorted[Math.floor(sorted.length * 0.99)] ?? Number.POSITIVE_INFINITY
+  })()
+  return async () => {
+    isOver = true
+    await watching
+    return { healthMillis: longestMillis, peakKib }
   }
 }
 
@@ -152,42 +103,45 @@ const takeFundsOfAttacker = async (): Promise<void> => {
 
 try {
   if (!values.funded) await takeFundsOfAttacker()
-  const warmUp = new Phase()
-  await sleep(QUIET_MILLIS / 4)
-  await warmUp.end()
+  const warmUp = new ChatProbe(tollgate.port, other)
+  await warmUp.during("quiet", QUIET_MILLIS / 4)
+  warmUp.close()
   const baseKib = residentKib(tollgate.pids)
-  const quiet = new Phase()
-  await sleep(QUIET_MILLIS)
-  await quiet.end()
 
-  const attacked = new Phase()
-  const rows = Object.entries(await attackOf())
-  await attacked.end()
+  const chats = new ChatProbe(tollgate.port, other)
+  const endQuiet = watchServer()
+  await chats.during("quiet", QUIET_MILLIS)
+  const quiet = await endQuiet()
+
+  const endAttacked = watchServer()
+  const [statuses] = await Promise.all([attackOf(), chats.during("attack", ATTACK_MILLIS)])
+  const rows = Object.entries(statuses)
+  const attacked = await endAttacked()
+  chats.close()
+  const refused = chats.sent("attack") - chats.answered("attack")
 
   const growthMib = (attacked.peakKib - baseKib) / 1024
-  const factor = attacked.p99Millis / quiet.p99Millis
+  const factor = chats.p99Millis("attack") / chats.p99Millis("quiet")
   const figures = {
     "MiB of memory growth at most": growthMib.toFixed(0),
     "ms for /healthz at most, quiet": quiet.healthMillis.toFixed(0),
     "ms for /healthz at most, under attack": attacked.healthMillis.toFixed(0),
-    "ms p99 of other chats, quiet": quiet.p99Millis.toFixed(1),
-    "ms p99 of other chats, under attack": attacked.p99Millis.toFixed(1),
-    "other chats refused": attacked.refused
+    "ms p99 of other chats, quiet": chats.p99Millis("quiet").toFixed(1),
+    "ms p99 of other chats, under attack": chats.p99Millis("attack").toFixed(1),
+    "other chats sent under attack": chats.sent("attack"),
+    "other chats refused": refused
   }
   for (const [name, statuses] of rows) console.log(`${name.padEnd(38)} ${statuses}`)
   console.log("")
   for (const [name, value] of Object.entries(figures)) console.log(`${String(value).padStart(8)} ${name}`)
   recordFigures(figures)
   const isMet =
-    growthMib < MAX_GROWTH_MIB &&
-    attacked.healthMillis < MAX_HEALTH_MILLIS &&
-    factor <= MAX_P99_FACTOR &&
-    attacked.refused === 0
+    growthMib < MAX_GROWTH_MIB && attacked.healthMillis < MAX_HEALTH_MILLIS && factor <= MAX_P99_FACTOR && refused === 0
   console.log(isMet ? "met" : "NOT met")
   if (!isMet && !values.funded) process.exitCode = 1
 } finally {
   agent.destroy()
   await tollgate.stop()
-  await upstream.close()
+  await upstream.stop()
   rmSync(directory, { recursive: true, force: true })
 }
