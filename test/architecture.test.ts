@@ -14,7 +14,7 @@ const filesUnder = (folder: string): ReadonlyArray<string> =>
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((path) => !/(^|\/)(node_modules|dist|\.tollgate)\//.test(path))
 
-const sources = [...filesUnder("packages"), ...filesUnder("apps")].filter((path) => path.endsWith(".ts"))
+const sources = [...filesUnder("packages"), ...filesUnder("apps")].filter((path) => /\.tsx?$/.test(path))
 const documents = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
   ...[...filesUnder("docs"), ...filesUnder("packages")].filter((path) => path.endsWith(".md"))
@@ -200,7 +200,7 @@ const texts = [
   ],
   ...["packages", "apps", "test", "docs"]
     .flatMap(filesUnder)
-    .filter((path) => /\.(ts|js|mjs|md|sh|html|css|json|yaml)$/.test(path))
+    .filter((path) => /\.(tsx?|js|mjs|md|sh|html|css|json|yaml)$/.test(path))
 ]
 
 describe("the documents", () => {

@@ -1,6 +1,7 @@
 /**
  * Builds the server from the ports of the application.
  */
+import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { ServiceTitle } from "@tollgate/adapters-http/http/ServiceTitle"
 import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
@@ -13,6 +14,7 @@ import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { consoleFolder } from "./ConsoleBuild.ts"
 import * as MetricsServer from "./metrics/MetricsServer.ts"
 import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 
@@ -23,9 +25,10 @@ import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** Provides the settings that contain the service name. */
-const serviceName = ({ SERVICE_NAME }: ServerConfig) =>
-  Layer.merge(
+/** Provides the built console, and the settings that contain the service name. */
+const pageSettings = ({ SERVICE_NAME }: ServerConfig) =>
+  Layer.mergeAll(
+    Layer.sync(ConsoleFolder, consoleFolder),
     Layer.succeed(ServiceTitle, SERVICE_NAME),
     Layer.succeed(ImageSettings, { ...defaultSettings, serviceName: SERVICE_NAME })
   )
@@ -46,7 +49,7 @@ const listener = (config: ServerConfig) =>
           message: `cannot listen on ${config.HOST}:${config.PORT} (${rootMessageOf(error)}); set HOST or PORT`
         })
     ),
-    Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(serviceName(config)))),
+    Layer.provide(GatewayApiLive.layer.pipe(Layer.provide(pageSettings(config)))),
     Layer.provide(InFlight.layer)
   )
 

@@ -7,9 +7,13 @@ import { gzipSync } from "node:zlib"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 
+/** The supported content codings, best first. */
+const CODINGS = ["br", "gzip"] as const
+type Coding = (typeof CODINGS)[number]
+
 export interface Representation {
   readonly plain: HttpServerResponse.HttpServerResponse
-  readonly compressed: HttpServerResponse.HttpServerResponse
+  readonly compressed: { readonly [C in Coding]?: HttpServerResponse.HttpServerResponse }
   readonly notModified: HttpServerResponse.HttpServerResponse
   readonly etag: string
 }
@@ -18,33 +22,41 @@ export interface RepresentationOptions {
   readonly contentType: string
   readonly cacheControl: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The content in each coding. By default the content is compressed with gzip. */
+  readonly compressed?: { readonly [C in Coding]?: Uint8Array }
 }
 
 export const make = (content: string | Uint8Array, options: RepresentationOptions): Representation => {
   const bytes = typeof content === "string" ? Buffer.from(content) : content
-  // The ETag is weak, because the plain and the compressed response share it.
+  // The ETag is weak, because the plain and the compressed responses share it.
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
   const { contentType, cacheControl } = options
+  const compressed: NonNullable<RepresentationOptions["compressed"]> = options.compressed ?? { gzip: gzipSync(bytes) }
   const headers = { ...options.headers, "cache-control": cacheControl, vary: "accept-encoding", etag }
+  const encoded = CODINGS.flatMap((coding) => {
+    const body = compressed[coding]
+    if (body === undefined) return []
+    const own = { ...headers, "content-encoding": coding }
+    return [[coding, HttpServerResponse.uint8Array(body, { contentType, headers: own })] as const]
+  })
   return {
     plain: HttpServerResponse.uint8Array(bytes, { contentType, headers }),
-    compressed: HttpServerResponse.uint8Array(gzipSync(bytes), {
-      contentType,
-      headers: { ...headers, "content-encoding": "gzip" }
-    }),
+    compressed: Object.fromEntries(encoded),
     notModified: HttpServerResponse.empty({ status: 304, headers }),
     etag
   }
 }
 
-const REFUSES_GZIP = /gzip\s*;\s*q=0(\.0*)?\s*(,|$)/i
+const accepts = (accepted: string, coding: Coding): boolean =>
+  accepted.includes(coding) && !new RegExp(`\\b${coding}\\s*;\\s*q=0(\\.0*)?\\s*(,|$)`, "i").test(accepted)
 
-/** Returns 304 if the client already has the content, else the plain or the compressed response. */
+/** Returns 304 if the client already has the content, else the response in the best coding that the client accepts. */
 export const respond = (
   { plain, compressed, notModified, etag }: Representation,
   { headers }: HttpServerRequest
 ): HttpServerResponse.HttpServerResponse => {
   if (headers["if-none-match"]?.includes(etag.slice(2))) return notModified
   const accepted = headers["accept-encoding"]
-  return accepted?.includes("gzip") && !REFUSES_GZIP.test(accepted) ? compressed : plain
+  const coding = CODINGS.find((each) => compressed[each] !== undefined && accepts(accepted ?? "", each))
+  return (coding === undefined ? undefined : compressed[coding]) ?? plain
 }

@@ -6,6 +6,7 @@ import { OperatorRequests } from "@tollgate/application/operator/OperatorSession
 import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
+import * as ConsoleFiles from "../console/ConsoleFiles.ts"
 import * as Balances from "../customer/Balances.ts"
 import * as Customers from "../customer/Customers.ts"
 import * as Keys from "../customer/Keys.ts"
@@ -65,12 +66,18 @@ const routes = Layer.mergeAll(
   OwnAccount.layer,
   RankingsFeed.layer,
   RankingsPage.layer,
+  ConsoleFiles.layer,
   StoredResponsesRoutes.layer,
   Operations.layer
 ).pipe(Layer.provide(CsvResponse.layer))
 
 const documentation = Layer.merge(DocumentRoute.layer, DocumentationPage.layer)
-const undeclaredPaths = [DocumentationPage.DOCUMENTATION_PATH, DocumentRoute.DOCUMENT_PATH, ...RankingsPage.paths]
+const undeclaredPaths = [
+  DocumentationPage.DOCUMENTATION_PATH,
+  DocumentRoute.DOCUMENT_PATH,
+  ConsoleFiles.CONSOLE_PATH,
+  ...RankingsPage.paths
+]
 
 export const layer = Layer.mergeAll(
   documentation,

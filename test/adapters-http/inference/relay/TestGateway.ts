@@ -3,6 +3,7 @@
  * its calls. Every test must stop its gateways with `closeGateways`, which returns the resources that are still in use.
  */
 
+import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { defaultSettings, ImageSettings, type ImageSettingsValues } from "@tollgate/adapters-http/images/ImagesRoutes"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -221,6 +222,8 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
   readonly images?: FakeImageRequests
   readonly imageSettings?: Partial<ImageSettingsValues>
+  /** The folder of a built console; by default there is none. */
+  readonly consoleFolder?: string
 }
 
 export interface TestGateway {
@@ -242,6 +245,7 @@ export const startGateway = async ({
   rankings = NoRankings.layer,
   images = new FakeImageRequests(),
   imageSettings = {},
+  consoleFolder,
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -275,6 +279,7 @@ export const startGateway = async ({
         rankings,
         images.layer,
         Layer.succeed(ImageSettings, { ...defaultSettings, ...imageSettings }),
+        Layer.succeed(ConsoleFolder, consoleFolder),
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),

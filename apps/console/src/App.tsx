@@ -1,0 +1,129 @@
+/**
+ * Selects the page of the current path. The pages of a session are loaded on demand, and only with a session: without
+ * one, or after it has ended, the user is sent to the page that opens a session, and returns to the page afterwards.
+ */
+import { useStore } from "@nanostores/preact"
+import type { ComponentType } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { useTexts } from "./i18n/Language.ts"
+import { EnterKey } from "./pages/access/EnterKey.tsx"
+import { LogIn } from "./pages/access/LogIn.tsx"
+import { SignUp } from "./pages/access/SignUp.tsx"
+import { Start } from "./pages/access/Start.tsx"
+import { Waiting } from "./pages/access/Waiting.tsx"
+import {
+  $router,
+  type CustomerPage,
+  goInstead,
+  type PageName,
+  type PageProps,
+  pathOf,
+  type ResellerPage
+} from "./routes/Routes.ts"
+import { $returnPath } from "./state/ReturnPath.ts"
+import { $hasLeft, $session, type Session } from "./state/Session.ts"
+import { Empty, Loading, Notice } from "./ui/Notices.tsx"
+import { Page } from "./ui/Page.tsx"
+import { Shell } from "./ui/Shell.tsx"
+
+type Pages<Names extends string> = { readonly [N in Names]: ComponentType<PageProps> }
+type Loader<Names extends string> = () => Promise<{ readonly pages: Pages<Names> }>
+
+const open: { readonly [N in PageName]?: ComponentType } = {
+  start: Start,
+  signUp: SignUp,
+  logIn: LogIn,
+  waiting: Waiting,
+  enterKey: EnterKey
+}
+
+const reseller: Loader<ResellerPage> = () => import("./pages/reseller/ResellerPages.ts")
+const customer: Loader<CustomerPage> = () => import("./pages/customer/CustomerPages.ts")
+
+const customerPages: ReadonlySet<string> = new Set<CustomerPage>(["balance", "clients"])
+
+const Unknown = () => {
+  const { shell } = useTexts()
+  return (
+    <Page title={shell.unknownPage} narrow>
+      <Empty title={shell.unknownPageHint}>
+        <a class="button" href={pathOf("start")}>
+          {shell.toStart}
+        </a>
+      </Empty>
+    </Page>
+  )
+}
+
+/** Loads the pages of one kind of session and shows one of them. */
+const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; id: string }) => {
+  const [pages, setPages] = useState<Pages<N>>()
+  const [failed, setFailed] = useState(false)
+  const { shell } = useTexts()
+  useEffect(() => {
+    load().then(
+      (loaded) => setPages(() => loaded.pages),
+      () => setFailed(true)
+    )
+  }, [load])
+  if (failed) {
+    return (
+      <Notice kind="bad">
+        <p>{shell.newVersion}</p>
+        <button type="button" class="button" onClick={() => location.reload()}>
+          {shell.reload}
+        </button>
+      </Notice>
+    )
+  }
+  if (pages === undefined) return <Loading problem={undefined} retry={() => undefined} />
+  const Shown: ComponentType<PageProps> = pages[name]
+  return <Shown key={id} id={id} />
+}
+
+const homeOf = (session: Session): string => pathOf(session.kind === "reseller" ? "home" : "balance")
+
+/** Leaves a page that is for visitors without a session. */
+const Enter = ({ session }: { readonly session: Session }) => {
+  useEffect(() => {
+    const wanted = $returnPath.get()
+    $returnPath.set(undefined)
+    goInstead(wanted ?? homeOf(session))
+  }, [])
+  return null
+}
+
+/** Leaves a page that needs a session. After a session has expired, the next one returns to the page. */
+const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
+  useEffect(() => {
+    const hasLeft = $hasLeft.get()
+    $hasLeft.set(false)
+    $returnPath.set(hasLeft ? undefined : path)
+    goInstead(hasLeft ? pathOf("start") : pathOf(kind === "customer" ? "enterKey" : "logIn"))
+  }, [])
+  return null
+}
+
+const Content = () => {
+  const route = useStore($router)
+  const session = useStore($session)
+  if (route === undefined) return <Unknown />
+  const name = route.route
+  const Open = open[name]
+  if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
+  const kind = customerPages.has(name) ? "customer" : "reseller"
+  if (session === undefined) return <AskForSession kind={kind} path={route.path} />
+  if (session.kind !== kind) return <Enter session={session} />
+  const id = "id" in route.params ? route.params.id : ""
+  return kind === "customer" ? (
+    <Lazy load={customer} name={name as CustomerPage} id={id} />
+  ) : (
+    <Lazy load={reseller} name={name as ResellerPage} id={id} />
+  )
+}
+
+export const App = () => (
+  <Shell>
+    <Content />
+  </Shell>
+)

@@ -1,0 +1,71 @@
+/**
+ * The client of the gateway, typed by its OpenAPI document. It adds the credential of the session to every request, and
+ * ends the session when the gateway no longer accepts the credential.
+ */
+import createClient from "openapi-fetch"
+import type { paths } from "../../dist/types/GatewayApi.d.ts"
+import { $session, closeSession } from "../state/Session.ts"
+import { NO_RESPONSE, Problem, problemOf } from "./Problem.ts"
+
+const TIMEOUT_MILLIS = 20_000
+
+const credential = (): string | undefined => {
+  const session = $session.get()
+  return session?.kind === "reseller" ? session.token : session?.key
+}
+
+/** Sends a request with a timeout. A request without a response is a problem of its own kind. */
+const send = async (request: Request): Promise<Response> => {
+  const sent = credential()
+  if (sent !== undefined && !request.headers.has("authorization"))
+    request.headers.set("authorization", `Bearer ${sent}`)
+  try {
+    return await fetch(request, {
+      signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLIS)]),
+      cache: "no-store",
+      credentials: "omit"
+    })
+  } catch (error) {
+    if (request.signal.aborted) throw error
+    throw new Problem(0, NO_RESPONSE, "")
+  }
+}
+
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: send })
+
+interface Exchange<A> {
+  readonly data?: A | undefined
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** Returns the body of a successful response, or throws a {@link Problem}. */
+export const bodyOf = async <A>(exchange: Promise<Exchange<A>>): Promise<NonNullable<A>> => {
+  const { data, error, response } = await exchange
+  if (response.ok && data !== undefined && data !== null) return data
+  throw refused(response, error)
+}
+
+const refused = (response: Response, body: unknown): Problem => {
+  const problem = problemOf(response, body)
+  const isOfSession = response.url.includes("/api/reseller/auth/login") === false
+  if (problem.status === 401 && isOfSession && $session.get() !== undefined) closeSession("expired")
+  return problem
+}
+
+/** Downloads a CSV file of the gateway. The credential is in a header, so the file has no URL that could leak. */
+export const download = async (path: string, query: Readonly<Record<string, string>>): Promise<void> => {
+  const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
+  const headers = { authorization: `Bearer ${credential() ?? ""}` }
+  // A file has no maximum length, so there is no timeout for its whole transfer.
+  const response = await fetch(`${path}?${parameters}`, { headers, cache: "no-store" }).catch(() => {
+    throw new Problem(0, NO_RESPONSE, "")
+  })
+  if (!response.ok) throw refused(response, await response.json().catch(() => undefined))
+  const url = URL.createObjectURL(await response.blob())
+  const link = document.createElement("a")
+  link.href = url
+  link.download = path.slice(path.lastIndexOf("/") + 1)
+  link.click()
+  URL.revokeObjectURL(url)
+}

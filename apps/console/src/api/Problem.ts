@@ -1,0 +1,73 @@
+/**
+ * A request that failed: refused by the gateway with a code (docs/reference/errors.md), or without any response.
+ */
+import type { Texts } from "../i18n/Language.ts"
+
+export interface FieldIssue {
+  readonly path: string
+  readonly message: string
+}
+
+export class Problem extends Error {
+  /** The status of the response; 0 if there was none, and -1 for an exception of the console itself. */
+  readonly status: number
+  readonly code: string
+  readonly details: ReadonlyArray<FieldIssue>
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: {
+      readonly details?: ReadonlyArray<FieldIssue>
+      readonly requestId?: string | undefined
+      readonly retryAfterSeconds?: number | undefined
+    } = {}
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = more.details ?? []
+    this.requestId = more.requestId
+    this.retryAfterSeconds = more.retryAfterSeconds
+  }
+
+  /** True if the request may have had an effect although no success was reported. */
+  get isUnknown(): boolean {
+    return this.status <= 0 || this.status >= 500
+  }
+
+  issueOf(path: string): string | undefined {
+    return this.details.find((issue) => issue.path === path)?.message
+  }
+}
+
+export const NO_RESPONSE = "no_response"
+
+const member = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+/** Reads a refusal. The inference routes and the reseller routes have the members `code` and `message` at one place. */
+export const problemOf = (response: Response, body: unknown): Problem => {
+  const error = member(body, "error")
+  const details = member(error, "details")
+  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10)
+  return new Problem(response.status, textOf(member(error, "code")) ?? "", textOf(member(error, "message")) ?? "", {
+    details: Array.isArray(details) ? (details as ReadonlyArray<FieldIssue>) : [],
+    requestId: response.headers.get("x-request-id") ?? undefined,
+    retryAfterSeconds: Number.isNaN(seconds) ? undefined : seconds
+  })
+}
+
+/** Returns what to tell the user about the problem, in the user's language where the console knows the code. */
+export const explain = (problem: Problem, { problems }: Texts): string => {
+  const known = problems.byCode[problem.code as keyof typeof problems.byCode]
+  if (problem.code === "rate_limited" && problem.retryAfterSeconds !== undefined)
+    return problems.waitSeconds(problem.retryAfterSeconds)
+  if (known !== undefined) return known
+  return problem.message === "" ? problems.unknown : problem.message
+}

@@ -1,0 +1,75 @@
+/**
+ * The reads of a reseller that several pages share.
+ */
+import type { components } from "../../dist/types/GatewayApi.d.ts"
+import { jakartaDay } from "../format/Format.ts"
+import { api, bodyOf } from "./Client.ts"
+
+type Schemas = components["schemas"]
+export type Order = Schemas["ListedTopUpOrder"]
+export type Tier = Schemas["Tier"]
+export type MintEntry = Schemas["MintEntry"]
+export type ListedKey = Schemas["ListedKey"]
+export type UsageItem = Schemas["UsageItem"]
+
+export const readQuota = async (signal: AbortSignal): Promise<bigint> =>
+  BigInt((await bodyOf(api.GET("/api/reseller/balance", { signal }))).balance_usd_micro)
+
+export const readTiers = async (signal: AbortSignal): Promise<ReadonlyArray<Tier>> =>
+  (await bodyOf(api.GET("/api/reseller/tiers", { signal }))).tiers
+
+export const readCustomers = async (signal?: AbortSignal) =>
+  (await bodyOf(api.GET("/api/reseller/customers", signal === undefined ? {} : { signal }))).customers
+
+export type CustomerEntry = Awaited<ReturnType<typeof readCustomers>>[number]
+
+export interface Sales {
+  readonly count: number
+  readonly usdMicro: bigint
+  /** False if the month has more mints than were read. */
+  readonly isComplete: boolean
+  readonly latest: ReadonlyArray<MintEntry>
+}
+
+const PAGE_SIZE = 100
+const MAX_PAGES = 10
+
+/** Returns the first day of the current month in Jakarta. */
+export const firstOfMonth = (): string => `${jakartaDay().slice(0, 7)}-01`
+
+/** Sums the mints since a day. A list has pages of 100 mints; at most 1,000 mints are read. */
+export const readSales = async (from: string, signal: AbortSignal): Promise<Sales> => {
+  const mints: Array<MintEntry> = []
+  let cursor: string | null = null
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const query: { limit: number; from: string; cursor?: string } = { limit: PAGE_SIZE, from }
+    if (cursor !== null) query.cursor = cursor
+    const read: Schemas["MintPage"] = await bodyOf(api.GET("/api/reseller/mints", { params: { query }, signal }))
+    mints.push(...read.data)
+    cursor = read.next_cursor
+    if (cursor === null) break
+  }
+  const usdMicro = mints.reduce((sum, mint) => sum + BigInt(mint.price_usd_micro), 0n)
+  return { count: mints.length, usdMicro, isComplete: cursor === null, latest: mints.slice(0, 5) }
+}
+
+/** Returns the orders that wait for a payment. The newest orders are read, because an older one has expired. */
+export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
+  const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))
+  return topups.filter(({ status, expires_at }) => status === "crediting" || isPayable({ status, expires_at }))
+}
+
+/** True if the order is unpaid and its deadline has not passed. */
+export const isPayable = ({ status, expires_at }: Pick<Order, "status" | "expires_at">): boolean =>
+  status === "pending" && Date.parse(expires_at) > Date.now()
+
+/** True if a part of the amount has arrived. Only the orders of BNB Smart Chain state what has arrived. */
+export const isUnderpaid = (order: Order): boolean =>
+  order.status !== "credited" &&
+  order.received_raw !== undefined &&
+  order.expected_raw !== undefined &&
+  BigInt(order.received_raw) < BigInt(order.expected_raw)
+
+/** True if the payment arrived after the deadline. */
+export const isLate = ({ paid_at, expires_at }: Order): boolean =>
+  paid_at !== undefined && Date.parse(paid_at) > Date.parse(expires_at)

@@ -1,0 +1,68 @@
+/**
+ * Holds the language of the reader and its texts. Each language is one chunk of the build, so a reader loads only one.
+ *
+ * A text is a string, or a function of its parameters, in a table for each language. TypeScript checks that both tables
+ * have the same texts and parameters (docs/adr/0013-console.md).
+ */
+import { useStore } from "@nanostores/preact"
+import { atom } from "nanostores"
+import type { texts as english } from "./en.ts"
+
+export type Texts = typeof english
+export type Language = "id" | "en"
+
+const STORED_AS = "tollgate.language"
+
+const loaders: { readonly [L in Language]: () => Promise<{ readonly texts: Texts }> } = {
+  id: () => import("./id.ts"),
+  en: () => import("./en.ts")
+}
+
+/** Returns the stored language, else the first language of the browser that the console has, else Indonesian. */
+const preferred = (): Language => {
+  const stored = localStorage.getItem(STORED_AS)
+  if (stored === "id" || stored === "en") return stored
+  const known = navigator.languages
+    .map((language) => language.slice(0, 2))
+    .find((each) => each === "id" || each === "en")
+  return known === "en" ? "en" : "id"
+}
+
+interface Loaded {
+  readonly language: Language
+  readonly texts: Texts
+}
+
+const $loaded = atom<Loaded | undefined>(undefined)
+
+const load = async (language: Language): Promise<void> => {
+  const { texts } = await loaders[language]()
+  document.documentElement.lang = language
+  $loaded.set({ language, texts })
+}
+
+export const startLanguage = (): Promise<void> => load(preferred())
+
+export const setLanguage = (language: Language): Promise<void> => {
+  localStorage.setItem(STORED_AS, language)
+  return load(language)
+}
+
+const loaded = (): Loaded => {
+  const value = $loaded.get()
+  if (value === undefined) throw new Error("the texts are read before they are loaded")
+  return value
+}
+
+/** Returns the language of the reader, for code that is not part of a component. */
+export const languageNow = (): Language => loaded().language
+
+export const useLanguage = (): Language => {
+  useStore($loaded)
+  return loaded().language
+}
+
+export const useTexts = (): Texts => {
+  useStore($loaded)
+  return loaded().texts
+}

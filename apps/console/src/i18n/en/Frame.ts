@@ -1,0 +1,71 @@
+/**
+ * English: the frame of every page, common words, and problems.
+ */
+const plural = (count: number, one: string, other: string): string => `${count} ${count === 1 ? one : other}`
+
+export const frameTexts = {
+  shell: {
+    navigation: "Pages",
+    more: "More pages",
+    skip: "Skip to the content",
+    logIn: "Log in",
+    forgetKey: "Forget the key",
+    about: "About",
+    documentation: "Documentation",
+    rankings: "Rankings",
+    language: "Language",
+    languages: { id: "Bahasa Indonesia", en: "English" },
+    theme: "Theme",
+    themes: { system: "Theme of the device", light: "Light", dark: "Dark" },
+    pages: {
+      home: "Home",
+      mint: "Mint",
+      customers: "Customers",
+      topUps: "Top-ups",
+      usage: "Usage",
+      account: "Account",
+      balance: "Balance",
+      clients: "Set up"
+    },
+    unknownPage: "There is no such page",
+    unknownPageHint: "The address is wrong, or the page has moved.",
+    toStart: "To the first page",
+    newVersion: "A part of the console could not be loaded. Perhaps the console was updated.",
+    reload: "Reload the page"
+  },
+  common: {
+    loading: "Loading",
+    sending: "Sending…",
+    tryAgain: "Try again",
+    back: "Back",
+    cancel: "Cancel",
+    copy: "Copy",
+    copied: "Copied",
+    more: "Show more",
+    newer: "Newer",
+    older: "Older",
+    csv: "CSV",
+    downloadCsv: "Download as CSV"
+  },
+  problems: {
+    unknown: "The request failed.",
+    requestId: "Quote this number when you report the problem:",
+    waitSeconds: (seconds: number) => `Too many attempts. Try again in ${plural(seconds, "second", "seconds")}.`,
+    byCode: {
+      no_response: "The service did not respond. Check your connection and try again.",
+      invalid_credentials: "The email or the password is wrong.",
+      invalid_api_key: "This API key is wrong or revoked.",
+      email_exists: "There is an account with this email. Log in instead.",
+      email_blacklisted: "This email cannot sign up. Use another email, or ask the operator.",
+      rate_limited: "Too many attempts. Try again in a minute.",
+      insufficient_quota: "Your quota does not cover this mint. Top up first.",
+      idempotency_conflict: "This mint conflicts with an earlier one. Start again.",
+      tier_not_available: "This plan is not for sale. Choose another plan.",
+      topup_not_found: "There is no such order.",
+      not_found: "There is no such entry.",
+      provider_unavailable: "This payment method is not available at the moment. Try later, or use another method.",
+      overloaded: "The service is busy. Try again in a moment.",
+      internal_error: "The service had an internal error. Try again."
+    }
+  }
+}

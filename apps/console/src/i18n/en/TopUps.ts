@@ -1,0 +1,80 @@
+/**
+ * English: top-ups.
+ */
+export const topUpTexts = {
+  topUps: {
+    intro: "A top-up buys quota. 1 USD of quota costs Rp10,000.",
+    create: "New top-up",
+    orders: "Your orders",
+    none: "No top-ups yet",
+    noneText: "Buy quota to sell plans to your customers.",
+    one: "Top-up",
+    oneOf: (quota: string) => `Top-up of ${quota}`,
+    method: "Payment method",
+    methods: {
+      qris: "QRIS",
+      hosted_qris: "QRIS on a payment page",
+      crypto: "USDT or USDC",
+      crypto_bep20: "USDT or USDC on BNB Smart Chain"
+    },
+    methodTexts: {
+      qris: "Scan with any bank or wallet. 5% fee.",
+      hosted_qris: "Scan, or pay on the page of the provider. No fee.",
+      crypto: "Several networks. 1 token for 1 USD.",
+      crypto_bep20: "Your own address for the order. 1 token for 1 USD."
+    },
+    token: "Token",
+    amountIdr: "Amount in rupiah",
+    amountUsd: "Amount in US dollars",
+    amountIssue: "Enter an amount.",
+    amountRange: (min: string, max: string) => `Enter an amount from ${min} to ${max}.`,
+    fee: "Fee",
+    toPay: "To pay",
+    quota: "Quota",
+    submit: "Create the order",
+    unknown: "The result is unknown",
+    unknownText: "The response did not arrive. Look at your orders before you create another one.",
+    states: {
+      waiting: "Waiting for payment",
+      underpaid: "Underpaid",
+      overdue: "Overdue",
+      crediting: "Paid",
+      credited: "Credited",
+      late: "Credited late",
+      expired: "Expired",
+      failed: "Failed"
+    },
+    waiting: "Pay the exact amount. The quota is added as soon as the payment arrives.",
+    underpaid: (received: string, missing: string) =>
+      `${received} arrived. Send the missing ${missing} to the same address.`,
+    overdue: "The time to pay is over. Do not pay this order; a payment that is on its way is still credited.",
+    crediting: "The payment arrived. The quota is being added.",
+    credited: (quota: string) => `${quota} of quota was added.`,
+    late: (quota: string) => `The payment arrived after the deadline. ${quota} of quota was added all the same.`,
+    expired: "No payment arrived in time. Do not pay this order; a payment that is on its way is still credited.",
+    failed: "The payment failed or was taken back. Create a new top-up, or ask the operator.",
+    pay: "Pay",
+    timeLeft: "Time left",
+    payBefore: (time: string) => `until ${time}`,
+    details: "Details",
+    number: "Order number",
+    provider: "Payment provider",
+    amount: "Amount",
+    created: "Created",
+    deadline: "Deadline",
+    paidAt: "Paid",
+    creditedAt: "Credited",
+    qrisCode: "QRIS code to scan",
+    qrisText: "Scan the code with the app of your bank or wallet. The amount is in the code.",
+    paymentPage: "Open the payment page",
+    network: "Token and network",
+    addressCode: "QR code of the address",
+    exactAmount: (token: string) => `Send exactly (${token})`,
+    addressOn: (network: string) => `To the address on ${network}`,
+    address: "Address",
+    memo: "Memo",
+    contract: "Contract of the token",
+    onlyThis: (token: string, network: string) =>
+      `Send only ${token} on ${network}. Another token or network is lost. Add the fee of your wallet or exchange.`
+  }
+}

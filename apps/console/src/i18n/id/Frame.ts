@@ -1,0 +1,71 @@
+/**
+ * Indonesian: the frame of every page, common words, and problems.
+ */
+import type { frameTexts as english } from "../en/Frame.ts"
+
+export const frameTexts: typeof english = {
+  shell: {
+    navigation: "Halaman",
+    more: "Halaman lain",
+    skip: "Langsung ke isi",
+    logIn: "Masuk",
+    forgetKey: "Lupakan kunci",
+    about: "Tentang",
+    documentation: "Dokumentasi",
+    rankings: "Peringkat",
+    language: "Bahasa",
+    languages: { id: "Bahasa Indonesia", en: "English" },
+    theme: "Tema",
+    themes: { system: "Tema perangkat", light: "Terang", dark: "Gelap" },
+    pages: {
+      home: "Beranda",
+      mint: "Jual",
+      customers: "Pelanggan",
+      topUps: "Isi kuota",
+      usage: "Pemakaian",
+      account: "Akun",
+      balance: "Saldo",
+      clients: "Pengaturan"
+    },
+    unknownPage: "Halaman ini tidak ada",
+    unknownPageHint: "Alamatnya salah, atau halaman sudah dipindahkan.",
+    toStart: "Ke halaman awal",
+    newVersion: "Sebagian konsol tidak dapat dimuat. Mungkin konsol baru saja diperbarui.",
+    reload: "Muat ulang halaman"
+  },
+  common: {
+    loading: "Memuat",
+    sending: "Mengirim…",
+    tryAgain: "Coba lagi",
+    back: "Kembali",
+    cancel: "Batal",
+    copy: "Salin",
+    copied: "Tersalin",
+    more: "Tampilkan lagi",
+    newer: "Lebih baru",
+    older: "Lebih lama",
+    csv: "CSV",
+    downloadCsv: "Unduh sebagai CSV"
+  },
+  problems: {
+    unknown: "Permintaan gagal.",
+    requestId: "Sebutkan nomor ini saat melaporkan masalah:",
+    waitSeconds: (seconds) => `Terlalu banyak percobaan. Coba lagi dalam ${seconds} detik.`,
+    byCode: {
+      no_response: "Layanan tidak merespons. Periksa koneksi Anda, lalu coba lagi.",
+      invalid_credentials: "Email atau kata sandi salah.",
+      invalid_api_key: "Kunci API ini salah atau sudah dicabut.",
+      email_exists: "Email ini sudah punya akun. Silakan masuk.",
+      email_blacklisted: "Email ini tidak dapat mendaftar. Gunakan email lain, atau hubungi operator.",
+      rate_limited: "Terlalu banyak percobaan. Coba lagi dalam satu menit.",
+      insufficient_quota: "Kuota Anda tidak cukup untuk penjualan ini. Isi kuota dulu.",
+      idempotency_conflict: "Penjualan ini bentrok dengan yang sebelumnya. Mulai lagi dari awal.",
+      tier_not_available: "Paket ini tidak dijual. Pilih paket lain.",
+      topup_not_found: "Pesanan ini tidak ada.",
+      not_found: "Data ini tidak ada.",
+      provider_unavailable: "Cara bayar ini sedang tidak tersedia. Coba nanti, atau gunakan cara lain.",
+      overloaded: "Layanan sedang sibuk. Coba lagi sebentar lagi.",
+      internal_error: "Terjadi kesalahan di dalam layanan. Coba lagi."
+    }
+  }
+}

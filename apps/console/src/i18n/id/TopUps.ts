@@ -1,0 +1,82 @@
+/**
+ * Indonesian: top-ups.
+ */
+import type { topUpTexts as english } from "../en/TopUps.ts"
+
+export const topUpTexts: typeof english = {
+  topUps: {
+    intro: "Isi kuota untuk menjual paket. Kuota 1 USD seharga Rp10.000.",
+    create: "Isi kuota baru",
+    orders: "Pesanan Anda",
+    none: "Belum ada pengisian",
+    noneText: "Beli kuota untuk menjual paket ke pelanggan Anda.",
+    one: "Isi kuota",
+    oneOf: (quota) => `Isi kuota ${quota}`,
+    method: "Cara bayar",
+    methods: {
+      qris: "QRIS",
+      hosted_qris: "QRIS di halaman pembayaran",
+      crypto: "USDT atau USDC",
+      crypto_bep20: "USDT atau USDC di BNB Smart Chain"
+    },
+    methodTexts: {
+      qris: "Pindai dengan bank atau dompet apa pun. Biaya 5%.",
+      hosted_qris: "Pindai, atau bayar di halaman penyedia. Tanpa biaya.",
+      crypto: "Beberapa jaringan. 1 token untuk 1 USD.",
+      crypto_bep20: "Alamat khusus untuk pesanan ini. 1 token untuk 1 USD."
+    },
+    token: "Token",
+    amountIdr: "Jumlah dalam rupiah",
+    amountUsd: "Jumlah dalam dolar AS",
+    amountIssue: "Isi jumlahnya.",
+    amountRange: (min, max) => `Isi jumlah dari ${min} sampai ${max}.`,
+    fee: "Biaya",
+    toPay: "Yang dibayar",
+    quota: "Kuota",
+    submit: "Buat pesanan",
+    unknown: "Hasilnya belum diketahui",
+    unknownText: "Respons tidak sampai. Lihat daftar pesanan sebelum membuat pesanan lain.",
+    states: {
+      waiting: "Menunggu pembayaran",
+      underpaid: "Kurang bayar",
+      overdue: "Lewat batas waktu",
+      crediting: "Dibayar",
+      credited: "Masuk",
+      late: "Masuk terlambat",
+      expired: "Kedaluwarsa",
+      failed: "Gagal"
+    },
+    waiting: "Bayar tepat sejumlah ini. Kuota masuk begitu pembayaran diterima.",
+    underpaid: (received, missing) => `${received} sudah diterima. Kirim kekurangan ${missing} ke alamat yang sama.`,
+    overdue: "Batas waktu sudah lewat. Jangan bayar pesanan ini; pembayaran yang sedang dikirim tetap dihitung.",
+    crediting: "Pembayaran diterima. Kuota sedang dimasukkan.",
+    credited: (quota) => `Kuota ${quota} sudah masuk.`,
+    late: (quota) => `Pembayaran diterima setelah batas waktu. Kuota ${quota} tetap masuk.`,
+    expired:
+      "Pembayaran tidak diterima tepat waktu. Jangan bayar pesanan ini; pembayaran yang sedang dikirim tetap dihitung.",
+    failed: "Pembayaran gagal atau ditarik kembali. Buat pengisian baru, atau hubungi operator.",
+    pay: "Bayar",
+    timeLeft: "Sisa waktu",
+    payBefore: (time) => `sampai ${time}`,
+    details: "Rincian",
+    number: "Nomor pesanan",
+    provider: "Penyedia pembayaran",
+    amount: "Jumlah",
+    created: "Dibuat",
+    deadline: "Batas waktu",
+    paidAt: "Dibayar",
+    creditedAt: "Masuk",
+    qrisCode: "Kode QRIS untuk dipindai",
+    qrisText: "Pindai kode dengan aplikasi bank atau dompet Anda. Jumlahnya ada di dalam kode.",
+    paymentPage: "Buka halaman pembayaran",
+    network: "Token dan jaringan",
+    addressCode: "Kode QR alamat",
+    exactAmount: (token) => `Kirim tepat (${token})`,
+    addressOn: (network) => `Ke alamat di ${network}`,
+    address: "Alamat",
+    memo: "Memo",
+    contract: "Kontrak token",
+    onlyThis: (token, network) =>
+      `Kirim hanya ${token} di ${network}. Token atau jaringan lain akan hilang. Tambahkan biaya dompet atau bursa Anda.`
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * Starts the console. The texts of the reader's language are loaded before the first page is drawn.
+ */
+import { render } from "preact"
+import "@tollgate/adapters-http/assets/theme.css"
+import "./styles/elements.css"
+import "./styles/layout.css"
+import "./styles/parts.css"
+import "./styles/forms.css"
+import { App } from "./App.tsx"
+import { startLanguage } from "./i18n/Language.ts"
+import { startTheme } from "./state/Theme.ts"
+
+startTheme()
+await startLanguage()
+const root = document.getElementById("console")
+if (root !== null) render(<App />, root)

@@ -1,0 +1,46 @@
+/**
+ * Opens the session of a customer, who needs nothing but an API key. The key stays in this tab.
+ */
+import { useStore } from "@nanostores/preact"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useAction } from "../../api/Loaded.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { $sessionEnd, openSession } from "../../state/Session.ts"
+import { Field, Form, Submit } from "../../ui/Forms.tsx"
+import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
+import { Page } from "../../ui/Page.tsx"
+
+/** The characters of an API key. Another character in a header would be an error of the browser. */
+const KEY = /^[\x21-\x7e]+$/
+
+export const EnterKey = () => {
+  const { access } = useTexts()
+  const ended = useStore($sessionEnd)
+  const enter = useAction(async ({ key = "" }: Readonly<Record<string, string>>) => {
+    const shown = KEY.test(key) ? key : "malformed"
+    await bodyOf(api.GET("/v1/balance", { headers: { authorization: `Bearer ${shown}` } }))
+    openSession({ kind: "customer", key })
+  })
+  return (
+    <Page title={access.enterKey} intro={access.enterKeyIntro} narrow>
+      {ended !== undefined && enter.problem === undefined && (
+        <Notice kind="info" title={access.sessionEnded}>
+          {access.keyEndedText}
+        </Notice>
+      )}
+      <Form onSubmit={enter.run} class="form card">
+        <Field
+          label={access.key}
+          hint={access.keyHint}
+          name="key"
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+        />
+        <ProblemNotice problem={enter.problem} />
+        <Submit running={enter.running}>{access.showBalance}</Submit>
+      </Form>
+    </Page>
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * Logs a reseller in. The page also says why the last session ended, and what a suspended or rejected reseller can do.
+ */
+import { useStore } from "@nanostores/preact"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useAction } from "../../api/Loaded.ts"
+import { Problem } from "../../api/Problem.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { go, pathOf } from "../../routes/Routes.ts"
+import { $waiting, type Credentials } from "../../state/ReturnPath.ts"
+import { $sessionEnd, openSession } from "../../state/Session.ts"
+import { Field, Form, Submit } from "../../ui/Forms.tsx"
+import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
+import { Page } from "../../ui/Page.tsx"
+
+export const NOT_ACTIVE = "reseller_not_active"
+
+/** Opens a session, or throws the refusal. */
+export const logIn = async (credentials: Credentials): Promise<void> => {
+  const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/login", { body: { ...credentials } }))
+  $waiting.set(undefined)
+  openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
+}
+
+/** The status that the refusal of a login names; only the message contains it. */
+const statusOf = (problem: Problem | undefined): "pending" | "rejected" | "suspended" | undefined => {
+  if (problem?.code !== NOT_ACTIVE) return undefined
+  return (["pending", "rejected", "suspended"] as const).find((status) => problem.message.includes(status))
+}
+
+export const LogIn = () => {
+  const { access } = useTexts()
+  const ended = useStore($sessionEnd)
+  const action = useAction(async ({ email = "", password = "" }: Readonly<Record<string, string>>) => {
+    try {
+      await logIn({ email, password })
+    } catch (error) {
+      if (!(error instanceof Problem) || statusOf(error) !== "pending") throw error
+      $waiting.set({ email, password })
+      go(pathOf("waiting"))
+    }
+  })
+  const status = statusOf(action.problem)
+  return (
+    <Page title={access.logIn} narrow>
+      {ended !== undefined && action.problem === undefined && (
+        <Notice kind="info" title={access.sessionEnded}>
+          {access.sessionEndedText}
+        </Notice>
+      )}
+      {(status === "suspended" || status === "rejected") && (
+        <Notice kind="warn" title={access[status]}>
+          {access.notActiveText}
+        </Notice>
+      )}
+      <Form onSubmit={action.run} class="form card">
+        <Field label={access.email} name="email" type="email" autocomplete="username" required />
+        <Field label={access.password} name="password" type="password" autocomplete="current-password" required />
+        {status === undefined && <ProblemNotice problem={action.problem} />}
+        <Submit running={action.running}>{access.logIn}</Submit>
+        <p class="small">
+          {access.noAccount} <a href={pathOf("signUp")}>{access.signUp}</a>
+        </p>
+        <p class="small">{access.forgotten}</p>
+      </Form>
+    </Page>
+  )
+}

@@ -1,0 +1,58 @@
+/**
+ * Shows that an operator must review the account. The page asks the gateway when the user wants it, not by itself,
+ * because every question is a login attempt and these are limited.
+ */
+import { useStore } from "@nanostores/preact"
+import { useState } from "preact/hooks"
+import { useAction } from "../../api/Loaded.ts"
+import { Problem } from "../../api/Problem.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { go, pathOf } from "../../routes/Routes.ts"
+import { $waiting } from "../../state/ReturnPath.ts"
+import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
+import { Page } from "../../ui/Page.tsx"
+import { logIn, NOT_ACTIVE } from "./LogIn.tsx"
+
+export const Waiting = () => {
+  const { access } = useTexts()
+  const waiting = useStore($waiting)
+  const [isStillWaiting, setStillWaiting] = useState(false)
+  const ask = useAction(async () => {
+    if (waiting === undefined) {
+      go(pathOf("logIn"))
+      return
+    }
+    try {
+      await logIn(waiting)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== NOT_ACTIVE) throw error
+      if (error.message.includes("pending")) setStillWaiting(true)
+      else go(pathOf("logIn"))
+    }
+  })
+  return (
+    <Page title={access.waiting} narrow>
+      <div class="card stack">
+        <p>{access.waitingText}</p>
+        {waiting !== undefined && (
+          <p>
+            {access.waitingFor} <strong dir="auto">{waiting.email}</strong>
+          </p>
+        )}
+        <ol class="steps">
+          <li class="done">{access.stepSignedUp}</li>
+          <li class="current">{access.stepReview}</li>
+          <li>{access.stepTopUp}</li>
+          <li>{access.stepMint}</li>
+        </ol>
+        {isStillWaiting && !ask.running && <Notice kind="info">{access.stillWaiting}</Notice>}
+        <ProblemNotice problem={ask.problem} />
+        <p class="actions">
+          <button type="button" class="button primary" aria-disabled={ask.running} onClick={() => ask.run()}>
+            {waiting === undefined ? access.logIn : access.askAgain}
+          </button>
+        </p>
+      </div>
+    </Page>
+  )
+}

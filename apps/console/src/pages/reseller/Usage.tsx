@@ -1,0 +1,155 @@
+/**
+ * The settled usage of the reseller's customers: daily sums as a chart, the requests, filters, and CSV.
+ */
+import { useStore } from "@nanostores/preact"
+import { useState } from "preact/hooks"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useLoaded } from "../../api/Loaded.ts"
+import { readCustomers, readTiers } from "../../api/Reseller.ts"
+import { jakartaDay, useFormat } from "../../format/Format.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { $router } from "../../routes/Routes.ts"
+import { Download } from "../../ui/Download.tsx"
+import { Field, Select } from "../../ui/Forms.tsx"
+import { Empty, Loading } from "../../ui/Notices.tsx"
+import { Card, Page } from "../../ui/Page.tsx"
+import { More, usePages } from "../../ui/Pages.tsx"
+import { UsageChart } from "../../ui/UsageChart.tsx"
+import { UsageSums } from "../../ui/UsageSums.tsx"
+
+interface Filter {
+  readonly from: string
+  readonly to: string
+  readonly model: string
+  readonly customer: string
+}
+
+const DAYS_SHOWN = 30
+
+/** Returns the members of the filter that select something. */
+const queryOf = (filter: Filter): Partial<Filter> =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ""))
+
+interface FiltersProps {
+  readonly filter: Filter
+  readonly onChange: (filter: Filter) => void
+}
+
+const Filters = ({ filter, onChange }: FiltersProps) => {
+  const { usage } = useTexts()
+  const customers = useLoaded(readCustomers, [])
+  const tiers = useLoaded(readTiers, [])
+  const models = [...new Set([...(tiers.data ?? []).map(({ model_name }) => model_name), filter.model])]
+  const today = jakartaDay()
+  return (
+    <div class="filters">
+      <Field
+        label={usage.from}
+        type="date"
+        max={filter.to}
+        required
+        value={filter.from}
+        onInput={(from) => from !== "" && onChange({ ...filter, from })}
+      />
+      <Field
+        label={usage.to}
+        type="date"
+        min={filter.from}
+        max={today}
+        required
+        value={filter.to}
+        onInput={(to) => to !== "" && onChange({ ...filter, to })}
+      />
+      <Select
+        label={usage.model}
+        value={filter.model}
+        onSelect={(model) => onChange({ ...filter, model })}
+        options={[
+          ["", usage.allModels],
+          ...models.filter((model) => model !== "").map((model) => [model, model] as const)
+        ]}
+      />
+      <Select
+        label={usage.customer}
+        value={filter.customer}
+        onSelect={(customer) => onChange({ ...filter, customer })}
+        options={[
+          ["", usage.allCustomers],
+          ...(customers.data ?? []).map(({ user_id, email }) => [user_id, email] as const)
+        ]}
+      />
+    </div>
+  )
+}
+
+const Items = ({ filter }: { readonly filter: Filter }) => {
+  const { usage: texts } = useTexts()
+  const format = useFormat()
+  const customers = useLoaded(readCustomers, [])
+  const emails = new Map(customers.data?.map(({ user_id, email }) => [user_id, email]))
+  const items = usePages(
+    (cursor) => {
+      const query = cursor === undefined ? queryOf(filter) : { ...queryOf(filter), cursor }
+      return bodyOf(api.GET("/api/reseller/usage", { params: { query } }))
+    },
+    [filter]
+  )
+  return (
+    <Card title={texts.items} aside={<Download path="/api/reseller/usage.csv" query={{ ...filter }} />}>
+      {items.cursor === null && items.items.length === 0 && <Empty title={texts.none} />}
+      <ul class="rows">
+        {items.items.map((item, i) => (
+          // An item has no id, and the list only grows at its end.
+          <li class="row" key={i}>
+            <span class="row-main">
+              <span dir="auto">{emails.get(item.user_id) ?? item.user_id}</span>
+              <small>
+                <span dir="auto">{item.model}</span> · {format.time(item.timestamp)}
+              </small>
+            </span>
+            <span class="row-side">
+              <span class="money">{texts.tokensOf(format.count(item.total_tokens))}</span>
+              <small class="money">{format.cost(item.display_cost_usd_micro)}</small>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <More pages={items} />
+    </Card>
+  )
+}
+
+export const Usage = () => {
+  const { usage: texts, shell } = useTexts()
+  const search = useStore($router)?.search ?? {}
+  const [filter, setFilter] = useState<Filter>({
+    from: jakartaDay(DAYS_SHOWN - 1),
+    to: jakartaDay(),
+    model: "",
+    customer: search.customer ?? ""
+  })
+  const daily = useLoaded(
+    (signal) => bodyOf(api.GET("/api/reseller/usage/daily", { params: { query: queryOf(filter) }, signal })),
+    [filter]
+  )
+  return (
+    <Page title={shell.pages.usage} intro={texts.intro}>
+      <Filters filter={filter} onChange={setFilter} />
+      <Card title={texts.perDay}>
+        {daily.problem !== undefined || daily.data === undefined ? (
+          <Loading problem={daily.problem} retry={daily.reload} />
+        ) : daily.data.days.length === 0 ? (
+          <Empty title={texts.none}>
+            <p>{texts.noneText}</p>
+          </Empty>
+        ) : (
+          <>
+            <UsageSums usage={daily.data} />
+            <UsageChart usage={daily.data} />
+          </>
+        )}
+      </Card>
+      <Items filter={filter} />
+    </Page>
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * The state of an order in words: its status, and what an underpaid or late order means.
+ */
+import { isLate, isPayable, isUnderpaid, type Order } from "../../api/Reseller.ts"
+import { useFormat } from "../../format/Format.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { Notice } from "../../ui/Notices.tsx"
+
+export type OrderState = "waiting" | "underpaid" | "overdue" | "crediting" | "credited" | "late" | "expired" | "failed"
+
+/** Returns the state that the reseller sees. An unpaid order past its deadline is not shown as waiting. */
+export const stateOf = (order: Order): OrderState => {
+  if (order.status === "credited") return isLate(order) ? "late" : "credited"
+  if (order.status === "crediting" || order.status === "failed") return order.status
+  if (isUnderpaid(order)) return "underpaid"
+  if (order.status === "expired") return "expired"
+  return isPayable(order) ? "waiting" : "overdue"
+}
+
+const kinds: { readonly [S in OrderState]: "info" | "good" | "warn" | "bad" } = {
+  waiting: "info",
+  underpaid: "warn",
+  overdue: "warn",
+  crediting: "info",
+  credited: "good",
+  late: "good",
+  expired: "warn",
+  failed: "bad"
+}
+
+export const OrderBadge = ({ order }: { readonly order: Order }) => {
+  const { topUps } = useTexts()
+  const state = stateOf(order)
+  return <span class={`badge ${kinds[state]}`}>{topUps.states[state]}</span>
+}
+
+/** Returns a number of tokens from an amount in units of 10^-18 tokens, without trailing zeros. */
+export const tokensOf = (raw: string): string => {
+  const digits = raw.padStart(19, "0")
+  const fraction = digits.slice(-18).replace(/0+$/, "")
+  return fraction === "" ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
+}
+
+/** Explains the state. Its changes are announced, because the user waits for them. */
+export const OrderNotice = ({ order }: { readonly order: Order }) => {
+  const { topUps } = useTexts()
+  const format = useFormat()
+  const state = stateOf(order)
+  const quota = format.usd(order.quota_usd_micro)
+  const received = tokensOf(order.received_raw ?? "0")
+  const missing = tokensOf((BigInt(order.expected_raw ?? "0") - BigInt(order.received_raw ?? "0")).toString())
+  const token = (order.token_kind ?? "").toUpperCase()
+  const said: { readonly [S in OrderState]: string } = {
+    waiting: topUps.waiting,
+    underpaid: topUps.underpaid(`${received} ${token}`, `${missing} ${token}`),
+    overdue: topUps.overdue,
+    crediting: topUps.crediting,
+    credited: topUps.credited(quota),
+    late: topUps.late(quota),
+    expired: topUps.expired,
+    failed: topUps.failed
+  }
+  return (
+    <Notice kind={kinds[state]} title={topUps.states[state]}>
+      {said[state]}
+    </Notice>
+  )
+}

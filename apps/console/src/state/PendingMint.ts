@@ -1,0 +1,62 @@
+/**
+ * Keeps the mint that the reseller is making until its result is known.
+ *
+ * The operation id is chosen once, before the first request. Every repeat sends the same id, so the gateway mints once
+ * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is kept in `sessionStorage`, so a reload of
+ * the page in the middle of a mint does not forget its id.
+ */
+import { atom, computed } from "nanostores"
+import { $session } from "./Session.ts"
+
+export interface PendingMint {
+  readonly resellerId: string
+  readonly operationId: string
+  readonly email: string
+  readonly tierId: string
+  /** True from the first request on: the mint may already be made. */
+  readonly isSent: boolean
+}
+
+const STORED_AS = "tollgate.mint"
+const ID_BYTES = 16
+
+const resellerId = (): string | undefined => {
+  const session = $session.get()
+  return session?.kind === "reseller" ? session.reseller.id : undefined
+}
+
+const stored = (): PendingMint | undefined => {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORED_AS) ?? "null") ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+const $stored = atom<PendingMint | undefined>(stored())
+
+/** The pending mint, unless another reseller has logged in. */
+export const $pendingMint = computed([$stored, $session], (mint) =>
+  mint === undefined || mint.resellerId !== resellerId() ? undefined : mint
+)
+
+const keep = (mint: PendingMint): void => {
+  sessionStorage.setItem(STORED_AS, JSON.stringify(mint))
+  $stored.set(mint)
+}
+
+export const prepareMint = (email: string, tierId: string): void => {
+  const bytes = crypto.getRandomValues(new Uint8Array(ID_BYTES))
+  const operationId = `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`
+  keep({ resellerId: resellerId() ?? "", operationId, email, tierId, isSent: false })
+}
+
+export const markSent = (mint: PendingMint): void => keep({ ...mint, isSent: true })
+
+/** After a refusal the gateway has minted nothing, and the operation id is still unused. */
+export const markRefused = (mint: PendingMint): void => keep({ ...mint, isSent: false })
+
+export const forgetMint = (): void => {
+  sessionStorage.removeItem(STORED_AS)
+  $stored.set(undefined)
+}

@@ -1,0 +1,16 @@
+/**
+ * Holds what the pages before a session need to continue: the path to which a login returns, and the account that waits
+ * for its review. Only memory holds it, because it contains a password.
+ */
+import { atom } from "nanostores"
+
+/** The path of the page that needed a session. It is used once, and only by the session that is opened next. */
+export const $returnPath = atom<string | undefined>(undefined)
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+}
+
+/** Credentials with which the page of the wait asks whether the review is done. */
+export const $waiting = atom<Credentials | undefined>(undefined)

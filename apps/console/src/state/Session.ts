@@ -1,0 +1,48 @@
+/**
+ * Holds the credential of this tab: the token of a reseller, or the API key of a customer. A credential is stored only in
+ * `sessionStorage`, which ends with the tab; it is never part of a URL or of `localStorage` (docs/adr/0013-console.md).
+ */
+import { atom } from "nanostores"
+
+export interface Reseller {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+}
+
+export type Session =
+  | { readonly kind: "reseller"; readonly token: string; readonly reseller: Reseller }
+  | { readonly kind: "customer"; readonly key: string }
+
+const STORED_AS = "tollgate.session"
+
+const stored = (): Session | undefined => {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORED_AS) ?? "null") ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const $session = atom<Session | undefined>(stored())
+
+/** Why the last session ended; undefined if the user ended it or there was none. */
+export const $sessionEnd = atom<"expired" | undefined>(undefined)
+
+/** True from the moment when the user ended the session until the first page is shown without it. */
+export const $hasLeft = atom(false)
+
+export const openSession = (session: Session): void => {
+  sessionStorage.setItem(STORED_AS, JSON.stringify(session))
+  $sessionEnd.set(undefined)
+  $session.set(session)
+}
+
+/** Forgets the credential and everything else that this tab stored for its user. */
+export const closeSession = (reason?: "expired"): void => {
+  if (reason === undefined) sessionStorage.clear()
+  else sessionStorage.removeItem(STORED_AS)
+  $sessionEnd.set(reason)
+  $hasLeft.set(reason === undefined)
+  $session.set(undefined)
+}

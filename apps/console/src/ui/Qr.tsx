@@ -1,0 +1,45 @@
+/**
+ * Draws a text as a QR code. The code is drawn here from the text of the order, because an image of the payment provider
+ * would be a request to another host.
+ */
+import { useEffect, useState } from "preact/hooks"
+
+interface QrProps {
+  readonly text: string
+  readonly label: string
+}
+
+/** The light border around a code that scanners need, in modules. */
+const BORDER = 4
+
+/** Returns the outline of the dark modules, one run of modules after the other. */
+const outlineOf = (rows: ReadonlyArray<ReadonlyArray<boolean>>): string =>
+  rows
+    .flatMap((row, y) =>
+      row.flatMap((dark, x) => {
+        if (!dark || row[x - 1] === true) return []
+        const end = row.indexOf(false, x)
+        return [`M${x} ${y}h${(end < 0 ? row.length : end) - x}v1H${x}z`]
+      })
+    )
+    .join("")
+
+export const Qr = ({ text, label }: QrProps) => {
+  const [drawn, setDrawn] = useState<{ readonly size: number; readonly outline: string }>()
+  useEffect(() => {
+    let isCurrent = true
+    import("uqr").then(({ encode }) => {
+      const { data, size } = encode(text, { ecc: "M", border: BORDER })
+      if (isCurrent) setDrawn({ size, outline: outlineOf(data) })
+    })
+    return () => {
+      isCurrent = false
+    }
+  }, [text])
+  return (
+    <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${drawn?.size ?? 1} ${drawn?.size ?? 1}`}>
+      <rect width="100%" height="100%" fill="#fff" />
+      {drawn !== undefined && <path d={drawn.outline} fill="#000" shape-rendering="crispEdges" />}
+    </svg>
+  )
+}

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import ts from "typescript"
+import { describe, expect, it } from "vitest"
+import { texts as en } from "../../apps/console/src/i18n/en.ts"
+import { texts as id } from "../../apps/console/src/i18n/id.ts"
+
+const SOURCES = resolve(import.meta.dirname, "../../apps/console/src")
+
+/** Returns each text by its path. A text with parameters is called with samples. */
+const flat = (table: object, path = ""): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(table).flatMap(([name, value]) => {
+    if (typeof value === "function") return [[`${path}${name}`, String(value("<1>", "<2>"))] as const]
+    return typeof value === "string" ? [[`${path}${name}`, value] as const] : flat(value, `${path}${name}.`)
+  })
+
+/** Texts that are the same in both languages, such as names. */
+const SAME = /^(shell\.languages|clients\.names)\.|^(common\.csv|topUps\.methods\.qris|topUps\.token|topUps\.memo)$/
+const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV)$/
+
+describe("the texts of the console", () => {
+  it("exist in both languages", () => {
+    expect(flat(id).map(([path]) => path)).toEqual(flat(en).map(([path]) => path))
+    expect(flat(en).length).toBeGreaterThan(250)
+    expect([...flat(en), ...flat(id)].filter(([, text]) => text.trim() === "")).toEqual([])
+  })
+
+  it("show every parameter in both languages", () => {
+    const shown = (table: object) =>
+      flat(table).map(([path, text]) => [path, text.includes("<1>"), text.includes("<2>")])
+    expect(shown(id)).toEqual(shown(en))
+  })
+
+  it("are translated", () => {
+    const english = new Map(flat(en))
+    const same = flat(id).filter(
+      ([path, text]) => text === english.get(path) && !SAME.test(path) && !SAME_WORDS.test(text)
+    )
+    expect(same).toEqual([])
+  })
+})
+
+/** Attributes that a user sees or hears. */
+const SPOKEN = new Set([
+  "alt",
+  "aria-description",
+  "aria-label",
+  "hint",
+  "intro",
+  "label",
+  "placeholder",
+  "text",
+  "title"
+])
+
+/** Returns the texts in the markup of a file that are not from a table. */
+const literalTexts = (path: string): ReadonlyArray<string> => {
+  const file = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.ES2022, true, ts.ScriptKind.TSX)
+  const found: Array<string> = []
+  const visit = (node: ts.Node): void => {
+    const isSpoken = ts.isJsxAttribute(node) && SPOKEN.has(node.name.getText(file))
+    if (ts.isJsxText(node) && /\p{L}/u.test(node.text)) found.push(node.text.trim())
+    if (isSpoken && node.initializer !== undefined && ts.isStringLiteral(node.initializer))
+      found.push(node.initializer.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+describe("the code of the console", () => {
+  it("contains no text that a user sees", () => {
+    const files = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.name.endsWith(".tsx"))
+      .map((entry) => join(entry.parentPath, entry.name))
+    expect(files.length).toBeGreaterThan(25)
+    expect(files.flatMap((path) => literalTexts(path).map((text) => `${relative(SOURCES, path)}: ${text}`))).toEqual([])
+  })
+})

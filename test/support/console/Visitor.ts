@@ -1,0 +1,140 @@
+/**
+ * A person at a browser: opens pages of the console, fills forms and clicks by what is visible. Records everything that
+ * must not happen: errors in the browser's log, violations of the policy, and requests to other hosts.
+ */
+import axe from "axe-core"
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
+
+const LONG_MILLIS = 20_000
+
+export interface VisitorOptions {
+  readonly language?: "id" | "en"
+  readonly theme?: "light" | "dark"
+  readonly device?: "phone" | "desktop"
+}
+
+const devices: { readonly [D in NonNullable<VisitorOptions["device"]>]: BrowserContextOptions } = {
+  phone: { viewport: { width: 375, height: 740 }, hasTouch: true },
+  desktop: { viewport: { width: 1280, height: 800 } }
+}
+
+/** Chromium logs every response with an error status. A test that provokes refusals expects these lines. */
+const REFUSED = /^Failed to load resource: the server responded with a status of 4\d\d/
+
+export class Visitor {
+  readonly page: Page
+  readonly #context: BrowserContext
+  readonly #origin: string
+  /** What the browser's log should not contain. */
+  readonly troubles: Array<string> = []
+  /** The URLs of all requests. */
+  readonly requests: Array<string> = []
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.#context = context
+    this.page = page
+    this.#origin = origin
+    page.setDefaultTimeout(LONG_MILLIS)
+    page.on("console", (message) => {
+      const isTrouble = message.type() === "error" || message.type() === "warning"
+      if (isTrouble && !REFUSED.test(message.text())) this.troubles.push(message.text())
+    })
+    page.on("pageerror", (error) => this.troubles.push(error.message))
+    page.on("request", (request) => this.requests.push(request.url()))
+  }
+
+  static async arrive(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
+    const { language = "en", theme = "light", device = "phone" } = options
+    const context = await browser.newContext({
+      ...devices[device],
+      locale: language === "id" ? "id-ID" : "en-US",
+      colorScheme: theme,
+      timezoneId: "America/New_York",
+      acceptDownloads: true
+    })
+    return new Visitor(context, await context.newPage(), origin)
+  }
+
+  /** Opens a path as the address bar does. */
+  async open(path: string): Promise<void> {
+    await this.page.goto(`${this.#origin}${path}`)
+    await this.page.locator("h1").waitFor()
+  }
+
+  /** Follows a link inside of the page, without loading the page again. */
+  async follow(path: string): Promise<void> {
+    await this.page.evaluate((href) => {
+      const link = document.createElement("a")
+      link.href = href
+      document.body.append(link)
+      link.click()
+      link.remove()
+    }, path)
+    await this.page.waitForURL((url) => `${url.pathname}${url.search}` === path)
+    await this.settled()
+  }
+
+  /** Waits until the page shows its data. */
+  async settled(): Promise<void> {
+    await this.page.locator("h1").waitFor()
+    await this.page.waitForFunction(() => document.querySelector(".placeholder") === null)
+  }
+
+  async fill(values: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, value] of Object.entries(values)) await this.page.fill(`main input[name="${name}"]`, value)
+  }
+
+  async submit(): Promise<void> {
+    await this.page.click("main button[type=submit]")
+  }
+
+  async press(name: string | RegExp): Promise<void> {
+    await this.page.getByRole("main").getByRole("button", { name }).first().click()
+  }
+
+  async sees(text: string | RegExp): Promise<void> {
+    await this.page.getByRole("main").getByText(text).filter({ visible: true }).first().waitFor()
+  }
+
+  /** Returns to the browser's tab, which makes the page of an order read its status at once. */
+  async looksAgain(): Promise<void> {
+    await this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")))
+  }
+
+  at(path: string | RegExp): Promise<void> {
+    return this.page.waitForURL((url) => (typeof path === "string" ? url.pathname === path : path.test(url.pathname)))
+  }
+
+  async logIn(email: string, password: string): Promise<void> {
+    await this.fill({ email, password })
+    await this.submit()
+  }
+
+  /** Returns the violations that axe finds on the page. */
+  async violations(): Promise<ReadonlyArray<string>> {
+    // The page's policy refuses a script element, but not code that the browser's debugger evaluates.
+    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(axe.source)
+    return this.page.evaluate(async () => {
+      const { violations } = await (window as unknown as { axe: typeof axe }).axe.run(document, {
+        resultTypes: ["violations"]
+      })
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`)
+      )
+    })
+  }
+
+  /** Returns how many pixels the page is wider than the screen. */
+  overflow(): Promise<number> {
+    return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  }
+
+  /** Returns the requests to other hosts. */
+  get foreignRequests(): ReadonlyArray<string> {
+    return this.requests.filter((url) => !url.startsWith(`${this.#origin}/`) && !url.startsWith("blob:"))
+  }
+
+  leave(): Promise<void> {
+    return this.#context.close()
+  }
+}
