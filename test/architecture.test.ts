@@ -157,7 +157,12 @@ describe("the errors", () => {
     [...read(path).matchAll(/^ {2}(\w+): \{\n {4}status: /gm)].map(([, tag]) => tag ?? "")
 
   it.each([
-    ["inference", "inference/InferenceErrors.ts", "InferenceErrors.ts", ["InternalError", "InsufficientBalance"]],
+    [
+      "inference",
+      "inference/InferenceErrors.ts",
+      "InferenceErrors.ts",
+      ["InternalError", "InsufficientBalance", "KeyBudgetExceeded", "KeyRateLimited"]
+    ],
     ["images", "images/ImageErrors.ts", "ImageErrors.ts", []]
   ])("of %s each have exactly one row in the table of HTTP errors", (_, domain, wire, beside) => {
     const tags = tagsIn(`${DOMAIN}/${domain}`)

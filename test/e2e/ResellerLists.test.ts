@@ -73,7 +73,8 @@ describe("the list of keys", () => {
       email,
       created_at: expect.stringMatching(TIME),
       last_used_at: null,
-      revoked_at: null
+      revoked_at: null,
+      limits: null
     }
     expect(listed.body).toEqual({ data: [expected], next_cursor: null })
     expect(listed.text).not.toContain(secret.split("_")[2])

@@ -6,6 +6,7 @@ import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
+import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { KeyLists } from "@tollgate/application/customer/KeyLists"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
@@ -47,6 +48,7 @@ export const layer = Layer.mergeAll(
   absent(Customers),
   absent(CustomerPolicy),
   absent(CustomerKeys),
+  absent(KeyLimitStore),
   absent(KeyLists),
   absent(MintHistory),
   absent(QuotaMovements),

@@ -5,6 +5,7 @@
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
+import * as PgKeyLimits from "@tollgate/adapters-postgres/customer/PgKeyLimits"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
 import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
@@ -30,6 +31,7 @@ export const keyMac = KeyMac.layer({
 export const stores = Layer.mergeAll(
   PgUsers.layer,
   PgApiKeys.layer,
+  PgKeyLimits.layer,
   PgPaygAccounts.layer,
   PgCatalogs.layer,
   PgAudit.layer,

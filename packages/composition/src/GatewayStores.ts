@@ -10,6 +10,7 @@ import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgBalances from "@tollgate/adapters-postgres/customer/PgBalances"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
 import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
+import * as PgKeyLimits from "@tollgate/adapters-postgres/customer/PgKeyLimits"
 import * as PgKeyLists from "@tollgate/adapters-postgres/customer/PgKeyLists"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
@@ -73,6 +74,7 @@ export const resellerStores = Layer.mergeAll(
   PgCustomers.layer,
   PgApiKeys.customerKeysLayer,
   PgKeyLists.layer,
+  PgKeyLimits.layer,
   PgBalances.layer,
   PgSettledUsage.layer
 )

@@ -6,6 +6,7 @@ import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
+import * as PgKeyLimits from "@tollgate/adapters-postgres/customer/PgKeyLimits"
 import * as PgKeyLists from "@tollgate/adapters-postgres/customer/PgKeyLists"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
@@ -55,6 +56,7 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgDatabase.layer,
     PgUsers.layer,
     PgPaygAccounts.layer,
+    PgKeyLimits.layer,
     PgCatalogs.layer,
     PgAudit.layer,
     PgResellers.layer,

@@ -1,4 +1,4 @@
-import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
+import { ChangeKeyRequest, CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import { MintRequest } from "@tollgate/domain/mint/Mint"
 import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
@@ -63,6 +63,7 @@ const routes: Readonly<
     201,
     { ...anyToken, ...anyBody, 404: ["not_found"], 422: ["validation_error"] }
   ],
+  "PATCH /api/reseller/keys/{keyID}": [200, { ...anyToken, ...anyBody, 404: ["not_found"], 422: ["validation_error"] }],
   "DELETE /api/reseller/keys/{keyID}": [200, { ...anyToken, 404: ["not_found"] }],
   "GET /api/reseller/keys/{keyID}/balances": [200, { ...anyToken, 404: ["not_found"], 422: ["validation_error"] }],
   "GET /api/reseller/customers/{userID}/balances": [
@@ -134,7 +135,8 @@ describe("the OpenAPI document of the reseller routes", () => {
     ["POST /api/reseller/topup", TopUpRequest],
     ["POST /api/reseller/mint", MintRequest],
     ["POST /api/reseller/customers", CustomerRequest],
-    ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest]
+    ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest],
+    ["PATCH /api/reseller/keys/{keyID}", ChangeKeyRequest]
   ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
     "has valid examples of the body of %s and allows unknown members",
     (route, schema) => {

@@ -2,6 +2,7 @@ import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtoco
 import { errorBody, type RelayError } from "@tollgate/adapters-http/wire/InferenceErrors"
 import * as Errors from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import { describe, expect, it } from "vitest"
 
 type Row = readonly [RelayError, number, string, string, string, object]
@@ -47,6 +48,32 @@ const rows: ReadonlyArray<Row> = [
     "insufficient_quota",
     "billing_error",
     { "x-should-retry": "false" }
+  ],
+  [
+    new KeyBudgetExceeded(),
+    402,
+    "key_budget_exceeded",
+    "insufficient_quota",
+    "billing_error",
+    { "x-should-retry": "false" }
+  ],
+  [
+    new KeyRateLimited({
+      limit: "tokens",
+      retryAfterSeconds: 7,
+      requests: undefined,
+      tokens: { limit: 100, remaining: 3, resetSeconds: 7 }
+    }),
+    429,
+    "rate_limited",
+    "rate_limit_error",
+    "rate_limit_error",
+    {
+      ...limited,
+      "x-ratelimit-limit-tokens": "100",
+      "x-ratelimit-remaining-tokens": "3",
+      "x-ratelimit-reset-tokens": "7s"
+    }
   ],
   [new Errors.ModelNotFound({ model: "m" }), 404, "model_not_found", "invalid_request_error", "not_found_error", {}],
   [

@@ -13,6 +13,7 @@ import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import {
   type Admission,
+  type AdmissionRefusal,
   type Extension,
   InferenceLedger,
   type Measured,
@@ -24,9 +25,9 @@ import type { Model } from "@tollgate/domain/catalog/Model"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { User } from "@tollgate/domain/customer/User"
 import { type Ending, nothing } from "@tollgate/domain/inference/Charge"
-import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type { Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { uuidV7 } from "@tollgate/domain/operations/UuidV7"
@@ -97,7 +98,7 @@ export const extension = (admission: Admission, output: bigint, input = 96n): Ex
 const inEffects = (ledger: InferenceLedger["Type"]) => ({
   admit: (admission: Admission) =>
     Effect.uninterruptible(
-      Effect.async<Hold, InsufficientBalance | InvalidApiKey | Overloaded>((resume) => ledger.admit(admission, resume))
+      Effect.async<Hold, AdmissionRefusal | Overloaded>((resume) => ledger.admit(admission, resume))
     ),
   isAmple: ledger.isAmple,
   extend: (extension: Extension) =>

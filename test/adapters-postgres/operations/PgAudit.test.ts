@@ -311,6 +311,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["holds-can-be-settled"]
   },
   {
+    what: "a limited key whose held budget no open request has",
+    statements: ({ keyId }) => `UPDATE api_key SET counted = true WHERE id = '${keyId}';
+      INSERT INTO counted_key (key_id, day, requests_per_minute, pending_pico) VALUES ('${keyId}', '2026-11-20', 60, 1)`,
+    breaks: ["limited-keys-add-up"]
+  },
+  {
     what: "a request with both a hold and a settlement",
     statements: ({ held, settled }) => `INSERT INTO open_request (request_id, user_id, api_key_id, model_id, price_id,
         protocol, streamed, plan_tokens, payg_pico, node_id)

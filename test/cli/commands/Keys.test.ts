@@ -34,7 +34,8 @@ describe("tollgate keys", () => {
           secret: expect.stringMatching(/^tg_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/),
           created_at: A_TIME,
           revoked: false,
-          revoked_at: null
+          revoked_at: null,
+          limits: null
         })
         const [stored] = yield* sql<{ secret_mac: Buffer; pepper_version: number }>`
           SELECT secret_mac, pepper_version FROM api_key WHERE id = ${key.key_id}`
@@ -98,6 +99,61 @@ describe("tollgate keys", () => {
         ])
         const revocations = (yield* audited).filter(({ action }) => action === "key.revoke")
         expect(revocations).toMatchObject([{ actor: userInfo().username, reason: "leaked" }])
+      })
+    )
+
+    it.effect("sets, shows and removes the limits of a key", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "barbara@example.com")
+        yield* tollgate("catalog", "apply", aCatalogFile())
+        const options = [
+          "--usd-micro-per-day",
+          "5000000",
+          "--models",
+          "gpt-5-mini",
+          "--expires-at",
+          "2099-01-01T00:00:00Z"
+        ]
+        const key = documentOf(
+          yield* tollgate("keys", "create", "--user", "barbara@example.com", "--name", "limited", ...options, "--json")
+        ) as KeyDocument
+        const limits = {
+          spend_usd_micro_per_day: 5_000_000,
+          spend_usd_micro_per_month: null,
+          spend_usd_micro_total: null,
+          requests_per_minute: null,
+          tokens_per_minute: null,
+          concurrent_requests: null,
+          expires_at: "2099-01-01T00:00:00.000Z",
+          models: ["gpt-5-mini"]
+        }
+        expect(key).toMatchObject({ limits })
+        const changed = yield* tollgate(
+          ...["keys", "limits", key.key_id, "--requests-per-minute", "60", "--models", "none", "--json"]
+        )
+        expect(documentOf(changed)).toMatchObject({
+          limits: { ...limits, requests_per_minute: 60, models: null },
+          limit_usage: { spent_usd_micro_today: "0", available_usd_micro: "5000000", requests_this_minute: 0 }
+        })
+        const shown = yield* tollgate("keys", "limits", key.key_id)
+        expect(shown.stdout).toMatch(/^micro-USD per day +5000000 +0$/m)
+        expect(shown.stdout).toMatch(/^requests per minute +60 +0$/m)
+        expect((yield* audited).filter(({ action }) => action === "key.limits")).toHaveLength(1)
+      })
+    )
+
+    it.effect("refuses invalid limits and unknown models", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "edsger@example.com")
+        const key = yield* aKey("edsger@example.com", "key")
+        const limit = (...options: ReadonlyArray<string>) => tollgate("keys", "limits", key.key_id, ...options)
+        const invalid = yield* limit("--usd-micro-per-day", "-1")
+        expect(invalid.code).toBe(2)
+        expect((yield* limit("--tokens-per-minute", "many")).stderr).toContain(
+          "--tokens-per-minute: expected a number, or none"
+        )
+        expect(yield* limit("--models", "unknown-model")).toMatchObject({ code: 3 })
+        expect((yield* limit()).stdout).toContain("has no limits.")
       })
     )
 

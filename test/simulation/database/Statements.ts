@@ -45,6 +45,9 @@ function* lockAccounts(database: Database, transaction: Transaction, values: Val
   return rows
 }
 
+/** The modelled keys have no limits. */
+const NO_LIMITS = [null, null, null]
+
 const holdColumns = (row: RequestRow): Row => [
   row.requestId,
   row.userId,
@@ -53,7 +56,9 @@ const holdColumns = (row: RequestRow): Row => [
   row.planTokens,
   row.paygPico,
   row.checkpointInput,
-  row.checkpointOutput
+  row.checkpointOutput,
+  row.keyId,
+  ...NO_LIMITS
 ]
 
 function* lockRequests(
@@ -132,14 +137,14 @@ const reads: Readonly<Record<string, Read>> = {
   valid_keys: (database, _, [keyIds]) =>
     ids(keyIds)
       .filter((id) => database.keys.get(id)?.valid)
-      .map((id) => [id]),
+      .map((id) => [id, false]),
   traces: (database, transaction, [requestIds]) =>
     ids(requestIds).flatMap((id): Rows => {
       const open = database.requests.cells.get(id)?.seenBy(transaction)
       const settled = database.settlements.cells.get(id)?.seenBy(transaction)
       return [
-        ...(open === undefined ? [] : [[id, null, open.planTokens, open.paygPico]]),
-        ...(settled === undefined ? [] : [[id, settled.ending, settled.planTokens, settled.paygPico]])
+        ...(open === undefined ? [] : [[id, null, open.planTokens, open.paygPico, ...NO_LIMITS]]),
+        ...(settled === undefined ? [] : [[id, settled.ending, settled.planTokens, settled.paygPico, ...NO_LIMITS]])
       ]
     }),
   read_hold_users: (database, transaction, [requestIds]) =>

@@ -1,15 +1,17 @@
 /**
- * Defines `tollgate keys`, which creates, lists and revokes the API keys of users.
+ * Defines `tollgate keys`, which creates, lists, limits and revokes the API keys of users.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { KeyLists } from "@tollgate/application/customer/KeyLists"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { localAddress } from "@tollgate/composition/DeploymentVariables"
 import { type Catalog, callable, discoverable } from "@tollgate/domain/catalog/Catalog"
 import { type ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { changeLimits, isUnlimited, noLimits } from "@tollgate/domain/customer/KeyLimits"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { Name } from "@tollgate/domain/validation/Text"
 import * as Effect from "effect/Effect"
@@ -21,6 +23,7 @@ import type { Report } from "../terminal/Output.ts"
 import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { confirm, yes } from "./Confirmation.ts"
+import { limitOptions, limitsChange, limitsDocument, limitsTable, usageDocument } from "./KeyLimitOptions.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { argument, limit, oneOwner, operatorFor, option, reason, resellerOption, user } from "./SharedOptions.ts"
 
@@ -31,20 +34,22 @@ const keyId = argument("key-id", KeyId, "The key's id, as shown by: tollgate key
 const create = reportCommand(
   "create",
   "Create a key for a user. The secret is printed once and not stored.",
-  { user, name, reason: Options.optional(reason) },
-  ({ name, reason, user }) =>
+  { user, name, limits: limitOptions, reason: Options.optional(reason) },
+  ({ limits, name, reason, user }) =>
     Effect.gen(function* () {
       yield* requireKeyPepper
+      const asked = changeLimits(noLimits, yield* limitsChange(limits))
       // Every step that can fail runs before the key is created: the secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
-      const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator))
+      const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator, asked))
       const text = Redacted.value(secret)
       return {
         document: { ...keyDocument(key), secret: text },
         text: [
           `Created the key "${key.name}" (${key.id}) for ${user}. The secret is shown once and not stored:`,
           `  ${text}`,
+          ...(isUnlimited(key.limits) ? [] : [limitsTable(key.limits, undefined)]),
           "Try it:",
           tryItWith(text)
         ].join("\n\n")
@@ -118,6 +123,27 @@ const keysOfReseller = (reseller: string, limit: number) =>
     } satisfies Report
   })
 
+const limits = reportCommand(
+  "limits",
+  "Show the limits of a key and what is used of them. With options, change the limits.",
+  { keyId, limits: limitOptions, reason: Options.optional(reason) },
+  ({ keyId, limits, reason }) =>
+    Effect.gen(function* () {
+      const change = yield* limitsChange(limits)
+      const store = yield* KeyLimitStore
+      const { counts, key } =
+        Object.keys(change).length === 0
+          ? yield* store.read(keyId)
+          : yield* store.change(keyId, change, yield* operatorFor("keys limits", reason))
+      return {
+        document: { ...keyDocument(key), limit_usage: usageDocument(key.limits, counts) },
+        text: isUnlimited(key.limits)
+          ? `The key "${key.name}" (${key.id}) has no limits.`
+          : [`The limits of the key "${key.name}" (${key.id}):`, limitsTable(key.limits, counts)].join("\n\n")
+      } satisfies Report
+    })
+)
+
 const timestampOrDash = (time: Date | undefined): string => (time === undefined ? "-" : timestamp(time))
 
 const revoke = reportCommand(
@@ -138,7 +164,7 @@ const revoke = reportCommand(
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Manage the API keys of users."),
-  Command.withSubcommands([create, list, revoke])
+  Command.withSubcommands([create, list, limits, revoke])
 )
 
 const keyDocument = (key: ApiKey) => ({
@@ -148,7 +174,8 @@ const keyDocument = (key: ApiKey) => ({
   public_id: key.publicId,
   created_at: timestamp(key.createdAt),
   revoked: key.revokedAt !== undefined,
-  revoked_at: key.revokedAt === undefined ? null : timestamp(key.revokedAt)
+  revoked_at: key.revokedAt === undefined ? null : timestamp(key.revokedAt),
+  limits: limitsDocument(key.limits)
 })
 
 /** Returns a function from the secret of a new key to a curl command that calls a chat model with this key. */

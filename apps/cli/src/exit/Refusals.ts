@@ -3,6 +3,7 @@
  */
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import type { UnknownModels } from "@tollgate/domain/customer/KeyLimits"
 import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
@@ -20,6 +21,7 @@ export type Refusal =
   | UserExists
   | UserNotFound
   | ApiKeyNotFound
+  | UnknownModels
   | CreditConflict
   | CatalogFileInvalid
   | ResellerNotFound
@@ -59,6 +61,10 @@ const texts: RefusalTexts = {
   ApiKeyNotFound: ({ keyId }) => ({
     code: "key_not_found",
     message: `The key ${keyId} does not exist. List a user's keys with: tollgate keys list --user EMAIL`
+  }),
+  UnknownModels: ({ models }) => ({
+    code: "unknown_models",
+    message: `The catalog has no model ${models.join(", ")}. Nothing was changed. See: tollgate catalog show`
   }),
   CreditConflict: ({ operationId }) => ({
     code: "operation_conflict",

@@ -44,7 +44,7 @@ export const demoCustomer = (dataDir: string) =>
     const file = join(dataDir, "demo-key")
     const stored = yield* Effect.promise(() => readFile(file, "utf8").catch(() => undefined))
     if (stored !== undefined) return { email, key: Redacted.make(stored.trim()) } satisfies DemoCustomer
-    const { secret } = yield* (yield* ApiKeys).create(email, "demo", operator)
+    const { secret } = yield* Effect.orDie((yield* ApiKeys).create(email, "demo", operator))
     yield* Effect.promise(() => store(file, `${Redacted.value(secret)}\n`))
     return { email, key: secret } satisfies DemoCustomer
   })

@@ -13,6 +13,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { discoverable } from "@tollgate/domain/catalog/Catalog"
+import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
 import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -75,19 +76,22 @@ const unescaped = (text: string): string => {
 
 const listModels = inferenceResponse(
   Effect.gen(function* () {
-    yield* caller
-    const models = discoverable((yield* CurrentCatalog).get())
+    const { limits } = yield* caller
+    const models = discoverable((yield* CurrentCatalog).get()).filter(({ publicName }) =>
+      allowsModel(limits, publicName)
+    )
     return { object: "list", data: models.map(({ publicName }) => ({ id: publicName, object: "model" })) }
   })
 )
 
 const getModel = inferenceResponse(
   Effect.gen(function* () {
-    yield* caller
+    const { limits } = yield* caller
     const { originalUrl } = yield* HttpServerRequest.HttpServerRequest
     const name = unescaped(pathOf(originalUrl).slice(PREFIX.length))
     const model = (yield* CurrentCatalog).get().models.get(name)
-    if (model === undefined || model.hidden || model.retired) return yield* new ModelNotFound({ model: name })
+    if (model === undefined || model.hidden || model.retired || !allowsModel(limits, name))
+      return yield* new ModelNotFound({ model: name })
     return { id: model.publicName, object: "model" }
   })
 )

@@ -64,9 +64,11 @@ const CustomerBalancesBody = Schema.Struct(balances).annotations({
   examples: [example]
 })
 
+export const exampleKeyBalances = { key_id: KEY, ...example }
+
 export const KeyBalancesBody = Schema.Struct({ key_id: keyId, ...balances }).annotations({
   identifier: "KeyBalances",
-  examples: [{ key_id: KEY, ...example }]
+  examples: [exampleKeyBalances]
 })
 
 const readKeyBalances = HttpApiEndpoint.get("getKeyBalances", "/api/reseller/keys/:keyID/balances")

@@ -8,7 +8,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
 import { Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
-import { CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
+import { changeCustomerKey } from "@tollgate/application/customer/KeyLimits"
+import { ChangeKeyRequest, CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -17,6 +18,7 @@ import { instant, type MembersOf, text, timestamp, unknownMembers, uuid } from "
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
+import { KeyLimitsBody, KeyLimitsChangeBody, LimitUsageBody, limitsBody, limitUsageBody } from "./KeyLimitsBody.ts"
 
 const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
 const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
@@ -54,10 +56,14 @@ const ResolvedCustomerBody = Schema.Struct({
 
 const CustomerKeyBody = Schema.Struct(
   {
-    name: text("A name for the key: one line of 1 to 200 characters.", "laptop")
+    name: text("A name for the key: one line of 1 to 200 characters.", "laptop"),
+    limits: Schema.optional(KeyLimitsChangeBody)
   } satisfies MembersOf<typeof CustomerKeyRequest>,
   unknownMembers
-).annotations({ identifier: "CustomerKeyRequest", examples: [{ name: "laptop" }] })
+).annotations({
+  identifier: "CustomerKeyRequest",
+  examples: [{ name: "laptop" }, { name: "laptop", limits: { spend_usd_micro_per_day: 5_000_000 } }]
+})
 
 const CreatedKeyBody = Schema.Struct({
   key_id: keyId,
@@ -65,7 +71,8 @@ const CreatedKeyBody = Schema.Struct({
   secret: text(
     "The API key. Only this response contains the key, because the service does not store it.",
     "tg_3vQx0sYb7HkLw2Zp_Q0mJ1sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3vQx0sYb7HkLw2Zp3"
-  )
+  ),
+  limits: Schema.optional(KeyLimitsBody)
 }).annotations({ identifier: "CreatedKey" })
 
 const RevokedKeyBody = Schema.Struct({
@@ -103,6 +110,34 @@ const createKey = HttpApiEndpoint.post("createCustomerKey", "/api/reseller/custo
   .addSuccess(CreatedKeyBody, { status: 201 })
   .annotateContext(documented({ summary: "Create an API key for a customer", errors: [...bodyErrors, "NotFound"] }))
 
+const ChangedKeyRequestBody = Schema.Struct(
+  { limits: KeyLimitsChangeBody } satisfies MembersOf<typeof ChangeKeyRequest>,
+  unknownMembers
+).annotations({ identifier: "ChangeKeyRequest", examples: [{ limits: { requests_per_minute: 60, expires_at: null } }] })
+
+const ChangedKeyBody = Schema.Struct({
+  key_id: keyId,
+  name: text("The name of the key.", "laptop"),
+  limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
+  limit_usage: Schema.NullOr(LimitUsageBody).annotations({
+    description: "What is used of the limits; `null` if the key has no limit of spend or rate."
+  })
+}).annotations({ identifier: "ChangedKey" })
+
+const changeKey = HttpApiEndpoint.patch("changeCustomerKey", "/api/reseller/keys/:keyID")
+  .setPath(Schema.Struct({ keyID: keyId }))
+  .setPayload(ChangedKeyRequestBody)
+  .addSuccess(ChangedKeyBody)
+  .annotateContext(
+    documented({
+      summary: "Change the limits of an API key of a customer",
+      description:
+        "An absent member of `limits` leaves the limit unchanged, and `null` removes it. The ledger applies the limits of " +
+        "spend and rate from the next request on every server.",
+      errors: [...bodyErrors, "NotFound"]
+    })
+  )
+
 const revokeKey = HttpApiEndpoint.del("revokeCustomerKey", "/api/reseller/keys/:keyID")
   .setPath(Schema.Struct({ keyID: keyId }))
   .addSuccess(RevokedKeyBody)
@@ -119,6 +154,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
   .add(readCustomers)
   .add(findOrCreateCustomer)
   .add(createKey)
+  .add(changeKey)
   .add(revokeKey)
   .addError(ResellerError)
   .annotateContext(
@@ -151,11 +187,32 @@ const createdKey = (userId: string) =>
     (reseller) =>
       Effect.gen(function* () {
         const request = yield* jsonBody(CustomerKeyRequest)
-        const { key, secret } = yield* createCustomerKey(reseller.id, userId, request.name)
-        const body: typeof CreatedKeyBody.Type = { key_id: key.id, name: key.name, secret: Redacted.value(secret) }
+        const { key, secret } = yield* createCustomerKey(reseller.id, userId, request.name, request.limits)
+        const limits = limitsBody(key.limits)
+        const body: typeof CreatedKeyBody.Type = {
+          key_id: key.id,
+          name: key.name,
+          secret: Redacted.value(secret),
+          ...(limits === null ? {} : { limits })
+        }
         return body
       }),
     201
+  )
+
+const changedKey = (id: string) =>
+  forReseller((reseller) =>
+    Effect.gen(function* () {
+      const { limits } = yield* jsonBody(ChangeKeyRequest)
+      const { key, counts } = yield* changeCustomerKey(reseller.id, id, limits)
+      const body: typeof ChangedKeyBody.Type = {
+        key_id: key.id,
+        name: key.name,
+        limits: limitsBody(key.limits),
+        limit_usage: limitUsageBody(key.limits, counts)
+      }
+      return body
+    })
   )
 
 const revokedKey = (id: string) =>
@@ -172,5 +229,6 @@ export const layer = HttpApiBuilder.group(gateway.add(CustomersApi), "customers"
     .handleRaw("listCustomers", () => customerList)
     .handleRaw("resolveCustomer", () => resolvedCustomer)
     .handleRaw("createCustomerKey", ({ path: { userID } }) => createdKey(userID))
+    .handleRaw("changeCustomerKey", ({ path: { keyID } }) => changedKey(keyID))
     .handleRaw("revokeCustomerKey", ({ path: { keyID } }) => revokedKey(keyID))
 )

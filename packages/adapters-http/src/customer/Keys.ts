@@ -16,6 +16,7 @@ import { instant, type ParametersOf, singleValues, text, timestamp, uuid } from 
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { KeyLimitsBody, limitsBody } from "./KeyLimitsBody.ts"
 
 const example = {
   key_id: "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11",
@@ -25,7 +26,8 @@ const example = {
   email: "customer@example.com",
   created_at: "2026-11-20T09:30:00.000Z",
   last_used_at: "2026-11-21T08:15:00.000Z",
-  revoked_at: null
+  revoked_at: null,
+  limits: null
 }
 
 const timestampOrNull = (description: string) =>
@@ -45,7 +47,8 @@ const KeyBody = Schema.Struct({
   last_used_at: timestampOrNull(
     "The time of the last known use, which can be up to two minutes before the last use; `null` if no use is known."
   ),
-  revoked_at: timestampOrNull("The time of the revocation; `null` if the key is not revoked.")
+  revoked_at: timestampOrNull("The time of the revocation; `null` if the key is not revoked."),
+  limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." })
 }).annotations({ identifier: "ListedKey", examples: [example] })
 
 const KeyPageBody = Schema.Struct({
@@ -85,7 +88,8 @@ const toBody = (key: ListedKey): typeof KeyBody.Type => ({
   email: key.email,
   created_at: instant(key.createdAt),
   last_used_at: key.lastUsedAt === undefined ? null : instant(key.lastUsedAt),
-  revoked_at: key.revokedAt === undefined ? null : instant(key.revokedAt)
+  revoked_at: key.revokedAt === undefined ? null : instant(key.revokedAt),
+  limits: limitsBody(key.limits)
 })
 
 const toPage = ({ items, nextCursor }: Listed<ListedKey>): typeof KeyPageBody.Type => ({

@@ -7,10 +7,11 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Balances } from "@tollgate/application/customer/Balances"
+import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { customerReader, readDailyUsage, readUsage } from "@tollgate/application/customer/SettledUsage"
 import { exportUsage } from "@tollgate/application/customer/UsageExport"
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
-import type { Principal } from "@tollgate/domain/customer/ApiKey"
+import type { ApiKeyId, Principal } from "@tollgate/domain/customer/ApiKey"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
@@ -23,14 +24,21 @@ import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
 import { refusal } from "../openapi/InferenceDocs.ts"
 import { csvBody, cursorParameters, DailyUsageBody, ownUsageFilter } from "../openapi/ListDocs.ts"
-import { KeyBalancesBody, toKeyBalances } from "./Balances.ts"
+import { exampleKeyBalances, KeyBalancesBody, toKeyBalances } from "./Balances.ts"
+import { KeyLimitsBody, LimitUsageBody, limitsBody, limitUsageBody } from "./KeyLimitsBody.ts"
 import { OwnUsagePageBody, toDays, toOwnPage } from "./UsageBody.ts"
 
 const described = (summary: string, description?: string) =>
   OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }), override: requiresApiKey })
 
+const OwnBalanceBody = Schema.Struct({
+  ...KeyBalancesBody.fields,
+  limits: Schema.optional(KeyLimitsBody),
+  limit_usage: Schema.optional(Schema.NullOr(LimitUsageBody))
+}).annotations({ identifier: "OwnBalance", examples: [exampleKeyBalances] })
+
 const readOwnBalance = HttpApiEndpoint.get("getBalance", "/v1/balance")
-  .addSuccess(KeyBalancesBody)
+  .addSuccess(OwnBalanceBody)
   .addError(refusal(401, "invalid_api_key"))
   .addError(refusal(503, "overloaded"))
   .annotateContext(described("Read the balances of the customer that owns the API key"))
@@ -93,13 +101,21 @@ const asCustomer = <A, E, R>(read: (customer: Principal) => Effect.Effect<A, E, 
   Effect.flatMap(caller, (customer) => Effect.provideService(read(customer), CurrentParty, customer.userId))
 
 const ownBalance = inferenceResponse(
-  asCustomer(({ keyId, userId }) =>
-    Effect.map(
-      Effect.flatMap(Balances, ({ own }) => own(userId)),
-      (statement) => toKeyBalances({ keyId, ...statement })
-    )
+  asCustomer(({ keyId, limits, userId }) =>
+    Effect.gen(function* () {
+      const statement = yield* (yield* Balances).own(userId)
+      const body: typeof OwnBalanceBody.Type = toKeyBalances({ keyId, ...statement })
+      return limits === undefined ? body : { ...body, ...(yield* ownLimits(keyId)) }
+    })
   )
 )
+
+const ownLimits = (keyId: ApiKeyId) =>
+  Effect.gen(function* () {
+    const { key, counts } = yield* Effect.orDie((yield* KeyLimitStore).read(keyId))
+    const limits = limitsBody(key.limits)
+    return limits === null ? {} : { limits, limit_usage: limitUsageBody(key.limits, counts) }
+  })
 
 const ownUsage = (query: ParametersOf<UsageQuery>) =>
   inferenceResponse(

@@ -42,6 +42,34 @@ const components = {
   }
 } as const
 
+/** The headers that an error has only in some cases. They are no components, because a reference makes a header required. */
+const optionalHeaders: Readonly<Record<string, object>> = {
+  "x-ratelimit-limit-requests": {
+    description: "The limit of requests per minute of the API key, if it has one.",
+    schema: { type: "integer", minimum: 1 }
+  },
+  "x-ratelimit-remaining-requests": {
+    description: "The number of requests that the API key has left in this minute.",
+    schema: { type: "integer", minimum: 0 }
+  },
+  "x-ratelimit-reset-requests": {
+    description: "The time until the minute ends, such as `42s`.",
+    schema: { type: "string", pattern: "^[0-9]+s$" }
+  },
+  "x-ratelimit-limit-tokens": {
+    description: "The limit of tokens per minute of the API key, if it has one.",
+    schema: { type: "integer", minimum: 1 }
+  },
+  "x-ratelimit-remaining-tokens": {
+    description: "The number of tokens that the API key has left in this minute.",
+    schema: { type: "integer", minimum: 0 }
+  },
+  "x-ratelimit-reset-tokens": {
+    description: "The time until the minute ends, such as `42s`.",
+    schema: { type: "string", pattern: "^[0-9]+s$" }
+  }
+}
+
 /** Name of the header with the billing status of an image, in a deployment with the default service name. */
 export const DEFAULT_BILLING_HEADER = "x-tollgate-billing"
 
@@ -82,6 +110,11 @@ export const headerDocsOf = (
 ): Readonly<Record<string, object>> => {
   const added: Record<string, object> = {}
   for (const header of new Set(each.flatMap(Object.keys))) {
+    const optional = optionalHeaders[header]
+    if (optional !== undefined) {
+      added[header] = optional
+      continue
+    }
     const name = byHeader.get(header)
     if (name === undefined) throw new Error(`declare the response header ${header} in HeaderDocs.ts`)
     const { description, schema } = components[name]

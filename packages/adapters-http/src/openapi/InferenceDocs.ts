@@ -24,6 +24,7 @@ import {
   UpstreamFailed
 } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import * as Schema from "effect/Schema"
 import { dialectOf } from "../http/SurfaceError.ts"
 import { EXAMPLE_REQUEST_ID } from "../wire/ErrorRow.ts"
@@ -52,13 +53,15 @@ const meanings = {
   invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different credentials.",
   insufficient_balance:
     "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
+  key_budget_exceeded: "A spend limit of the API key does not cover the request.",
+  rate_limited: "A rate limit of the API key is reached. See `retry-after` and the headers `x-ratelimit-*`.",
   model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
   idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
   image_too_large: "The source image or the form is larger than a limit in bytes or pixels.",
   request_too_large: "The body is larger than the route or the model accepts.",
   image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",
-  technical_limit: "The provider's rate limit is reached; this service itself sets no such limit. See `retry-after`.",
+  technical_limit: "The provider's rate limit is reached. No limit of this service is reached. See `retry-after`.",
   upstream_error: "The provider failed.",
   internal_error: "An unexpected error occurred in the service.",
   image_too_large_output: "The generated image is larger than 20 MiB and was withheld. Nothing was charged.",
@@ -74,6 +77,13 @@ const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
   invalid_request: new InvalidRequest({ message: "'model' must be a non-empty string.", param: "model" }),
   invalid_api_key: new InvalidApiKey({ reason: "unknown" }),
   insufficient_balance: new InsufficientBalance(),
+  key_budget_exceeded: new KeyBudgetExceeded(),
+  rate_limited: new KeyRateLimited({
+    limit: "requests",
+    retryAfterSeconds: 42,
+    requests: { limit: 60, remaining: 0, resetSeconds: 42 },
+    tokens: { limit: 100_000, remaining: 58_000, resetSeconds: 42 }
+  }),
   model_not_found: new ModelNotFound({ model: "no-such-model" }),
   request_too_large: new RequestTooLarge({ limitBytes: 33_554_432 }),
   technical_limit: new TechnicalLimit({ retryAfterSeconds: 5 }),
@@ -118,10 +128,10 @@ export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
-  refusal(402, "insufficient_balance"),
+  refusal(402, "insufficient_balance", "key_budget_exceeded"),
   refusal(404, "model_not_found"),
   refusal(413, "request_too_large"),
-  refusal(429, "technical_limit"),
+  refusal(429, "rate_limited", "technical_limit"),
   refusal(502, "upstream_error"),
   refusal(503, "overloaded", "circuit_open")
 )
@@ -131,12 +141,12 @@ export const imageRefusals = (tooLarge: RefusalCode) =>
   Schema.Union(
     refusal(400, "invalid_request", "unsupported_parameter", "unsupported_endpoint", "content_policy_violation"),
     refusal(401, "invalid_api_key"),
-    refusal(402, "insufficient_balance"),
+    refusal(402, "insufficient_balance", "key_budget_exceeded"),
     refusal(404, "model_not_found"),
     refusal(408, "request_timeout"),
     refusal(409, "idempotency_key_reused"),
     refusal(413, tooLarge),
-    refusal(429, "image_concurrency_limit", "technical_limit"),
+    refusal(429, "image_concurrency_limit", "rate_limited", "technical_limit"),
     refusal(502, "upstream_error", "image_too_large_output"),
     refusal(503, "overloaded", "circuit_open")
   )

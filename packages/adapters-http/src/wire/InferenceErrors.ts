@@ -18,6 +18,7 @@ import type {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited, RateStatus } from "@tollgate/domain/ledger/KeyHold"
 import { retryAfter } from "./RetryAfter.ts"
 
 /** Every error of a request to the relay. A defect (an unexpected exception) is reported as `InternalError`. */
@@ -26,9 +27,11 @@ export type RelayError =
   | UnsupportedTool
   | InvalidApiKey
   | InsufficientBalance
+  | KeyBudgetExceeded
   | ModelNotFound
   | RequestTooLarge
   | UpstreamRejected
+  | KeyRateLimited
   | TechnicalLimit
   | UpstreamFailed
   | Overloaded
@@ -103,6 +106,14 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
       "them.",
     headers: () => ({ "x-should-retry": "false" })
   },
+  KeyBudgetExceeded: {
+    status: 402,
+    code: "key_budget_exceeded",
+    type: { openai: "insufficient_quota", anthropic: "billing_error" },
+    message: () =>
+      "The spend limit of this API key does not cover this request. Ask the key's issuer for a higher limit.",
+    headers: () => ({ "x-should-retry": "false" })
+  },
   ModelNotFound: {
     status: 404,
     code: "model_not_found",
@@ -119,6 +130,15 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
       limitBytes === null
         ? "The request is larger than the model accepts. Send a smaller request."
         : `The request body is larger than ${limitBytes} bytes. Send a smaller body.`
+  },
+  KeyRateLimited: {
+    status: 429,
+    code: "rate_limited",
+    type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
+    message: ({ limit }) =>
+      `This API key has reached its limit of ${limitNames[limit]}. Try again after the number of seconds in ` +
+      "`retry-after`.",
+    headers: (error) => ({ ...retryAfter(error), ...rateLimitHeaders(error) })
   },
   TechnicalLimit: {
     status: 429,
@@ -156,6 +176,23 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     message: () => "An internal error occurred. Try again. If the error occurs again, report the request id."
   }
 }
+
+const limitNames = { requests: "requests per minute", tokens: "tokens per minute", concurrent: "concurrent requests" }
+
+/** Returns the headers in which official clients find the rate limits of their key. */
+const rateLimitHeaders = ({ requests, tokens }: KeyRateLimited): Record<string, string> => ({
+  ...statusHeaders("requests", requests),
+  ...statusHeaders("tokens", tokens)
+})
+
+const statusHeaders = (unit: string, status: RateStatus | undefined): Record<string, string> =>
+  status === undefined
+    ? {}
+    : {
+        [`x-ratelimit-limit-${unit}`]: String(status.limit),
+        [`x-ratelimit-remaining-${unit}`]: String(status.remaining),
+        [`x-ratelimit-reset-${unit}`]: `${status.resetSeconds}s`
+      }
 
 const keyMessages = {
   missing: "An API key is required. Send it as 'Authorization: Bearer <key>' or as 'x-api-key: <key>'.",

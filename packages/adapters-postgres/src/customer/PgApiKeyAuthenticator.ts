@@ -1,5 +1,6 @@
 /**
- * Authenticates API keys, with a cache so that most requests do not wait for the database.
+ * Authenticates API keys, with a cache so that most requests do not wait for the database. The cache contains the limits
+ * of each key too, so a change of limits is notified like a revocation.
  *
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all
@@ -13,6 +14,7 @@ import { KeyUses } from "@tollgate/application/customer/KeyLists"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
 import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, type Principal, parse } from "@tollgate/domain/customer/ApiKey"
+import { hasExpired, localLimits } from "@tollgate/domain/customer/KeyLimits"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
@@ -63,6 +65,9 @@ interface KeyRow {
   readonly user_id: string
   readonly secret_mac: Uint8Array
   readonly pepper_version: number
+  readonly counted: boolean
+  readonly expires_at: Date | null
+  readonly models: ReadonlyArray<string> | null
   readonly read_at: Date
 }
 
@@ -75,6 +80,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
     const seen = yield* SeenKeys.make
+    const clock = yield* Effect.clock
     const keys = new ExpiringMap<string, CacheEntry>(options.capacity)
     const unknownKeys = new ExpiringMap<string, CacheEntry>(options.unknownKeysCapacity)
     const lookups = yield* SingleFlight.make<string, Principal, InvalidApiKey | Overloaded>(
@@ -97,14 +103,13 @@ export const make = (options: KeyCacheOptions = defaults) =>
       Effect.gen(function* () {
         const countBefore = notificationCount
         const [row] = yield* sql<KeyRow>`
-          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version, statement_timestamp() AS read_at
+          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version, k.counted, k.expires_at, k.models,
+            statement_timestamp() AS read_at
           FROM api_key k JOIN app_user u ON u.id = k.user_id
-          WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'`
+          WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'
+            AND (k.expires_at IS NULL OR k.expires_at > statement_timestamp())`
         const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
-        const result: Authentication =
-          row !== undefined && genuine
-            ? Either.right({ keyId: row.id as ApiKeyId, userId: row.user_id as UserId })
-            : UNKNOWN
+        const result: Authentication = row !== undefined && genuine ? Either.right(principalOf(row)) : UNKNOWN
         if (row !== undefined && genuine) seen.saw(row.id as ApiKeyId, row.read_at)
         // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
@@ -131,11 +136,13 @@ export const make = (options: KeyCacheOptions = defaults) =>
       return digest
     }
 
-    const cached = (digest: string): Authentication | undefined =>
-      (
-        keys.get(digest, notifications.listening() ? options.ttlMillis : options.ttlWithoutNotificationsMillis) ??
-        unknownKeys.get(digest, options.unknownKeyTtlMillis)
-      )?.result
+    const cached = (digest: string): Authentication | undefined => {
+      const ttlMillis = notifications.listening() ? options.ttlMillis : options.ttlWithoutNotificationsMillis
+      const result = (keys.get(digest, ttlMillis) ?? unknownKeys.get(digest, options.unknownKeyTtlMillis))?.result
+      return result?._tag === "Right" && hasExpired(result.right.limits, clock.unsafeCurrentTimeMillis())
+        ? UNKNOWN
+        : result
+    }
 
     const authenticator = ApiKeyAuthenticator.of({
       recall: (presented) => (Redacted.value(presented).length > MAX_LENGTH ? UNKNOWN : cached(digestOf(presented))),
@@ -152,6 +159,12 @@ export const make = (options: KeyCacheOptions = defaults) =>
     })
     return Context.make(ApiKeyAuthenticator, authenticator).pipe(Context.add(KeyUses, { record: seen.record }))
   })
+
+const principalOf = (row: KeyRow): Principal => {
+  const limits = localLimits(row.counted, row.expires_at ?? undefined, row.models ?? undefined)
+  const ids = { keyId: row.id as ApiKeyId, userId: row.user_id as UserId }
+  return limits === undefined ? ids : { ...ids, limits }
+}
 
 /** Provides the authenticator, and the uses of keys that it sees. */
 export const layer = (

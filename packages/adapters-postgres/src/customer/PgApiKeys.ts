@@ -8,6 +8,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { ApiKeys, type CreatedKey, CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { type ApiKey, type ApiKeyId, ApiKeyNotFound, mint, render } from "@tollgate/domain/customer/ApiKey"
+import { isUnlimited, type KeyLimits, noLimits, type UnknownModels } from "@tollgate/domain/customer/KeyLimits"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
@@ -17,6 +18,7 @@ import { KEYS_CHANNEL } from "../client/PgNotifications.ts"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
+import { findKey, KEY_COLUMNS, KEY_TABLES, type KeyRow, limitsDetail, toKey, writeLimits } from "./KeyLimitRows.ts"
 import { KeyMac } from "./KeyMac.ts"
 import { findUser } from "./PgUsers.ts"
 
@@ -28,14 +30,14 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = 
     const context = yield* Effect.context<SqlClient.SqlClient | KeyMac>()
     const provided = Effect.provide(context)
     return {
-      create: (email, name, operator) =>
-        Effect.flatMap(findUser(email), (user) => createKey(user, name, operator)).pipe(transact, provided),
+      create: (email, name, operator, limits = noLimits) =>
+        Effect.flatMap(findUser(email), (user) => createKey(user, name, limits, operator)).pipe(transact, provided),
 
       list: (email) =>
         Effect.gen(function* () {
           const user = yield* findUser(email)
-          const rows = yield* sql<KeyRow>`SELECT ${sql.literal(KEY_COLUMNS)} FROM api_key
-            WHERE user_id = ${user.id} ORDER BY created_at DESC, id DESC`
+          const rows = yield* sql<KeyRow>`SELECT ${sql.literal(KEY_COLUMNS)} FROM ${sql.literal(KEY_TABLES)}
+            WHERE api_key.user_id = ${user.id} ORDER BY api_key.created_at DESC, api_key.id DESC`
           return rows.map(toKey)
         }).pipe(sqlErrorsAreDefects, provided),
 
@@ -55,14 +57,14 @@ export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlCl
     const context = yield* Effect.context<SqlClient.SqlClient | KeyMac>()
     const provided = Effect.provide(context)
     return {
-      create: (resellerId, userId, name) =>
+      create: (resellerId, userId, name, limits = noLimits) =>
         Effect.gen(function* () {
           // The lock keeps another session from removing the link until the key is created.
           const [customer] = yield* sql<{ email: string }>`
             SELECT u.email FROM reseller_customer c JOIN app_user u ON u.id = c.user_id
             WHERE c.reseller_id = ${resellerId} AND c.user_id = ${userId} FOR KEY SHARE OF c`
           if (customer === undefined) return yield* new NotFound({ what: "customer" })
-          return yield* createKey({ id: userId, ...customer }, name, AuditLog.itself(resellerId))
+          return yield* createKey({ id: userId, ...customer }, name, limits, AuditLog.itself(resellerId))
         }).pipe(transact, provided),
 
       revoke: (resellerId, keyId) =>
@@ -78,48 +80,33 @@ export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlCl
   })
 )
 
-interface KeyRow {
-  readonly id: string
-  readonly public_id: string
-  readonly user_id: string
-  readonly name: string
-  readonly created_at: Date
-  readonly revoked_at: Date | null
-}
-
-const KEY_COLUMNS = "id, public_id, user_id, name, created_at, revoked_at"
-
-const toKey = (row: KeyRow): ApiKey => ({
-  id: row.id as ApiKeyId,
-  publicId: row.public_id,
-  userId: row.user_id as UserId,
-  name: row.name,
-  createdAt: row.created_at,
-  revokedAt: row.revoked_at ?? undefined
-})
-
 /** Creates a key with a generated secret. The secret is returned once; only its MAC is stored. */
 const createKey = (
   { id: userId, email }: { readonly id: UserId; readonly email: string },
   name: string,
+  limits: KeyLimits,
   operator: Operator
-): Effect.Effect<CreatedKey, SqlError, SqlClient.SqlClient | KeyMac> =>
+): Effect.Effect<CreatedKey, SqlError | UnknownModels, SqlClient.SqlClient | KeyMac> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const keyMac = yield* KeyMac
     const id = yield* nextUuidV7
     const material = mint(keyMac.prefix, randomBytes(44))
     const { secretMac, pepperVersion } = keyMac.seal(material)
-    const [row] = yield* sql<KeyRow>`
+    const keyId = id as ApiKeyId
+    const { publicId } = material
+    const [row] = yield* sql<{ name: string; created_at: Date }>`
       INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
-      VALUES (${id}, ${material.publicId}, ${userId}, ${name}, ${secretMac}, ${pepperVersion})
-      RETURNING ${sql.literal(KEY_COLUMNS)}`
+      VALUES (${id}, ${publicId}, ${userId}, ${name}, ${secretMac}, ${pepperVersion}) RETURNING name, created_at`
     if (row === undefined) return yield* Effect.dieMessage("the database did not return the inserted API key")
-    const detail = { public_id: material.publicId, user_id: userId, email, name }
+    if (!isUnlimited(limits)) yield* writeLimits(keyId, limits)
+    const stored = { id: keyId, publicId, userId, name: row.name, createdAt: row.created_at }
+    const key: ApiKey = { ...stored, revokedAt: undefined, limits }
+    const detail = { public_id: material.publicId, user_id: userId, email, name, ...limitsDetail(limits) }
     yield* AuditLog.record({ operator, action: "key.create", subject: id, detail })
     // An authenticator may have cached this public id as unknown.
     yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${material.publicId})`
-    return { key: toKey(row), secret: render(keyMac.prefix, material) }
+    return { key, secret: render(keyMac.prefix, material) }
   })
 
 /**
@@ -131,16 +118,14 @@ const revokeKey = (
 ): Effect.Effect<ApiKey | undefined, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(KEY_COLUMNS)
-    const [revoked] = yield* sql<KeyRow>`
+    const revoked = yield* sql`
       UPDATE api_key SET revoked_at = greatest(clock_timestamp(), created_at)
-      WHERE id = ${id} AND revoked_at IS NULL RETURNING ${columns}`
-    if (revoked === undefined) {
-      const [before] = yield* sql<KeyRow>`SELECT ${columns} FROM api_key WHERE id = ${id}`
-      return before && toKey(before)
-    }
-    const detail = { public_id: revoked.public_id, user_id: revoked.user_id, name: revoked.name }
-    yield* AuditLog.record({ operator, action: "key.revoke", subject: revoked.id, detail })
-    yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${revoked.public_id})`
-    return toKey(revoked)
+      WHERE id = ${id} AND revoked_at IS NULL RETURNING id`
+    const key = yield* findKey(id)
+    if (key === undefined || revoked.length === 0) return key?.key
+    const { id: subject, name, publicId, userId } = key.key
+    const detail = { public_id: publicId, user_id: userId, name }
+    yield* AuditLog.record({ operator, action: "key.revoke", subject, detail })
+    yield* sql`SELECT pg_notify(${KEYS_CHANNEL}, ${publicId})`
+    return key.key
   })

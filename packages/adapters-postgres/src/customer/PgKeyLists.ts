@@ -4,8 +4,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { KeyLists } from "@tollgate/application/customer/KeyLists"
-import type { ApiKeyId, ListedKey } from "@tollgate/domain/customer/ApiKey"
-import type { UserId } from "@tollgate/domain/customer/User"
+import type { ListedKey } from "@tollgate/domain/customer/ApiKey"
 import type { CursorPage } from "@tollgate/domain/validation/Cursor"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
@@ -13,16 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { listSql, type PositionRow, toPosition } from "../client/Positions.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { type KeyRow, LIMIT_COLUMNS, toKey } from "./KeyLimitRows.ts"
 import { KeyMac } from "./KeyMac.ts"
 
-interface ListedKeyRow extends PositionRow {
-  readonly id: ApiKeyId
-  readonly public_id: string
-  readonly user_id: UserId
+interface ListedKeyRow extends PositionRow, KeyRow {
   readonly email: Email
-  readonly name: string
-  readonly created_at: Date
-  readonly revoked_at: Date | null
   readonly last_used_at: Date | null
 }
 
@@ -31,18 +25,14 @@ export const layer: Layer.Layer<KeyLists, never, SqlClient.SqlClient | KeyMac> =
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { prefix } = yield* KeyMac
+    const limitColumns = sql.literal(LIMIT_COLUMNS)
     const { position, below, newestFirst } = yield* listSql("k.created_at", "k.id")
 
-    const toKey = (row: ListedKeyRow): ListedKey => ({
+    const toListedKey = (row: ListedKeyRow): ListedKey => ({
+      ...toKey(row),
       position: toPosition(row),
-      id: row.id,
-      publicId: row.public_id,
       prefix: `${prefix}_${row.public_id}`,
-      userId: row.user_id,
       email: row.email,
-      name: row.name,
-      createdAt: row.created_at,
-      revokedAt: row.revoked_at ?? undefined,
       lastUsedAt: row.last_used_at ?? undefined
     })
 
@@ -51,14 +41,15 @@ export const layer: Layer.Layer<KeyLists, never, SqlClient.SqlClient | KeyMac> =
       Effect.map(
         sql<ListedKeyRow>`
           SELECT ${position}, k.id, k.public_id, k.user_id, u.email, k.name, k.created_at, k.revoked_at,
-            used.used_at AS last_used_at
+            k.expires_at, k.models, ${limitColumns}, used.used_at AS last_used_at
           FROM (
             SELECT k.* FROM (${users}) AS c CROSS JOIN LATERAL (
               SELECT k.* FROM api_key k WHERE k.user_id = c.user_id AND ${below(after)} ${newestFirst} LIMIT ${limit}) AS k
             ${newestFirst} LIMIT ${limit}) AS k
             JOIN app_user u ON u.id = k.user_id LEFT JOIN api_key_use used ON used.key_id = k.id
+            LEFT JOIN counted_key ON counted_key.key_id = k.id
           ${newestFirst}`,
-        (rows) => rows.map(toKey)
+        (rows) => rows.map(toListedKey)
       )
 
     return {

@@ -2,7 +2,7 @@
  * Defines the three transactions of image requests: one begins a request, one finishes a request, and one abandons
  * expired requests.
  *
- * Each transaction locks rows in the order image request, hold, accounts. The domain rules make the decisions.
+ * Each transaction locks rows in the order image request, hold, accounts, limited key. The domain rules make the decisions.
  */
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -11,13 +11,16 @@ import { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/im
 import { type ImageOutcome, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import { decideHold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import type { Settlement } from "@tollgate/domain/ledger/Settlement"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Either from "effect/Either"
 import type { Admitted, WorkTypes } from "../ledger/Batch.ts"
+import { lockKeys, WorkingKeys } from "../ledger/CountedKeys.ts"
 import type { BoundStatement, Decided, Query, Statement } from "../ledger/DedicatedConnection.ts"
 import { insertHolds, lockedHold, lockHolds, lockingHolds, readPrices, validKeys } from "../ledger/HoldRows.ts"
+import { decideAdmission } from "../ledger/LedgerDecisions.ts"
 import { ownerOf } from "../ledger/LedgerWork.ts"
 import { lockAccounts } from "../ledger/LockedRows.ts"
 import type { ReapedBatch } from "../ledger/OrphanReaper.ts"
@@ -25,7 +28,13 @@ import { type NewSettlement, settleHold, settleHolds } from "../ledger/Settlemen
 import { inOneStatement } from "../ledger/WriteStatement.ts"
 import { beginImage, endImages, lockExpired, lockRelated, lockState } from "./ImageRows.ts"
 
-type BeginRefusal = IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey
+type BeginRefusal =
+  | IdempotencyKeyReused
+  | ImageConcurrencyLimit
+  | InsufficientBalance
+  | InvalidApiKey
+  | KeyBudgetExceeded
+  | KeyRateLimited
 
 export interface ImageTypes extends WorkTypes {
   readonly admission: ImageAdmission
@@ -70,21 +79,23 @@ export const begin = async (
   if (running !== undefined) return { result: "begin again", write: await abandon(query, [running.requestId]) }
 
   const owner = ownerOf(admission)
-  const [keys, accounts] = await Promise.all([
-    query(READ_KEY, [[admission.principal.keyId]]),
-    lockAccounts(query, [owner])
+  const { keyId } = admission.principal
+  const [valid, accounts, counted] = await Promise.all([
+    query(READ_KEY, [[keyId]]),
+    lockAccounts(query, [owner]),
+    lockKeys(query, [keyId])
   ])
-  if (keys.length === 0) return refused(new InvalidApiKey({ reason: "unknown" }))
-  const hold = decideHold(admission.estimate, admission.price, accounts.of(owner))
-  if (Either.isLeft(hold)) return refused(hold.left)
-  const held = hold.right
-  accounts.set(owner, held)
+  if (valid.length === 0) return refused(new InvalidApiKey({ reason: "unknown" }))
+  const keys = new WorkingKeys(counted)
+  const held = decideAdmission(admission, accounts, keys)
+  if (Either.isLeft(held)) return refused(held.left)
   return {
     result: HELD,
     write: inOneStatement([
       beginImage(image, leaseSeconds),
       ...accounts.changes,
-      insertHolds(nodeId, [{ admission, held }])
+      ...keys.changes,
+      insertHolds(nodeId, [{ admission, held: held.right }])
     ])
   }
 }
@@ -108,20 +119,27 @@ export const finish = async (
   if (state !== "running")
     return { result: state === maybeCommitted?.outcome.state ? maybeCommitted : undefined, write: undefined }
   const owner = ownerOf(admission)
-  const [holds, accounts] = await Promise.all([lockHolds(query, [requestId]), lockAccounts(query, [owner])])
+  const { keyId } = admission.principal
+  const [holds, accounts, counted] = await Promise.all([
+    lockHolds(query, [requestId]),
+    lockAccounts(query, [owner]),
+    lockKeys(query, [keyId])
+  ])
   const hold = holds.get(requestId)
   // A sweep considered the node of the request dead, and settled the hold without a charge.
   if (hold === undefined) return { result: undefined, write: inOneStatement([endImages([abandoned(requestId)])]) }
   const ended = outcome()
   const { charge, dispatched, ending } = ended
   const measured: Measured = { ending, charge, ttftMillis: undefined, durationMillis }
-  const settled = settleHold({ requestId, owner, hold }, measured, price, accounts)
+  const keys = new WorkingKeys(counted)
+  const settled = settleHold({ requestId, owner, keyId, hold }, measured, price, accounts, keys)
   return {
     result: { outcome: ended, settlement: settled.settlement },
     write: inOneStatement([
       endImages([{ requestId, state: ended.state, dispatched }]),
       settleHolds([settled]),
-      ...accounts.changes
+      ...accounts.changes,
+      ...keys.changes
     ])
   }
 }
@@ -147,18 +165,21 @@ const abandon = async (query: Query, requestIds: ReadonlyArray<RequestId>): Prom
   const holds = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)
   const ends = endImages(requestIds.map(abandoned))
   if (holds.length === 0) return inOneStatement([ends])
-  const [prices, accounts] = await Promise.all([
+  const countedKeys = new Set(holds.filter(({ hold }) => hold.key !== undefined).map(({ keyId }) => keyId))
+  const [prices, accounts, counted] = await Promise.all([
     readPrices(
       query,
       holds.map(({ priceId }) => priceId)
     ),
-    lockAccounts(query, holds)
+    lockAccounts(query, holds),
+    lockKeys(query, [...countedKeys])
   ])
+  const keys = new WorkingKeys(counted)
   const settlements = holds.map(
-    ({ hold, modelId, priceId, requestId, userId }): NewSettlement =>
-      settleHold({ requestId, owner: { userId, modelId }, hold }, NOTHING, prices(priceId), accounts)
+    ({ hold, keyId, modelId, priceId, requestId, userId }): NewSettlement =>
+      settleHold({ requestId, owner: { userId, modelId }, keyId, hold }, NOTHING, prices(priceId), accounts, keys)
   )
-  return inOneStatement([ends, settleHolds(settlements), ...accounts.changes])
+  return inOneStatement([ends, settleHolds(settlements), ...accounts.changes, ...keys.changes])
 }
 
 const LOCK_HOLDS = lockingHolds(

@@ -1,22 +1,31 @@
 /**
- * Caches the balances and holds that the last transactions of a queue wrote.
+ * Caches the balances, holds and limited keys that the last transactions of a queue wrote.
  *
  * A stale cache never causes a wrong charge. When a transaction writes a decision over cached rows, the database
  * refuses the write if a row differs from the cache. A stale cache therefore only costs a second attempt.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { type Hold, isAmple } from "@tollgate/domain/ledger/Hold"
 import type { HasAdmission } from "./Batch.ts"
+import { type CountedKeyRow, type CountedKeyRows, NO_KEYS, type WorkingKeys } from "./CountedKeys.ts"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
 /** Number of cached users above which the cache is cleared. The balances of each user are then read once more. */
 const MAX_USERS = 10_000
+/** Number of cached limited keys above which their cache is cleared. */
+const MAX_KEYS = 10_000
+/** Age of a reading of the database's clock above which the clock is read again. */
+const MAX_CLOCK_AGE_MILLIS = 60_000
 
 export class BalanceCache {
   readonly #users = new Map<UserId, MutableUserBalances>()
   readonly #holds = new Map<RequestId, Hold>()
+  readonly #keys = new Map<ApiKeyId, CountedKeyRow>()
+  /** The time of the database and the time of this process at which keys were last read. */
+  #readAt: { readonly databaseMillis: number; readonly processMillis: number } | undefined
 
   /** Returns the balances of these owners; undefined when the balances of at least one owner are not cached. */
   balances(owners: ReadonlyArray<Owner>): WorkingBalances | undefined {
@@ -32,8 +41,9 @@ export class BalanceCache {
     return new WorkingBalances(found)
   }
 
-  /** Returns whether the balances of the owner are cached and ample for this request. */
+  /** Returns whether the balances of the owner are cached and ample for this request. A limited key can refuse it. */
   isAmple({ estimate, modelId, price, principal }: Admission): boolean {
+    if (principal.limits?.counted) return false
     const known = this.#users.get(principal.userId)
     if (known === undefined || !known.plans.has(modelId)) return false
     return isAmple(estimate, price, { payg: known.payg, plan: known.plans.get(modelId) })
@@ -42,6 +52,34 @@ export class BalanceCache {
   /** Returns the hold of a request if this queue has admitted the request and has not settled it. */
   hold(requestId: RequestId): Hold | undefined {
     return this.#holds.get(requestId)
+  }
+
+  /** Returns these keys; undefined if one of them is not cached, or if the time of the database is not known well. */
+  keys(keyIds: ReadonlyArray<ApiKeyId>): CountedKeyRows | undefined {
+    if (keyIds.length === 0) return NO_KEYS
+    const sinceRead = performance.now() - (this.#readAt?.processMillis ?? Number.NEGATIVE_INFINITY)
+    if (this.#readAt === undefined || sinceRead > MAX_CLOCK_AGE_MILLIS) return undefined
+    const rows = new Map<ApiKeyId, CountedKeyRow>()
+    for (const keyId of keyIds) {
+      const row = this.#keys.get(keyId)
+      if (row === undefined) return undefined
+      rows.set(keyId, row)
+    }
+    return { rows, nowMillis: Math.floor(this.#readAt.databaseMillis + sinceRead) }
+  }
+
+  setKeys(keys: WorkingKeys): void {
+    if (this.#keys.size > MAX_KEYS) this.#keys.clear()
+    for (const [keyId, row] of keys.written) this.#keys.set(keyId, row)
+  }
+
+  /** Records the time of the database, which a transaction has just read. */
+  setClock(databaseMillis: number): void {
+    this.#readAt = { databaseMillis, processMillis: performance.now() }
+  }
+
+  deleteKeys(keyIds: ReadonlyArray<ApiKeyId>): void {
+    for (const keyId of keyIds) this.#keys.delete(keyId)
   }
 
   setBalances(balances: WorkingBalances): void {

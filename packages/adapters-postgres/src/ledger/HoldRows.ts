@@ -6,14 +6,15 @@
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import type { Held, Hold } from "@tollgate/domain/ledger/Hold"
+import type { Held, Hold, KeyHold } from "@tollgate/domain/ledger/Hold"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import { arrayOf, columnsOf } from "../client/SqlValues.ts"
+import { arrayOf, type Columns, columnsOf, type RowArrays } from "../client/SqlValues.ts"
 import type { DedicatedConnection, Query, Statement } from "./DedicatedConnection.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
@@ -22,7 +23,7 @@ export interface NewHold {
   readonly held: Held
 }
 
-const HOLD = columnsOf<NewHold>({
+const HOLD: Columns<NewHold> = {
   request_id: ["uuid", ({ admission }) => admission.requestId],
   user_id: ["uuid", ({ admission }) => admission.principal.userId],
   api_key_id: ["uuid", ({ admission }) => admission.principal.keyId],
@@ -34,6 +35,15 @@ const HOLD = columnsOf<NewHold>({
   plan_tokens: ["bigint", ({ held }) => held.hold.planTokens],
   payg_account: ["uuid", ({ held }) => held.payg?.id],
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
+}
+
+const HOLDS = columnsOf(HOLD)
+/** Only requests of limited keys have these columns, so other requests do not pay for them. */
+const HOLDS_OF_COUNTED_KEYS = columnsOf<NewHold>({
+  ...HOLD,
+  key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico],
+  key_tokens: ["bigint", ({ held }) => held.hold.key?.tokens],
+  key_window: ["bigint", ({ held }) => held.hold.key?.window]
 })
 
 /**
@@ -41,27 +51,37 @@ const HOLD = columnsOf<NewHold>({
  * contain revoked keys. `ids` is the query parameter with the key ids.
  */
 export const validKeys = (ids: string): string => `
-  SELECT api_key.id FROM api_key JOIN app_user ON app_user.id = api_key.user_id
-  WHERE api_key.id = ANY (${ids}::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'`
+  SELECT api_key.id, api_key.counted FROM api_key JOIN app_user ON app_user.id = api_key.user_id
+  WHERE api_key.id = ANY (${ids}::uuid[]) AND api_key.revoked_at IS NULL AND app_user.status = 'active'
+    AND (api_key.expires_at IS NULL OR api_key.expires_at > now())`
 
-const INSERT: Part = {
-  name: "hold",
+const inserting = (name: string, columns: RowArrays<NewHold>): Part => ({
+  name,
   writes: (first) => `
-    valid AS (${validKeys(`$${first}`)}), held AS (
-      INSERT INTO open_request (node_id, ${HOLD.names})
-      SELECT $${first + 1}::uuid, * FROM ${HOLD.unnested(first + 2)}
+    valid AS (${validKeys(`$${first}`)} AND NOT api_key.counted), held AS (
+      INSERT INTO open_request (node_id, ${columns.names})
+      SELECT $${first + 1}::uuid, * FROM ${columns.unnested(first + 2)}
       RETURNING 1)`,
   precondition: (first) => `(SELECT count(*) FROM valid) = cardinality($${first}::uuid[])
       AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`
-}
+})
+
+const INSERT = inserting("hold", HOLDS)
+const INSERT_COUNTED = inserting("countedhold", HOLDS_OF_COUNTED_KEYS)
 
 /**
  * Returns the statement that inserts the holds. The statement inserts no hold when at least one of the API keys is
- * invalid.
+ * invalid, or is limited although its hold has no part of the limits. `WorkingKeys` checks the limited keys.
  */
 export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): WriteStatement => {
-  const keys = new Set(holds.map(({ admission }) => admission.principal.keyId))
-  return { part: INSERT, values: [arrayOf([...keys]), nodeId, ...HOLD.arrays(holds)] }
+  const keys = new Set<ApiKeyId>()
+  let isCounted = false
+  for (const { admission, held } of holds) {
+    if (held.hold.key === undefined) keys.add(admission.principal.keyId)
+    else isCounted = true
+  }
+  const [part, columns] = isCounted ? [INSERT_COUNTED, HOLDS_OF_COUNTED_KEYS] : [INSERT, HOLDS]
+  return { part, values: [arrayOf([...keys]), nodeId, ...columns.arrays(holds)] }
 }
 
 /** A hold that an extension grows. */
@@ -71,7 +91,7 @@ export interface GrownHold {
   readonly held: Held
 }
 
-const GROWN = columnsOf<GrownHold>({
+const GROWN: Columns<GrownHold> = {
   request_id: ["uuid", ({ requestId }) => requestId],
   plan_before: ["bigint", ({ before }) => before.planTokens],
   payg_before: ["bigint", ({ before }) => before.paygPico],
@@ -79,31 +99,40 @@ const GROWN = columnsOf<GrownHold>({
   plan_tokens: ["bigint", ({ held }) => held.hold.planTokens],
   payg_account: ["uuid", ({ held }) => held.payg?.id],
   payg_pico: ["bigint", ({ held }) => held.hold.paygPico]
+}
+
+const GROWN_HOLDS = columnsOf(GROWN)
+const GROWN_HOLDS_OF_COUNTED_KEYS = columnsOf<GrownHold>({
+  ...GROWN,
+  key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico]
 })
 
 // The columns `plan_account` and `payg_account` are written too, because the customer can get a plan or a first credit
 // while the request runs.
-const GROW: Part = {
-  name: "grow",
+const growing = (name: string, columns: RowArrays<GrownHold>, alsoSets: string): Part => ({
+  name,
   writes: (first) => `
     grown AS (
       UPDATE open_request AS hold SET plan_account = step.plan_account, plan_tokens = step.plan_tokens,
-        payg_account = step.payg_account, payg_pico = step.payg_pico
-      FROM ${GROWN.unnested(first)} AS step (${GROWN.names})
+        payg_account = step.payg_account, payg_pico = step.payg_pico${alsoSets}
+      FROM ${columns.unnested(first)} AS step (${columns.names})
       WHERE hold.request_id = step.request_id
         AND hold.plan_tokens = step.plan_before AND hold.payg_pico = step.payg_before
       RETURNING 1)`,
   precondition: (first) => `(SELECT count(*) FROM grown) = cardinality($${first}::uuid[])`
-}
+})
+
+const GROW = growing("grow", GROWN_HOLDS, "")
+const GROW_COUNTED = growing("countedgrow", GROWN_HOLDS_OF_COUNTED_KEYS, ", key_pico = step.key_pico")
 
 /**
  * Returns the statement that grows the holds. The statement writes nothing when another session has deleted one of the
  * holds or changed its amounts.
  */
-export const growHolds = (holds: ReadonlyArray<GrownHold>): WriteStatement => ({
-  part: GROW,
-  values: GROWN.arrays(holds)
-})
+export const growHolds = (holds: ReadonlyArray<GrownHold>): WriteStatement =>
+  holds.some(({ before }) => before.key !== undefined)
+    ? { part: GROW_COUNTED, values: GROWN_HOLDS_OF_COUNTED_KEYS.arrays(holds) }
+    : { part: GROW, values: GROWN_HOLDS.arrays(holds) }
 
 /** A hold that a transaction has locked in order to settle it. */
 export interface LockedHold {
@@ -111,6 +140,7 @@ export interface LockedHold {
   readonly userId: UserId
   readonly modelId: ModelId
   readonly priceId: PriceId
+  readonly keyId: ApiKeyId
   readonly hold: Hold
   readonly checkpoint: Checkpoint
 }
@@ -120,7 +150,7 @@ export const lockingHolds = (name: string, selection: string): Statement => ({
   name,
   text: `
     SELECT hold.request_id, hold.user_id, hold.model_id, hold.price_id, hold.plan_tokens, hold.payg_pico,
-      hold.checkpoint_input, hold.checkpoint_output
+      hold.checkpoint_input, hold.checkpoint_output, hold.api_key_id, hold.key_pico, hold.key_tokens, hold.key_window
     FROM open_request AS hold ${selection}`
 })
 
@@ -153,15 +183,26 @@ const READ_HOLD_USERS: Statement = {
 }
 
 export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
-  const [requestId, userId, modelId, priceId, plan, payg, seenIn, seenOut] = row as HoldRow
+  const [requestId, userId, modelId, priceId, plan, payg, seenIn, seenOut, keyId, ...key] = row as HoldRow
   return {
     requestId: RequestId(requestId),
     userId,
     modelId: ModelId(modelId),
     priceId: PriceId(priceId),
-    hold: { planTokens: Tokens(plan), paygPico: UsdPico(payg) },
+    keyId,
+    hold: withKey(plan, payg, key),
     checkpoint: { input: Tokens(seenIn), output: Tokens(seenOut) }
   }
+}
+
+/** The columns of the limits of a key. All are null if the key was not counted at the admission. */
+export type KeyHoldColumns = readonly [keyPico: bigint | null, keyTokens: bigint | null, keyWindow: bigint | null]
+
+export const withKey = (plan: bigint, payg: bigint, [pico, tokens, window]: KeyHoldColumns): Hold => {
+  const balances = { planTokens: Tokens(plan), paygPico: UsdPico(payg) }
+  if (tokens === null || window === null) return balances
+  const key: KeyHold = { budgetPico: pico === null ? undefined : UsdPico(pico), tokens: Tokens(tokens), window }
+  return { ...balances, key }
 }
 
 type HoldRow = readonly [
@@ -172,7 +213,9 @@ type HoldRow = readonly [
   planTokens: bigint,
   paygPico: bigint,
   checkpointInput: bigint,
-  checkpointOutput: bigint
+  checkpointOutput: bigint,
+  keyId: ApiKeyId,
+  ...key: KeyHoldColumns
 ]
 
 const CHECKPOINT_BATCH_SIZE = 1_000

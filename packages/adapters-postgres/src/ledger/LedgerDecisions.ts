@@ -8,10 +8,24 @@ import type { Admission, Extension, Settled } from "@tollgate/application/ledger
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import { covers, decideHold, growHold, type Hold } from "@tollgate/domain/ledger/Hold"
+import {
+  covers,
+  decideHold,
+  growHold,
+  type Held,
+  type Hold,
+  type InsufficientBalance
+} from "@tollgate/domain/ledger/Hold"
+import {
+  decideKeyHold,
+  growKeyHold,
+  type KeyBudgetExceeded,
+  type KeyRateLimited
+} from "@tollgate/domain/ledger/KeyHold"
 import * as Either from "effect/Either"
 import type { BalanceCache } from "./BalanceCache.ts"
 import { type Extended, NO_USERS } from "./Batch.ts"
+import type { WorkingKeys } from "./CountedKeys.ts"
 import type { BoundStatement } from "./DedicatedConnection.ts"
 import { type GrownHold, growHolds, insertHolds, type NewHold } from "./HoldRows.ts"
 import {
@@ -41,6 +55,7 @@ export interface Facts {
 export class LedgerDecisions {
   readonly outcome: LedgerOutcome
   readonly #accounts: WorkingBalances
+  readonly #keys: WorkingKeys
   readonly #settlements: Array<NewSettlement> = []
   readonly #grown = new Map<RequestId, GrownHold>()
   readonly #holds: Array<NewHold> = []
@@ -49,10 +64,12 @@ export class LedgerDecisions {
   constructor(
     { settlements, extensions, admissions }: LedgerWork,
     accounts: WorkingBalances,
+    keys: WorkingKeys,
     facts: Facts,
     contended: ReadonlySet<UserId> = NO_USERS
   ) {
     this.#accounts = accounts
+    this.#keys = keys
     const taken = new Set<RequestId>()
     const settled = settlements.map((entry): Settled | undefined => {
       const { admission, measure } = entry.request
@@ -60,7 +77,8 @@ export class LedgerDecisions {
       const hold = taken.has(requestId) ? undefined : facts.hold(requestId)
       if (hold === undefined) return facts.settledBefore(entry)
       taken.add(requestId)
-      const row = settleHold({ requestId, owner: ownerOf(admission), hold }, measure(), price, accounts)
+      const { keyId } = admission.principal
+      const row = settleHold({ requestId, owner: ownerOf(admission), keyId, hold }, measure(), price, accounts, keys)
       this.#settlements.push(row)
       return { measured: row.measured, settlement: row.settlement }
     })
@@ -70,9 +88,7 @@ export class LedgerDecisions {
     const admitted = admissions.map(({ admission }): LedgerAdmitted => {
       const before = facts.admittedBefore(admission)
       if (before !== undefined) return before
-      const owner = ownerOf(admission)
-      return Either.map(decideHold(admission.estimate, admission.price, accounts.of(owner)), (held) => {
-        accounts.set(owner, held)
+      return Either.map(decideAdmission(admission, accounts, keys), (held) => {
         this.#holds.push({ admission, held })
         return held.hold
       })
@@ -86,11 +102,21 @@ export class LedgerDecisions {
     const hold = earlier?.held.hold ?? facts.hold(requestId)
     if (hold === undefined) return undefined
     const owner = ownerOf(admission)
-    const held = growHold(hold, usage, price, this.#accounts.of(owner))
-    this.#accounts.set(owner, held)
+    const grown = growHold(hold, usage, price, this.#accounts.of(owner))
+    this.#accounts.set(owner, grown)
+    const held = this.#growKey(admission, grown, usage)
     this.#grown.set(requestId, { requestId, before: earlier?.before ?? hold, held })
     if (!covers(held.hold, usage, price)) this.#isPartial = true
     return held.hold
+  }
+
+  /** Grows the part of a hold that its limited key needs. */
+  #growKey({ price, principal: { keyId } }: Admission, held: Held, usage: Extension["usage"]): Held {
+    const key = held.hold.key && this.#keys.of(keyId)
+    if (held.hold.key === undefined || key === undefined) return held
+    const { counts, hold } = growKeyHold(held.hold.key, usage, price, key, this.#keys.nowMillis)
+    this.#keys.set(keyId, counts)
+    return { ...held, hold: { ...held.hold, key: hold } }
   }
 
   /**
@@ -106,13 +132,14 @@ export class LedgerDecisions {
 
   /**
    * Returns the statement that writes all decisions. The statement deletes and grows holds before it writes
-   * accounts, because every transaction locks holds before accounts.
+   * accounts and then limited keys, because every transaction locks rows in this order.
    */
   write(nodeId: NodeId, accounts: ReadonlyArray<WriteStatement>): BoundStatement | undefined {
     return inOneStatement([
       ...(this.#settlements.length > 0 ? [settleHolds(this.#settlements)] : []),
       ...(this.#grown.size > 0 ? [growHolds([...this.#grown.values()])] : []),
       ...accounts,
+      ...this.#keys.changes,
       ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : [])
     ])
   }
@@ -120,8 +147,31 @@ export class LedgerDecisions {
   /** Copies the decisions to the cache. The caller must have committed them. */
   updateCache(cache: BalanceCache): void {
     cache.setBalances(this.#accounts)
+    cache.setKeys(this.#keys)
     for (const { requestId } of this.#settlements) cache.deleteHold(requestId)
     for (const { requestId, held } of this.#grown.values()) cache.setHold(requestId, held.hold)
     for (const { admission, held } of this.#holds) cache.setHold(admission.requestId, held.hold)
   }
+}
+
+/** Decides an admission over the balances and the limits of its key, and updates both if it succeeds. */
+export const decideAdmission = (
+  admission: Admission,
+  accounts: WorkingBalances,
+  keys: WorkingKeys
+): Either.Either<Held, InsufficientBalance | KeyBudgetExceeded | KeyRateLimited> => {
+  const { keyId } = admission.principal
+  const owner = ownerOf(admission)
+  const held = decideHold(admission.estimate, admission.price, accounts.of(owner))
+  const key = keys.of(keyId)
+  if (Either.isLeft(held) || key === undefined) {
+    if (Either.isRight(held)) accounts.set(owner, held.right)
+    return held
+  }
+  return Either.map(decideKeyHold(admission, key, keys.nowMillis), ({ counts, hold }) => {
+    accounts.set(owner, held.right)
+    keys.set(keyId, counts)
+    keys.admitted(keyId)
+    return { ...held.right, hold: { ...held.right.hold, key: hold } }
+  })
 }

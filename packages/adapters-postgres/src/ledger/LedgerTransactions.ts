@@ -6,29 +6,30 @@
  * statement. The database refuses the whole statement if a row differs from the cache. After such a refusal, or when a
  * row is not cached, the transaction has these steps:
  *
- *     lock the holds and the accounts, read the API keys    one round trip
- *     decide                                                in memory
- *     write accounts, settlements and holds, commit         one round trip
+ *     lock holds, accounts and limited keys, read the API keys    one round trip
+ *     decide                                                      in memory
+ *     write accounts, settlements and holds, commit               one round trip
  *
  * When another session holds a row lock for longer than the lock timeout, the transaction is repeated without waiting
  * for locks. The repeated transaction skips the users of locked rows.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { Ending } from "@tollgate/domain/inference/Charge"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
-import type { Tokens } from "@tollgate/domain/money/Tokens"
-import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"
 import { partition } from "./Batch.ts"
+import { type CountedKeyRows, lockKeys, WorkingKeys } from "./CountedKeys.ts"
 import type { BoundStatement, Decided, DedicatedConnection, LockWait, Query, Statement } from "./DedicatedConnection.ts"
-import { validKeys } from "./HoldRows.ts"
+import { type KeyHoldColumns, validKeys, withKey } from "./HoldRows.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
 import {
+  countedKeysOf,
   type LedgerAdmission,
   type LedgerAdmitted,
   type LedgerOutcome,
@@ -83,6 +84,7 @@ export class LedgerTransactions {
       } catch (error) {
         this.#cache.deleteBalances(ownersOf(work))
         this.#cache.deleteHolds(work.extensions)
+        this.#cache.deleteKeys(keysOf(work))
         if (!isStale(error)) throw error
         this.#uncached = UNCACHED_AFTER_STALE
       }
@@ -126,8 +128,11 @@ export class LedgerTransactions {
       return undefined
     const accounts = this.#cache.balances(ownersOf(work))
     if (accounts === undefined) return undefined
-    const decisions = new LedgerDecisions(work, accounts, {
-      hold: (requestId) => this.#cache.hold(requestId),
+    const hold = (requestId: RequestId) => this.#cache.hold(requestId)
+    const keys = this.#cache.keys(countedKeysOf(work, hold))
+    if (keys === undefined) return undefined
+    const decisions = new LedgerDecisions(work, accounts, new WorkingKeys(keys), {
+      hold,
       settledBefore: unknownFact,
       admittedBefore: unknownFact
     })
@@ -137,18 +142,25 @@ export class LedgerTransactions {
   }
 
   async #fromDatabase(work: LedgerWork, query: Query, lock: LockRows): Promise<Decided<LedgerDecisions>> {
-    const [{ accounts, contended, holds }, keys, traces] = await Promise.all([
+    const [{ accounts, contended, holds, keys: locked }, valid, traces] = await Promise.all([
       lock(query, work),
-      keysOf(query, work.admissions),
+      validKeysOf(query, work.admissions),
       tracesOf(query, work)
+    ])
+    const hold = (requestId: RequestId) => holds.get(requestId)
+    const keys = await withMissing(query, locked, [
+      ...countedKeysOf(work, hold),
+      ...[...valid].filter(([, counted]) => counted).map(([keyId]) => keyId)
     ])
     const { others, theirs } = partition(ledgerWork, work, contended)
     // The session that has locked rows of these users probably changes them, so the cached balances would be stale.
     this.#cache.deleteBalances(ownersOf(theirs))
+    this.#cache.deleteKeys(keysOf(theirs))
+    if (keys.rows.size > 0) this.#cache.setClock(keys.nowMillis)
     this.#cache.deleteHolds(others.settlements)
     this.#cache.deleteHolds(others.extensions)
     const facts: Facts = {
-      hold: (requestId) => holds.get(requestId),
+      hold,
       settledBefore: ({ request, maybeCommitted }) =>
         maybeCommitted !== undefined && traces.get(request.admission.requestId) === maybeCommitted.measured.ending
           ? maybeCommitted
@@ -156,10 +168,10 @@ export class LedgerTransactions {
       admittedBefore: ({ requestId, principal }) => {
         const trace = traces.get(requestId)
         if (trace !== undefined) return typeof trace === "string" ? GONE : Either.right(trace)
-        return keys.has(principal.keyId) ? undefined : KEY_INVALID
+        return valid.has(principal.keyId) ? undefined : KEY_INVALID
       }
     }
-    const decisions = new LedgerDecisions(others, accounts, facts, contended)
+    const decisions = new LedgerDecisions(others, accounts, new WorkingKeys(keys), facts, contended)
     return { result: decisions, write: decisions.write(this.#nodeId, accounts.changes) }
   }
 }
@@ -169,10 +181,32 @@ const unknownFact = () => undefined
 const GONE: LedgerAdmitted = Either.right("gone")
 const KEY_INVALID: LedgerAdmitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
 
-const keysOf = async (query: Query, admissions: ReadonlyArray<LedgerAdmission>): Promise<Set<unknown>> => {
-  if (admissions.length === 0) return new Set()
+/** Returns the keys of all requests. */
+const keysOf = ({ settlements, extensions, admissions }: LedgerWork): ReadonlyArray<ApiKeyId> => [
+  ...[...settlements, ...extensions].map(({ request }) => request.admission.principal.keyId),
+  ...admissions.map(({ admission }) => admission.principal.keyId)
+]
+
+/** Returns the valid keys of the admissions, and whether each key is limited. */
+const validKeysOf = async (
+  query: Query,
+  admissions: ReadonlyArray<LedgerAdmission>
+): Promise<ReadonlyMap<ApiKeyId, boolean>> => {
+  if (admissions.length === 0) return new Map()
   const keyIds = new Set(admissions.map(({ admission }) => admission.principal.keyId))
-  return new Set((await query(READ_KEYS, [[...keyIds]])).map(([id]) => id))
+  return new Map((await query(READ_KEYS, [[...keyIds]])) as unknown as ReadonlyArray<[ApiKeyId, boolean]>)
+}
+
+/** Locks the keys that are not locked yet. Only keys whose limits were set after their authentication are missing. */
+const withMissing = async (
+  query: Query,
+  locked: CountedKeyRows,
+  keyIds: ReadonlyArray<ApiKeyId>
+): Promise<CountedKeyRows> => {
+  const missing = new Set(keyIds.filter((keyId) => !locked.rows.has(keyId)))
+  if (missing.size === 0) return locked
+  const { nowMillis, rows } = await lockKeys(query, [...missing])
+  return { rows: new Map([...locked.rows, ...rows]), nowMillis: Math.max(locked.nowMillis, nowMillis) }
 }
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
@@ -189,15 +223,16 @@ const tracesOf = async (query: Query, { settlements, admissions }: LedgerWork): 
   ]
   if (requestIds.length === 0) return new Map()
   const rows = (await query(TRACES, [requestIds])) as unknown as ReadonlyArray<TraceRow>
-  return new Map(rows.map(([id, ending, plan, payg]) => [id, ending ?? { planTokens: plan, paygPico: payg }]))
+  return new Map(rows.map(([id, ending, plan, payg, ...key]) => [id, ending ?? withKey(plan, payg, key)]))
 }
 
-type TraceRow = readonly [RequestId, Ending | null, planTokens: Tokens, paygPico: UsdPico]
+type TraceRow = readonly [RequestId, Ending | null, planTokens: bigint, paygPico: bigint, ...key: KeyHoldColumns]
 
 const TRACES: Statement = {
   name: "traces",
   text: `
-    SELECT request_id, NULL::text, plan_tokens, payg_pico FROM open_request WHERE request_id = ANY ($1::uuid[])
+    SELECT request_id, NULL::text, plan_tokens, payg_pico, key_pico, key_tokens, key_window
+    FROM open_request WHERE request_id = ANY ($1::uuid[])
     UNION ALL
-    SELECT request_id, ending, plan_tokens, payg_pico FROM settlement WHERE request_id = ANY ($1::uuid[])`
+    SELECT request_id, ending, plan_tokens, payg_pico, NULL, NULL, NULL FROM settlement WHERE request_id = ANY ($1::uuid[])`
 }

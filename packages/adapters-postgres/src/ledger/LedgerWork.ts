@@ -9,9 +9,12 @@ import type {
   Settled,
   SettlementRequest
 } from "@tollgate/application/ledger/InferenceLedger"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import * as Charge from "@tollgate/domain/inference/Charge"
 import type { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import type { AdmissionEntry, Admitted, Outcome, SettlementEntry, Work, WorkKind, WorkTypes } from "./Batch.ts"
 import type { Owner } from "./WorkingBalances.ts"
 
@@ -20,7 +23,7 @@ export interface LedgerTypes extends WorkTypes {
   readonly extension: Extension
   readonly settlement: SettlementRequest
   readonly held: Hold
-  readonly refusal: InsufficientBalance | InvalidApiKey
+  readonly refusal: InsufficientBalance | InvalidApiKey | KeyBudgetExceeded | KeyRateLimited
   readonly settled: Settled
 }
 
@@ -45,3 +48,22 @@ export const ownersOf = ({ settlements, extensions, admissions }: LedgerWork): R
   ...extensions.map(({ request }) => ownerOf(request.admission)),
   ...admissions.map(({ admission }) => ownerOf(admission))
 ]
+
+/**
+ * Returns the limited keys that the decisions need: keys that were limited when the request was authenticated, and keys of
+ * which a hold sets a part aside. `holdOf` returns the known hold of a request.
+ */
+export const countedKeysOf = (
+  { settlements, extensions, admissions }: LedgerWork,
+  holdOf: (requestId: RequestId) => Hold | undefined = unknownHold
+): ReadonlyArray<ApiKeyId> => {
+  const keyIds = new Set<ApiKeyId>()
+  for (const { request } of [...settlements, ...extensions]) {
+    const { principal, requestId } = request.admission
+    if (principal.limits?.counted || holdOf(requestId)?.key !== undefined) keyIds.add(principal.keyId)
+  }
+  for (const { admission } of admissions) if (admission.principal.limits?.counted) keyIds.add(admission.principal.keyId)
+  return [...keyIds]
+}
+
+const unknownHold = () => undefined

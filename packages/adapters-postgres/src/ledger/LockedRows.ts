@@ -5,8 +5,8 @@
  * locked. In the second mode, the transaction does not wait: it locks the free rows (rows that no other session has
  * locked) and skips the users of the other rows.
  *
- * Every transaction locks holds before accounts, and accounts in the order of their ids, so two transactions cannot
- * deadlock.
+ * Every transaction locks holds, then accounts, then limited keys, and the rows of each table in the order of their ids,
+ * so two transactions cannot deadlock.
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -16,15 +16,17 @@ import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { NO_USERS } from "./Batch.ts"
+import { type CountedKeyRows, lockFreeKeys, lockKeys } from "./CountedKeys.ts"
 import type { Query, Rows, Statement } from "./DedicatedConnection.ts"
 import { lockFreeHolds, lockHolds } from "./HoldRows.ts"
-import { type LedgerWork, ownersOf } from "./LedgerWork.ts"
+import { countedKeysOf, type LedgerWork, ownersOf } from "./LedgerWork.ts"
 import { type MutableUserBalances, type Owner, type UserBalances, WorkingBalances } from "./WorkingBalances.ts"
 
 export interface LockedRows {
   readonly holds: ReadonlyMap<RequestId, Hold>
   /** The balances of all users that are not contended. */
   readonly accounts: WorkingBalances
+  readonly keys: CountedKeyRows
   /** Users that the transaction skips, because another session has locked one of their rows. */
   readonly contended: ReadonlySet<UserId>
 }
@@ -33,18 +35,23 @@ export interface LockedRows {
 export type LockRows = (query: Query, work: LedgerWork) => Promise<LockedRows>
 
 export const lockAllRows: LockRows = async (query, work) => {
-  const [holds, accounts] = await Promise.all([lockHolds(query, requestsOf(work)), lockAccounts(query, ownersOf(work))])
-  return { holds, accounts, contended: NO_USERS }
+  const [holds, accounts, keys] = await Promise.all([
+    lockHolds(query, requestsOf(work)),
+    lockAccounts(query, ownersOf(work)),
+    lockKeys(query, countedKeysOf(work))
+  ])
+  return { holds, accounts, keys, contended: NO_USERS }
 }
 
 export const lockFreeRows: LockRows = async (query, work) => {
-  const [holds, accounts] = await Promise.all([
+  const [holds, accounts, keys] = await Promise.all([
     lockFreeHolds(query, requestsOf(work)),
-    lockFreeAccounts(query, ownersOf(work))
+    lockFreeAccounts(query, ownersOf(work)),
+    lockFreeKeys(query, countedKeysOf(work))
   ])
-  const contended = new Set([...holds.contended, ...accounts.contended])
+  const contended = new Set([...holds.contended, ...accounts.contended, ...keys.contended])
   const free = [...accounts.balances].filter(([userId]) => !contended.has(userId))
-  return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), contended }
+  return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), keys: keys.keys, contended }
 }
 
 /** Returns the requests whose holds the transaction deletes or grows. */

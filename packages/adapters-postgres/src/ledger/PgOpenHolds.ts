@@ -21,6 +21,7 @@ import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { lockFreeKeys, WorkingKeys } from "./CountedKeys.ts"
 import {
   type BoundStatement,
   type Decided,
@@ -100,19 +101,28 @@ const settleOrphans = async (
   const holds = (await query(statement, values)).map(lockedHold)
   onLocked(holds.map(({ requestId }) => requestId))
   if (holds.length === 0) return { result: { taken: 0, skipped: [], writtenOff: UsdPico(0n) }, write: undefined }
-  const [prices, { balances, contended }] = await Promise.all([
+  const countedKeys = new Set(holds.filter(({ hold }) => hold.key !== undefined).map(({ keyId }) => keyId))
+  const [prices, { balances, contended }, free] = await Promise.all([
     readPrices(
       query,
       holds.map(({ priceId }) => priceId)
     ),
-    lockFreeAccounts(query, holds)
+    lockFreeAccounts(query, holds),
+    lockFreeKeys(query, [...countedKeys])
   ])
-  const contendedUsers = new Set(contended)
+  const contendedUsers = new Set([...contended, ...free.contended])
   const accounts = new WorkingBalances(balances)
+  const keys = new WorkingKeys(free.keys)
   const settlements = holds
     .filter(({ userId }) => !contendedUsers.has(userId))
-    .map(({ requestId, userId, modelId, priceId, hold, checkpoint }) =>
-      settleHold({ requestId, owner: { userId, modelId }, hold }, atCheckpoint(checkpoint), prices(priceId), accounts)
+    .map(({ requestId, userId, modelId, priceId, keyId, hold, checkpoint }) =>
+      settleHold(
+        { requestId, owner: { userId, modelId }, keyId, hold },
+        atCheckpoint(checkpoint),
+        prices(priceId),
+        accounts,
+        keys
+      )
     )
   return {
     result: {
@@ -120,7 +130,10 @@ const settleOrphans = async (
       skipped: holds.filter(({ userId }) => contendedUsers.has(userId)).map(({ requestId }) => requestId),
       writtenOff: UsdPico(settlements.reduce((sum, { settlement }) => sum + settlement.writeoffPico, 0n))
     },
-    write: settlements.length === 0 ? undefined : inOneStatement([settleHolds(settlements), ...accounts.changes])
+    write:
+      settlements.length === 0
+        ? undefined
+        : inOneStatement([settleHolds(settlements), ...accounts.changes, ...keys.changes])
   }
 }
 

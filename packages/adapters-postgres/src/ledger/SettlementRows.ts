@@ -3,12 +3,15 @@
  * statement that writes the row also counts the settlement for the rankings.
  */
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
+import { settleKeyHold } from "@tollgate/domain/ledger/KeyHold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
 import { type Columns, columnsOf } from "../client/SqlValues.ts"
+import type { WorkingKeys } from "./CountedKeys.ts"
 import type { Owner, WorkingBalances } from "./WorkingBalances.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
@@ -24,16 +27,33 @@ export interface NewSettlement {
   readonly payg: AccountId | undefined
 }
 
-/** Decides the settlement of a hold at the price that was valid at admission, and updates the working balances. */
+/** A hold to settle, with the owner of the balances and the key of the request. */
+export interface SettledHold {
+  readonly requestId: RequestId
+  readonly owner: Owner
+  readonly keyId: ApiKeyId
+  readonly hold: Hold
+}
+
+/**
+ * Decides the settlement of a hold at the price that was valid at admission, and updates the working balances and the
+ * counts of the key.
+ */
 export const settleHold = (
-  { requestId, owner, hold }: { readonly requestId: RequestId; readonly owner: Owner; readonly hold: Hold },
+  { requestId, owner, keyId, hold }: SettledHold,
   measured: Measured,
   price: Price,
-  accounts: WorkingBalances
+  accounts: WorkingBalances,
+  keys: WorkingKeys
 ): NewSettlement => {
   const after = decideSettlement(hold, measured.charge, price, accounts.of(owner))
   const { settlement } = after
   accounts.set(owner, after)
+  const key = hold.key && keys.of(keyId)
+  if (hold.key !== undefined && key !== undefined) {
+    const { charged } = measured.charge
+    keys.set(keyId, settleKeyHold(hold.key, settlement.costPico, charged, key.counts, keys.nowMillis))
+  }
   return {
     requestId,
     hold,

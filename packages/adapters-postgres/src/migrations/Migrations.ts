@@ -21,6 +21,7 @@ import { growingHolds } from "./0010_growing_holds.ts"
 import { unpaidOrders } from "./0011_unpaid_orders.ts"
 import { resellerLists } from "./0012_reseller_lists.ts"
 import { hostedTools } from "./0013_hosted_tools.ts"
+import { keyLimits } from "./0014_key_limits.ts"
 import { operatorSessions } from "./0015_operator_sessions.ts"
 
 export interface Migration {
@@ -46,6 +47,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0011_unpaid_orders", statements: unpaidOrders },
   { name: "0012_reseller_lists", statements: resellerLists },
   { name: "0013_hosted_tools", statements: hostedTools },
+  { name: "0014_key_limits", statements: keyLimits },
   { name: "0015_operator_sessions", statements: operatorSessions }
 ]
 

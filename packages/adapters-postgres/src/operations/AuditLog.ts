@@ -15,6 +15,7 @@ export interface AuditEntry {
   readonly action:
     | "user.create"
     | "key.create"
+    | "key.limits"
     | "key.revoke"
     | "payg.credit"
     | "catalog.apply"

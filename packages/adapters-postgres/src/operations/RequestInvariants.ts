@@ -141,6 +141,15 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
       WHERE moved.amount IS DISTINCT FROM charged.amount OR moved.debit_account IS DISTINCT FROM charged.debit_account`
   },
   {
+    id: "limited-keys-add-up",
+    invariant:
+      "For every limited key, the held budget and the number of open requests equal those of its open requests.",
+    violations: `SELECT count(*) FROM counted_key k WHERE EXISTS (
+        SELECT FROM open_request r WHERE r.api_key_id = k.key_id AND r.key_tokens IS NOT NULL
+        HAVING coalesce(sum(r.key_pico), 0) <> k.pending_pico OR count(*) <> k.open_requests)
+      AND EXISTS (SELECT FROM api_key WHERE id = k.key_id AND counted)`
+  },
+  {
     id: "resolutions-are-logged",
     invariant: "The audit log contains every resolution of a review, with its amount.",
     violations: `SELECT count(*) FROM image_review r WHERE r.resolution IS NOT NULL AND NOT EXISTS (

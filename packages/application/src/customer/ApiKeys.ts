@@ -3,6 +3,13 @@
  * its customers (docs/reference/reseller.md#cust-3).
  */
 import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import {
+  changeLimits,
+  type KeyLimits,
+  type KeyLimitsChange,
+  noLimits,
+  type UnknownModels
+} from "@tollgate/domain/customer/KeyLimits"
 import { UserId, type UserNotFound } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
@@ -13,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { unknownModels } from "./KeyLimits.ts"
 
 export interface CreatedKey {
   readonly key: ApiKey
@@ -24,7 +32,12 @@ export interface CreatedKey {
 export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
   ApiKeys,
   {
-    readonly create: (email: Email, name: string, operator: Operator) => Effect.Effect<CreatedKey, UserNotFound>
+    readonly create: (
+      email: Email,
+      name: string,
+      operator: Operator,
+      limits?: KeyLimits
+    ) => Effect.Effect<CreatedKey, UserNotFound | UnknownModels>
     /** Returns all keys of a user, including revoked ones, newest first. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
     /**
@@ -45,10 +58,15 @@ export class CustomerKeys extends Context.Tag("@tollgate/application/CustomerKey
   CustomerKeys,
   {
     /**
-     * Creates a key and writes an audit log entry, in one transaction. Fails if the user is not this reseller's
-     * customer.
+     * Creates a key with its limits and writes an audit log entry, in one transaction. Fails if the user is not this
+     * reseller's customer.
      */
-    readonly create: (resellerId: ResellerId, userId: UserId, name: string) => Effect.Effect<CreatedKey, NotFound>
+    readonly create: (
+      resellerId: ResellerId,
+      userId: UserId,
+      name: string,
+      limits?: KeyLimits
+    ) => Effect.Effect<CreatedKey, NotFound | UnknownModels>
     /**
      * Revokes a key of a customer of this reseller and writes an audit log entry, in one transaction. Every node is
      * notified and then refuses the key, as after `ApiKeys.revoke`. A repeated call returns the first `revokedAt` and
@@ -62,11 +80,12 @@ const readUserId = Schema.decodeOption(UserId)
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
 /** Creates an API key for a customer. Only this call returns the secret. */
-export const createCustomerKey = (resellerId: ResellerId, userId: string, name: string) =>
+export const createCustomerKey = (resellerId: ResellerId, userId: string, name: string, limits: KeyLimitsChange = {}) =>
   Effect.gen(function* () {
     const id = readUserId(userId)
     if (Option.isNone(id)) return yield* new NotFound({ what: "customer" })
-    return yield* (yield* CustomerKeys).create(resellerId, id.value, name)
+    const created = (yield* CustomerKeys).create(resellerId, id.value, name, changeLimits(noLimits, limits))
+    return yield* Effect.catchTag(created, "UnknownModels", unknownModels)
   })
 
 /** Revokes an API key of a customer (`DELETE /api/reseller/keys/{keyID}`). */

@@ -4,11 +4,10 @@
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"
-import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Admission } from "../ledger/InferenceLedger.ts"
+import type { Admission, AdmissionRefusal } from "../ledger/InferenceLedger.ts"
 import type { RouteTraffic } from "../ledger/Traffic.ts"
 
 export interface ImageAdmission {
@@ -36,15 +35,12 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
     /**
      * Starts a request, in one transaction. The request has a lease, which expires if this node dies. Fails if the
      * idempotency key was used (409), if the customer has another running request (429), if the balances do not cover
-     * the smallest possible usage (402), if the API key is not valid any more (401), or if too many requests wait or
+     * the smallest possible usage (402), if a limit of the key refuses the request (402, 429), if the API key is not valid any more (401), or if too many requests wait or
      * the wait is too long (`Overloaded`).
      */
     readonly begin: (
       request: ImageAdmission
-    ) => Effect.Effect<
-      void,
-      IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | InvalidApiKey | Overloaded
-    >
+    ) => Effect.Effect<void, IdempotencyKeyReused | ImageConcurrencyLimit | AdmissionRefusal | Overloaded>
     /**
      * Settles the request and ends its lease, in one transaction that is retried until the database responds. Queues a
      * review if the outcome needs one. Returns the written outcome. Returns undefined if the lease has expired and the

@@ -8,6 +8,7 @@
  * response is sent, so that the charge is visible as soon as the client has the response.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
 import {
   type ContentPolicyViolation,
   type IdempotencyKeyReused,
@@ -18,9 +19,10 @@ import {
 import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
 import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { capableOf, type ImageRequest } from "@tollgate/domain/images/ImageRequest"
-import { type InvalidApiKey, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { type InvalidApiKey, ModelNotFound, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -47,6 +49,8 @@ export type ImageRequestError =
   | IdempotencyKeyReused
   | ImageConcurrencyLimit
   | InsufficientBalance
+  | KeyBudgetExceeded
+  | KeyRateLimited
   | ContentPolicyViolation
   | ImageTimeout
   | ImageWithheld
@@ -99,10 +103,12 @@ const admissionOf = <Image>(client: ImageConnection<Image>) =>
     const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
     const idempotencyKey = yield* client.idempotencyKey
     const catalog = (yield* CurrentCatalog).get()
-    const request = yield* client.readRequest((model) =>
-      Either.map(capableOf(catalog, model, client.operation), () => undefined)
-    )
-    const { model, candidates } = yield* capableOf(catalog, request.model, request.operation)
+    const capable = (model: string) =>
+      allowsModel(principal.limits, model)
+        ? capableOf(catalog, model, client.operation)
+        : Either.left(new ModelNotFound({ model }))
+    const request = yield* client.readRequest((model) => Either.map(capable(model), () => undefined))
+    const { model, candidates } = yield* capable(request.model)
     const admission: Admission = {
       requestId: client.requestId,
       principal,

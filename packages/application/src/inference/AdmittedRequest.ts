@@ -8,13 +8,9 @@
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
 import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
-import {
-  type InvalidApiKey,
-  type ModelNotFound,
-  Overloaded,
-  UpstreamFailed
-} from "@tollgate/domain/inference/InferenceErrors"
-import { covers, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { type ModelNotFound, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import type { Hold } from "@tollgate/domain/ledger/Hold"
+import { shortageOf } from "@tollgate/domain/ledger/KeyHold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Cause from "effect/Cause"
@@ -22,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import type { Admission, AdmissionRefusal, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
 import { NO_PROVIDER, type RouteTraffic, type TrafficCounters } from "../ledger/Traffic.ts"
 import { Delivery } from "./Delivery.ts"
 import type { OpenRequests } from "./OpenRequests.ts"
@@ -38,7 +34,7 @@ import {
 import { StreamAllowance } from "./StreamAllowance.ts"
 import { localCounts, localPromptCount, NOT_COUNTED, type TokenCounter } from "./TokenCounter.ts"
 
-export type RelayRequestError = ModelNotFound | InsufficientBalance | InvalidApiKey | Overloaded | AttemptError
+export type RelayRequestError = ModelNotFound | AdmissionRefusal | Overloaded | AttemptError
 
 export interface Ports {
   readonly ledger: InferenceLedger["Type"]
@@ -125,10 +121,11 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
-    if (covers(hold, TokenUsage.plain(prompt, ONE), this.#admission.price)) this.#begin(hold, prompt)
+    const shortage = shortageOf(hold, TokenUsage.plain(prompt, ONE), this.#admission.price)
+    if (shortage === undefined) this.#begin(hold, prompt)
     else {
       this.#phase = "trying"
-      this.#end(Exit.fail(new InsufficientBalance()))
+      this.#end(Exit.fail(shortage))
     }
   }
 

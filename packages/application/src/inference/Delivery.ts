@@ -10,6 +10,7 @@ import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded } from "@tollgate/domain/ledger/KeyHold"
 import type { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Measured } from "../ledger/InferenceLedger.ts"
 import { type ChoiceSwitch, DeliveredText } from "./DeliveredText.ts"
@@ -27,7 +28,7 @@ export interface Allowance {
   /** True once the hold is durable. Before that, not even the status of the response may be written. */
   readonly isOpen: boolean
   /** The reason why nothing more may be written. */
-  readonly refusal: InsufficientBalance | Overloaded | undefined
+  readonly refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined
   /** The largest number of output tokens that the sent content can have. */
   readonly sentOutputLimit: Tokens
   /**

@@ -15,9 +15,10 @@
  */
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
+import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { type HostedTool, refusedTool } from "@tollgate/domain/inference/HostedTools"
-import { UnsupportedTool } from "@tollgate/domain/inference/InferenceErrors"
+import { ModelNotFound, UnsupportedTool } from "@tollgate/domain/inference/InferenceErrors"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -65,6 +66,10 @@ export const makeRelayRequest = (
         return
       }
       const { candidates, model } = found.right
+      if (!allowsModel(principal.limits, model.publicName)) {
+        callback(Exit.fail(new ModelNotFound({ model: request.model })))
+        return
+      }
       const tools = request.hostedTools ?? NO_TOOLS
       const refused = refusedTool(tools, model.hostedTools)
       if (refused !== undefined) {

@@ -12,6 +12,7 @@ import type {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded } from "@tollgate/domain/ledger/KeyHold"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -22,7 +23,7 @@ import type { Delivery } from "./Delivery.ts"
 export type RouteError = UpstreamFailed | UpstreamRejected | TechnicalLimit | RequestTooLarge | Overloaded | CircuitOpen
 
 /** A stream can also fail because its balance is used up. */
-export type AttemptError = RouteError | InsufficientBalance
+export type AttemptError = RouteError | InsufficientBalance | KeyBudgetExceeded
 
 export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly error: E
@@ -64,5 +65,6 @@ export const endingOf = (exit: Exit.Exit<undefined, AttemptError>, delivery: Del
   if (Exit.isSuccess(exit)) return "complete"
   if (Cause.isInterrupted(exit.cause)) return "client_gone"
   if (delivery.text.deltas === 0) return "failed"
-  return delivery.allowance?.refusal?._tag === "InsufficientBalance" ? "balance_exhausted" : "upstream_cut"
+  const refusal = delivery.allowance?.refusal
+  return refusal === undefined || refusal._tag === "Overloaded" ? "upstream_cut" : "balance_exhausted"
 }

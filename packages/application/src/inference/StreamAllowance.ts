@@ -17,6 +17,7 @@ import { promptLimit } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { coveredOutput, coversEstimate, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
 import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -75,7 +76,7 @@ export class StreamAllowance implements Allowance {
   #retryAtMillis: number | undefined
 
   onChange: () => void = () => {}
-  refusal: InsufficientBalance | Overloaded | undefined
+  refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined
 
   constructor(admission: Admission, request: InferenceRequest, delivery: Delivery, ports: AllowancePorts) {
     this.#admission = admission
@@ -183,7 +184,10 @@ export class StreamAllowance implements Allowance {
         this.#hold = exit.value
         this.#slice = slice
         this.#measureRoom(asked)
-        if (waiting !== undefined && waiting.tokens > this.#room) this.refusal = new InsufficientBalance()
+        if (waiting !== undefined && waiting.tokens > this.#room) {
+          const needed = { ...this.#prompt, output: Tokens.add(this.sentOutputLimit, Tokens.fromCount(waiting.tokens)) }
+          this.refusal = shortageOf(exit.value, needed, this.#admission.price) ?? new InsufficientBalance()
+        }
       }
       this.#finish()
     })

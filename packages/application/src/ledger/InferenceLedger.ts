@@ -12,6 +12,7 @@ import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Estimate, Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import type { Charge, Settlement } from "@tollgate/domain/ledger/Settlement"
 import type { TokenUsage } from "@tollgate/domain/ledger/TokenUsage"
@@ -77,6 +78,9 @@ export interface LedgerLoad {
   readonly transactionMillis: number
 }
 
+/** The reasons for which the ledger refuses an admission. */
+export type AdmissionRefusal = InsufficientBalance | InvalidApiKey | KeyBudgetExceeded | KeyRateLimited
+
 /** Receives the result of a call. It is called once. */
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
@@ -88,14 +92,11 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
   InferenceLedger,
   {
     /**
-     * Decides the hold and makes it durable. Checks the API key again, so that a revoked key is refused even if a cache
-     * still has it. Fails with {@link Overloaded} if the queue is full or the database is unreachable. The callback
+     * Decides the hold and makes it durable. Checks the API key and its limits again, so that a revoked key is refused
+     * even if a cache still has it. Fails with {@link Overloaded} if the queue is full or the database is unreachable. The callback
      * always runs. A caller that does not need the hold any more must settle it in the callback.
      */
-    readonly admit: (
-      admission: Admission,
-      callback: Callback<Hold, InsufficientBalance | InvalidApiKey | Overloaded>
-    ) => void
+    readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**
      * Returns whether the admission is practically certain: the balances are remembered from the last transaction, and
      * they are ample. Such a request may be sent to a provider before its hold is durable.

@@ -42,6 +42,7 @@ export const attemptFailures = [
   "Overloaded",
   "CircuitOpen",
   "InsufficientBalance",
+  "KeyBudgetExceeded",
   "defect"
 ] as const
 export type AttemptFailure = (typeof attemptFailures)[number]

@@ -13,6 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Position } from "../validation/Cursor.ts"
 import type { Email } from "../validation/Email.ts"
+import type { KeyLimits, LocalLimits } from "./KeyLimits.ts"
 import type { UserId } from "./User.ts"
 
 export const ApiKeyId = Schema.UUID.pipe(Schema.brand("ApiKeyId"))
@@ -25,6 +26,7 @@ export interface ApiKey {
   readonly name: string
   readonly createdAt: Date
   readonly revokedAt: Date | undefined
+  readonly limits: KeyLimits
 }
 
 /** A key in a list, with its owner and its last use. */
@@ -42,6 +44,8 @@ export interface ListedKey extends ApiKey {
 export interface Principal {
   readonly keyId: ApiKeyId
   readonly userId: UserId
+  /** The limits that a server decides itself; undefined if the key has no limit. */
+  readonly limits?: LocalLimits
 }
 
 /** No key has this id. */

@@ -11,6 +11,7 @@ import type { Tokens } from "../money/Tokens.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
 import { Email } from "../validation/Email.ts"
 import { Name } from "../validation/Text.ts"
+import { KeyLimitsChange } from "./KeyLimits.ts"
 import type { UserId } from "./User.ts"
 
 export interface Customer {
@@ -21,7 +22,9 @@ export interface Customer {
 /** The request body that creates or links a customer. */
 export const CustomerRequest = Schema.Struct({ email: Email })
 /** The request body that creates an API key for a customer. */
-export const CustomerKeyRequest = Schema.Struct({ name: Name })
+export const CustomerKeyRequest = Schema.Struct({ name: Name, limits: Schema.optional(KeyLimitsChange) })
+/** The request body that changes an API key of a customer. */
+export const ChangeKeyRequest = Schema.Struct({ limits: KeyLimitsChange })
 
 export interface TokenPlan {
   readonly model: string

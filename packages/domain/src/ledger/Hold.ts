@@ -34,6 +34,18 @@ export interface Estimate {
 export interface Hold {
   readonly planTokens: Tokens.Tokens
   readonly paygPico: UsdPico.UsdPico
+  /** The part of a hold of a limited key (`KeyHold.ts`). */
+  readonly key?: KeyHold
+}
+
+/** What a hold sets aside of the limits of its key. */
+export interface KeyHold {
+  /** The amount of the budget; undefined if the key had no limit of spend. */
+  readonly budgetPico: UsdPico.UsdPico | undefined
+  /** The tokens that the rate window counts until the request is settled. */
+  readonly tokens: Tokens.Tokens
+  /** The number of the rate window that counts the request. */
+  readonly window: bigint
 }
 
 export interface Held {
@@ -52,8 +64,12 @@ const ONE = Tokens.Tokens(1n)
 const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
 /** Returns the usage that a hold sets aside at the admission, as far as the balances go. */
-const expectedUsage = ({ inputCeiling, output, unsizedInput = Tokens.zero }: Estimate): TokenUsage.TokenUsage =>
+export const expectedUsage = ({ inputCeiling, output, unsizedInput = Tokens.zero }: Estimate): TokenUsage.TokenUsage =>
   TokenUsage.plain(Tokens.add(inputCeiling, unsizedInput), output)
+
+/** Returns the smallest usage: the input floor, plus one output token if the request generates output. */
+export const leastUsage = ({ inputFloor, output }: Estimate): TokenUsage.TokenUsage =>
+  TokenUsage.plain(inputFloor, Tokens.min(ONE, output))
 
 /** Returns whether a hold covers the whole estimate of its request. */
 export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Price): boolean =>
@@ -72,7 +88,7 @@ export const decideHold = (
   price: Price.Price,
   balances: Balances
 ): Either.Either<Held, InsufficientBalance> => {
-  const least = TokenUsage.plain(estimate.inputFloor, Tokens.min(ONE, estimate.output))
+  const least = leastUsage(estimate)
   const held = growHold(NO_HOLD, expectedUsage(estimate), price, balances)
   // The plan tokens of the hold cover the first tokens of the smallest usage too, because it is part of the estimate.
   const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
@@ -97,7 +113,7 @@ export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.
     paygPico: UsdPico.UsdPico(paygPico - hold.paygPico)
   }
   return {
-    hold: { planTokens, paygPico },
+    hold: hold.key === undefined ? { planTokens, paygPico } : { planTokens, paygPico, key: hold.key },
     plan: balances.plan && Account.reserve(balances.plan, grownBy.planTokens),
     payg: balances.payg && Account.reserve(balances.payg, grownBy.paygPico)
   }
@@ -110,15 +126,23 @@ const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
 }
 
 /** Returns whether a hold covers the cost of this usage. */
-export const covers = ({ planTokens, paygPico }: Hold, usage: TokenUsage.TokenUsage, price: Price.Price): boolean =>
-  Price.cost(price, usage) - Price.prefixCost(price, usage, planTokens) <= paygPico
+export const covers = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.Price): boolean =>
+  balancesCover(hold, usage, price) &&
+  (hold.key?.budgetPico === undefined || Price.cost(price, usage) <= hold.key.budgetPico)
+
+/** Returns whether the plan tokens and the money of a hold cover the cost of this usage. */
+export const balancesCover = (
+  { planTokens, paygPico }: Hold,
+  usage: TokenUsage.TokenUsage,
+  price: Price.Price
+): boolean => Price.cost(price, usage) - Price.prefixCost(price, usage, planTokens) <= paygPico
 
 /**
  * Returns the number of output tokens that a hold covers in addition to the prompt, up to {@link Tokens.MAX_PER_CLASS}.
  * Returns undefined if the hold does not cover the prompt. The output member of `prompt` is ignored.
  */
 export const coveredOutput = (
-  { planTokens, paygPico }: Hold,
+  { key, planTokens, paygPico }: Hold,
   prompt: TokenUsage.TokenUsage,
   price: Price.Price
 ): Tokens.Tokens | undefined => {
@@ -127,9 +151,15 @@ export const coveredOutput = (
   const promptOwed = Price.cost(price, promptOnly) - Price.prefixCost(price, promptOnly, planTokens)
   if (promptOwed > paygPico) return undefined
   const fromPlan = planTokens > promptTokens ? planTokens - promptTokens : 0n
-  const fromPayg = price.output === 0n ? Tokens.MAX_PER_CLASS : (paygPico - promptOwed) / price.output
-  return Tokens.min(Tokens.Tokens(fromPlan + fromPayg), Tokens.Tokens(Tokens.MAX_PER_CLASS))
+  const fromPayg = outputFor(paygPico - promptOwed, price)
+  const covered = Tokens.min(Tokens.Tokens(fromPlan + fromPayg), Tokens.Tokens(Tokens.MAX_PER_CLASS))
+  if (key?.budgetPico === undefined) return covered
+  const budgetLeft = key.budgetPico - Price.cost(price, promptOnly)
+  return budgetLeft < 0n ? undefined : Tokens.min(covered, Tokens.Tokens(outputFor(budgetLeft, price)))
 }
+
+const outputFor = (pico: bigint, price: Price.Price): bigint =>
+  price.output === 0n ? Tokens.MAX_PER_CLASS : pico / price.output
 
 /** An ample balance is at least this many times the hold that a request takes. */
 const AMPLE_FACTOR = 100n

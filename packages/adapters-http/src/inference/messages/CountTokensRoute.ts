@@ -10,7 +10,8 @@ import { requireFunds } from "@tollgate/application/inference/Funds"
 import type { UpstreamExchange, UpstreamRequest, Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
-import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
+import { ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject } from "@tollgate/domain/inference/Json"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
@@ -116,6 +117,7 @@ class CountTokens {
       const presented = yield* presentedKey(this.#request.rawHeaders, this.#request.socket)
       const principal = yield* (yield* ApiKeyAuthenticator).authenticate(presented)
       const request = yield* yield* inTurns(readCountRequest(yield* this.#body(principal)))
+      if (!allowsModel(principal.limits, request.model)) return yield* new ModelNotFound({ model: request.model })
       const tokens = yield* countPrompt("messages", request, (candidate) => this.#providerCount(request, candidate))
       this.#response.writeWhole(`{"input_tokens":${tokens}}`, "utf8")
     })

@@ -1,0 +1,58 @@
+/**
+ * Reads and changes the limits of API keys. An operator changes the limits of every key, a reseller those of its
+ * customers' keys (docs/reference/key-limits.md).
+ */
+import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import type { KeyLimitsChange, UnknownModels } from "@tollgate/domain/customer/KeyLimits"
+import type { KeyCounts } from "@tollgate/domain/ledger/KeyCounts"
+import type { Operator } from "@tollgate/domain/operations/Operation"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
+import { NotFound } from "@tollgate/domain/validation/RequestErrors"
+import { invalid } from "@tollgate/domain/validation/Validation"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+
+/** A key with its limits, and with its counts at this time if the ledger counts its requests. */
+export interface KeyStatus {
+  readonly key: ApiKey
+  readonly counts: KeyCounts | undefined
+}
+
+export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitStore")<
+  KeyLimitStore,
+  {
+    readonly read: (keyId: ApiKeyId) => Effect.Effect<KeyStatus, ApiKeyNotFound>
+    /**
+     * Changes the limits of a key and writes an audit log entry, in one transaction. Every node is notified, as after a
+     * revocation. The ledger decides the next request by the new limits of spend and rate.
+     */
+    readonly change: (
+      keyId: ApiKeyId,
+      change: KeyLimitsChange,
+      operator: Operator
+    ) => Effect.Effect<KeyStatus, ApiKeyNotFound | UnknownModels>
+    /** Changes the limits of a key of a customer of this reseller, as `change` does. */
+    readonly changeOfCustomer: (
+      resellerId: ResellerId,
+      keyId: ApiKeyId,
+      change: KeyLimitsChange
+    ) => Effect.Effect<KeyStatus, NotFound | UnknownModels>
+  }
+>() {}
+
+const readKeyId = Schema.decodeOption(ApiKeyId)
+
+/** Converts the error to an issue with the request member. */
+export const unknownModels = ({ models }: UnknownModels) =>
+  Effect.fail(invalid("limits.models", `public names of models of the catalog; unknown: ${models.join(", ")}`))
+
+/** Changes the limits of an API key of a customer (`PATCH /api/reseller/keys/{keyID}`). */
+export const changeCustomerKey = (resellerId: ResellerId, keyId: string, change: KeyLimitsChange) =>
+  Effect.gen(function* () {
+    const id = readKeyId(keyId)
+    if (Option.isNone(id)) return yield* new NotFound({ what: "key" })
+    const store = yield* KeyLimitStore
+    return yield* Effect.catchTag(store.changeOfCustomer(resellerId, id.value, change), "UnknownModels", unknownModels)
+  })

@@ -1,0 +1,110 @@
+/**
+ * The counts of a limited key over all servers: its spend, its open requests, and the requests and tokens of its current
+ * rate window. The ledger reads and writes them in the transaction that decides a request.
+ *
+ *     available budget = limit - spent - pending
+ *
+ * `pending` is the sum of the budget parts of all open holds. A limit of spend can be exceeded only by a request that
+ * costs more than its hold.
+ */
+
+import { UsdPico } from "../money/UsdPico.ts"
+import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
+
+/**
+ * The 60 seconds in which the requests and tokens of a key are counted together. A window begins with the first request
+ * after the end of the window before.
+ */
+export interface RateWindow {
+  /** The number of the window. Every window of a key has a larger number than the windows before. */
+  readonly number: bigint
+  readonly beganAtMillis: number
+  readonly requests: number
+  readonly tokens: bigint
+}
+
+export interface KeyCounts {
+  /** The latest day with a decision, as a date in Jakarta. */
+  readonly day: string
+  readonly spentInDay: UsdPico
+  /** The spend in the month of `day`. */
+  readonly spentInMonth: UsdPico
+  readonly spentTotal: UsdPico
+  /** The sum that open holds set aside of the budget. */
+  readonly pending: UsdPico
+  readonly openRequests: number
+  readonly window: RateWindow
+}
+
+/** The limits that the ledger decides. An undefined member is no limit. */
+export interface CountedLimits {
+  readonly spendPerDay: UsdPico | undefined
+  readonly spendPerMonth: UsdPico | undefined
+  readonly spendTotal: UsdPico | undefined
+  readonly requestsPerMinute: number | undefined
+  readonly tokensPerMinute: bigint | undefined
+  readonly concurrentRequests: number | undefined
+}
+
+/** A limited key, as a transaction reads it. */
+export interface CountedKey {
+  readonly limits: CountedLimits
+  readonly counts: KeyCounts
+}
+
+export const RATE_WINDOW_MILLIS = MINUTE_MILLIS
+
+/** The largest stored spend. A larger spend is stored as this amount, which is above every limit. */
+const MAX_SPENT = 9_000_000_000_000_000_000n
+
+/**
+ * Returns the counts at a time. A new day or month begins without spend. The day never goes back, even if the clock of a
+ * server is behind.
+ */
+export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
+  const today = dateOf(new Date(nowMillis))
+  if (today <= counts.day) return counts
+  const isSameMonth = today.slice(0, 7) === counts.day.slice(0, 7)
+  return {
+    ...counts,
+    day: today,
+    spentInDay: UsdPico(0n),
+    spentInMonth: isSameMonth ? counts.spentInMonth : UsdPico(0n)
+  }
+}
+
+const hasWindowEnded = ({ beganAtMillis }: RateWindow, nowMillis: number): boolean =>
+  nowMillis >= beganAtMillis + RATE_WINDOW_MILLIS
+
+/** Returns the current window; a new one if the last window has ended. */
+export const windowAt = (window: RateWindow, nowMillis: number): RateWindow =>
+  hasWindowEnded(window, nowMillis)
+    ? { number: window.number + 1n, beganAtMillis: nowMillis, requests: 0, tokens: 0n }
+    : window
+
+/**
+ * Returns the amount that a new hold can take from the budget; undefined if the key has no limit of spend. `counts` are
+ * the counts at the time of the decision.
+ */
+export const availableBudget = (limits: CountedLimits, counts: KeyCounts): UsdPico | undefined => {
+  let least: bigint | undefined
+  const consider = (limit: bigint | undefined, spent: bigint) => {
+    if (limit === undefined) return
+    const left = limit - spent - counts.pending
+    least = least === undefined || left < least ? left : least
+  }
+  consider(limits.spendPerDay, counts.spentInDay)
+  consider(limits.spendPerMonth, counts.spentInMonth)
+  consider(limits.spendTotal, counts.spentTotal)
+  return least === undefined ? undefined : UsdPico(least > 0n ? least : 0n)
+}
+
+/** Adds a cost to the spend of the day, the month and in total. */
+export const spend = (counts: KeyCounts, cost: UsdPico): KeyCounts => ({
+  ...counts,
+  spentInDay: added(counts.spentInDay, cost),
+  spentInMonth: added(counts.spentInMonth, cost),
+  spentTotal: added(counts.spentTotal, cost)
+})
+
+const added = (spent: UsdPico, cost: UsdPico): UsdPico => UsdPico(spent + cost < MAX_SPENT ? spent + cost : MAX_SPENT)

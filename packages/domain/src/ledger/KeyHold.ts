@@ -1,0 +1,222 @@
+/**
+ * The part of a hold that a limited key needs: an amount of its budget, and the tokens that its rate window counts
+ * (docs/reference/key-limits.md).
+ *
+ * The budget part of a hold is the list price of the usage that the hold covers, whether a token plan or the
+ * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. A request whose cost
+ * is not bounded by what it delivers - a whole response, or a prompt with unsized content - is admitted only if the budget
+ * covers its whole estimate.
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as Tokens from "../money/Tokens.ts"
+import * as UsdPico from "../money/UsdPico.ts"
+import {
+  balancesCover,
+  covers,
+  type Estimate,
+  expectedUsage,
+  type Hold,
+  InsufficientBalance,
+  type KeyHold,
+  leastUsage
+} from "./Hold.ts"
+import {
+  availableBudget,
+  type CountedKey,
+  type CountedLimits,
+  countsAt,
+  type KeyCounts,
+  RATE_WINDOW_MILLIS,
+  type RateWindow,
+  spend,
+  windowAt
+} from "./KeyCounts.ts"
+import * as Price from "./Price.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+
+const RateStatus = Schema.Struct({
+  limit: Schema.Number,
+  remaining: Schema.Number,
+  /** The time until the end of the rate window. */
+  resetSeconds: Schema.Number
+})
+/** A rate limit of a key, and how much of it is left. */
+export type RateStatus = typeof RateStatus.Type
+
+/** A limit of requests, tokens or concurrent requests of the key refuses the request. */
+export class KeyRateLimited extends Schema.TaggedError<KeyRateLimited>()("KeyRateLimited", {
+  limit: Schema.Literal("requests", "tokens", "concurrent"),
+  retryAfterSeconds: Schema.Number,
+  requests: Schema.UndefinedOr(RateStatus),
+  tokens: Schema.UndefinedOr(RateStatus)
+}) {}
+
+/** A limit of spend of the key does not cover the request, or the next part of its stream. */
+export class KeyBudgetExceeded extends Schema.TaggedError<KeyBudgetExceeded>()("KeyBudgetExceeded", {}) {}
+
+/** Returns why a hold does not cover this usage; undefined if it does. */
+export const shortageOf = (
+  hold: Hold,
+  usage: TokenUsage.TokenUsage,
+  price: Price.Price
+): InsufficientBalance | KeyBudgetExceeded | undefined => {
+  if (covers(hold, usage, price)) return undefined
+  return balancesCover(hold, usage, price) ? new KeyBudgetExceeded() : new InsufficientBalance()
+}
+
+export interface KeyHeld {
+  readonly hold: KeyHold
+  readonly counts: KeyCounts
+}
+
+export interface KeyDemand {
+  readonly estimate: Estimate
+  readonly price: Price.Price
+  readonly streamed: boolean
+}
+
+/** The time after which a client should repeat a request that the limit of concurrent requests refused. */
+const CONCURRENT_RETRY_SECONDS = 1
+
+/**
+ * Decides a new request of a limited key. The budget is decided first, because a client should not repeat a request that
+ * the budget refuses.
+ */
+export const decideKeyHold = (
+  demand: KeyDemand,
+  { counts: before, limits }: CountedKey,
+  nowMillis: number
+): Either.Either<KeyHeld, KeyBudgetExceeded | KeyRateLimited> => {
+  const counts = countsAt(before, nowMillis)
+  const budgetPico = budgetFor(demand, availableBudget(limits, counts))
+  if (budgetPico === "exceeded") return Either.left(new KeyBudgetExceeded())
+  const window = windowAt(counts.window, nowMillis)
+  const tokens = TokenUsage.total(expectedUsage(demand.estimate))
+  const refused = refusedLimit(limits, counts.openRequests, window, tokens)
+  if (refused !== undefined) return Either.left(rateLimited(refused, limits, window, nowMillis))
+  return Either.right({
+    hold: { budgetPico, tokens, window: window.number },
+    counts: {
+      ...counts,
+      pending: UsdPico.UsdPico(counts.pending + (budgetPico ?? 0n)),
+      openRequests: counts.openRequests + 1,
+      window: { ...window, requests: window.requests + 1, tokens: window.tokens + tokens }
+    }
+  })
+}
+
+/** Returns the budget part of a new hold: the whole estimate, or for a stream everything that is available. */
+const budgetFor = (
+  { estimate, price, streamed }: KeyDemand,
+  available: UsdPico.UsdPico | undefined
+): UsdPico.UsdPico | undefined | "exceeded" => {
+  if (available === undefined) return undefined
+  const expected = Price.cost(price, expectedUsage(estimate))
+  if (expected <= available) return expected
+  const isBoundedByDelivery = streamed && estimate.unsizedInput === undefined
+  return isBoundedByDelivery && Price.cost(price, leastUsage(estimate)) <= available ? available : "exceeded"
+}
+
+const refusedLimit = (
+  { concurrentRequests, requestsPerMinute, tokensPerMinute }: CountedLimits,
+  openRequests: number,
+  window: RateWindow,
+  tokens: bigint
+): KeyRateLimited["limit"] | undefined => {
+  if (concurrentRequests !== undefined && openRequests >= concurrentRequests) return "concurrent"
+  if (requestsPerMinute !== undefined && window.requests >= requestsPerMinute) return "requests"
+  if (tokensPerMinute === undefined) return undefined
+  // A request that is larger than the limit is admitted if its window has no tokens yet. It could never be admitted otherwise.
+  const needed = tokens < tokensPerMinute ? tokens : tokensPerMinute
+  return window.tokens + needed > tokensPerMinute ? "tokens" : undefined
+}
+
+const rateLimited = (
+  limit: KeyRateLimited["limit"],
+  limits: CountedLimits,
+  window: RateWindow,
+  nowMillis: number
+): KeyRateLimited => {
+  const resetSeconds = Math.max(1, Math.ceil((window.beganAtMillis + RATE_WINDOW_MILLIS - nowMillis) / 1_000))
+  return new KeyRateLimited({
+    limit,
+    retryAfterSeconds: limit === "concurrent" ? CONCURRENT_RETRY_SECONDS : resetSeconds,
+    ...rateStatus(limits, window, resetSeconds)
+  })
+}
+
+const rateStatus = (
+  { requestsPerMinute, tokensPerMinute }: CountedLimits,
+  window: RateWindow,
+  resetSeconds: number
+): Pick<KeyRateLimited, "requests" | "tokens"> => ({
+  requests:
+    requestsPerMinute === undefined
+      ? undefined
+      : { limit: requestsPerMinute, remaining: Math.max(0, requestsPerMinute - window.requests), resetSeconds },
+  tokens:
+    tokensPerMinute === undefined
+      ? undefined
+      : {
+          limit: Tokens.toCount(Tokens.Tokens(tokensPerMinute)),
+          remaining: Tokens.toCount(
+            Tokens.Tokens(window.tokens < tokensPerMinute ? tokensPerMinute - window.tokens : 0n)
+          ),
+          resetSeconds
+        }
+})
+
+/**
+ * Grows the budget part of a hold until it covers this usage, or until nothing more is available. A key that has lost its
+ * limits of spend since gives the budget part back.
+ */
+export const growKeyHold = (
+  hold: KeyHold,
+  usage: TokenUsage.TokenUsage,
+  price: Price.Price,
+  { counts: before, limits }: CountedKey,
+  nowMillis: number
+): KeyHeld => {
+  const counts = countsAt(before, nowMillis)
+  const held = hold.budgetPico ?? UsdPico.zero
+  const available = availableBudget(limits, counts)
+  const wanted = Price.cost(price, usage)
+  const most = available === undefined ? 0n : available + held
+  const limited = wanted < most ? wanted : most
+  const budgetPico = available === undefined ? undefined : UsdPico.UsdPico(limited > held ? limited : held)
+  if (budgetPico === hold.budgetPico) return { hold, counts: before }
+  return {
+    hold: { ...hold, budgetPico },
+    counts: { ...counts, pending: UsdPico.UsdPico(counts.pending - held + (budgetPico ?? 0n)) }
+  }
+}
+
+/**
+ * Releases the budget part of a hold and adds the cost to the spend. The tokens that were counted for the request are
+ * replaced by the charged tokens. If the window of the request has ended, only tokens in excess are counted, in the current
+ * window.
+ */
+export const settleKeyHold = (
+  hold: KeyHold,
+  cost: UsdPico.UsdPico,
+  charged: TokenUsage.TokenUsage,
+  before: KeyCounts,
+  nowMillis: number
+): KeyCounts => {
+  const counts = spend(countsAt(before, nowMillis), cost)
+  return {
+    ...counts,
+    pending: UsdPico.UsdPico(counts.pending - (hold.budgetPico ?? 0n)),
+    openRequests: counts.openRequests - 1,
+    window: corrected(counts.window, hold, TokenUsage.total(charged), nowMillis)
+  }
+}
+
+const corrected = (window: RateWindow, hold: KeyHold, charged: bigint, nowMillis: number): RateWindow => {
+  const excess = charged - hold.tokens
+  const current = excess > 0n ? windowAt(window, nowMillis) : window
+  if (excess <= 0n && current.number !== hold.window) return current
+  const tokens = current.tokens + excess
+  return { ...current, tokens: tokens > 0n ? tokens : 0n }
+}

@@ -1,0 +1,265 @@
+/**
+ * Tests the limits of keys that the ledger decides, on nodes that share a database.
+ */
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
+import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { KeyLimitsChange } from "@tollgate/domain/customer/KeyLimits"
+import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
+import { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
+import { Effect, Either, Layer } from "effect"
+import * as Stores from "../../support/Stores.ts"
+import {
+  aCustomer,
+  aNode,
+  aRequest,
+  balancesOf,
+  type Customer,
+  complete,
+  extension,
+  failed,
+  REQUEST_PICO
+} from "./Customers.ts"
+
+const unbounded = { concurrency: "unbounded" } as const
+const HUNDRED = Array.from({ length: 100 })
+
+const change = ({ principal }: Customer, limits: KeyLimitsChange) =>
+  Effect.flatMap(KeyLimitStore, (store) => store.change(principal.keyId, limits, Stores.operator))
+
+/** A customer with 1 USD and a limited key, as an authenticator that knows the limits returns it. */
+const aLimited = (limits: KeyLimitsChange, usdMicro = 1_000_000n) =>
+  Effect.gen(function* () {
+    const customer = yield* aCustomer({ usdMicro })
+    yield* change(customer, limits)
+    return asLimited(customer)
+  })
+
+const asLimited = (customer: Customer): Customer => ({
+  ...customer,
+  principal: {
+    ...customer.principal,
+    limits: { counted: true, expiresAtMillis: Number.POSITIVE_INFINITY, models: undefined }
+  }
+})
+
+const countsOf = ({ principal }: Customer) =>
+  Effect.gen(function* () {
+    const { counts } = yield* (yield* KeyLimitStore).read(principal.keyId)
+    if (counts === undefined) return yield* Effect.dieMessage("the key is not limited")
+    const { openRequests, pending, spentInDay, spentInMonth, spentTotal, window } = counts
+    return {
+      openRequests,
+      pending,
+      spentInDay,
+      spentInMonth,
+      spentTotal,
+      tokens: window.tokens,
+      requests: window.requests
+    }
+  }).pipe(Effect.orDie)
+
+const twoNodes = Effect.all([aNode({ batchSize: 7 }), aNode({ batchSize: 7 })])
+
+describe("a limited key in the ledger", () => {
+  layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
+    it.scoped("admits exactly ten of two hundred requests on two nodes if its budget covers ten", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ spend_usd_micro_per_day: 1 })
+        const nodes = yield* twoNodes
+        const results = yield* Effect.all(
+          nodes.flatMap(({ ledger }) =>
+            HUNDRED.map(() =>
+              Effect.gen(function* () {
+                const request = aRequest(customer)
+                const admitted = yield* Effect.either(ledger.admit(request))
+                if (Either.isRight(admitted)) yield* ledger.settle(complete(request))
+                return admitted
+              })
+            )
+          ),
+          unbounded
+        )
+        expect(results.filter(Either.isRight)).toHaveLength(10)
+        expect(results.find(Either.isLeft)).toEqual(Either.left(new KeyBudgetExceeded()))
+        expect(yield* countsOf(customer)).toMatchObject({
+          openRequests: 0,
+          pending: 0n,
+          spentInDay: 10n * REQUEST_PICO,
+          spentInMonth: 10n * REQUEST_PICO,
+          spentTotal: 10n * REQUEST_PICO
+        })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("is decided from the cache as exactly as from locked rows, and leaves other keys alone", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ spend_usd_micro_total: 1 })
+        const other = yield* aCustomer({ usdMicro: 1_000_000n })
+        const { ledger } = yield* aNode()
+        for (let served = 0; served < 10; served++) {
+          const [request, unlimited] = [aRequest(customer), aRequest(other)]
+          yield* Effect.all([ledger.admit(request), ledger.admit(unlimited)], unbounded)
+          yield* Effect.all([ledger.settle(complete(request)), ledger.settle(complete(unlimited))], unbounded)
+        }
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new KeyBudgetExceeded())
+        yield* ledger.admit(aRequest(other))
+        expect(yield* countsOf(customer)).toMatchObject({ pending: 0n, spentTotal: 10n * REQUEST_PICO })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("counts the list price of tokens that a plan pays", () =>
+      Effect.gen(function* () {
+        const customer = asLimited(yield* aCustomer({ planTokens: 1_000n }))
+        yield* change(customer, { spend_usd_micro_total: 1 })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* ledger.settle(complete(request))
+        expect((yield* balancesOf(customer)).plan).toEqual([903n, 0n])
+        expect(yield* countsOf(customer)).toMatchObject({ spentTotal: REQUEST_PICO })
+      })
+    )
+
+    it.scoped("extends a stream as far as the budget goes, and releases the rest", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ spend_usd_micro_per_day: 1 })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        const first = yield* ledger.admit(request)
+        expect(first.key?.budgetPico).toBe(REQUEST_PICO)
+        expect((yield* ledger.extend(extension(request, 11n)))?.key?.budgetPico).toBe(REQUEST_PICO + 40_000n)
+        expect((yield* ledger.extend(extension(request, 1_000n)))?.key?.budgetPico).toBe(1_000_000n)
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new KeyBudgetExceeded())
+        yield* ledger.settle(complete(request, 96n, 11n))
+        expect(yield* countsOf(customer)).toMatchObject({ pending: 0n, spentInDay: REQUEST_PICO + 40_000n })
+        yield* ledger.admit(aRequest(customer))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("obeys limits that are set while another node remembers the key without limits", () =>
+      Effect.gen(function* () {
+        const stale = yield* aCustomer({ usdMicro: 1_000_000n })
+        const { ledger } = yield* aNode()
+        const before = aRequest(stale)
+        yield* ledger.admit(before)
+        yield* change(stale, { spend_usd_micro_total: 1 })
+        const results = yield* Effect.all(
+          HUNDRED.map(() => Effect.either(ledger.admit(aRequest(stale)))),
+          unbounded
+        )
+        expect(results.filter(Either.isRight)).toHaveLength(10)
+        // The request that was open when the limit was set does not count.
+        yield* ledger.settle(complete(before))
+        expect(yield* countsOf(stale)).toMatchObject({ openRequests: 10, spentTotal: 0n })
+        yield* change(stale, { spend_usd_micro_total: null })
+        yield* ledger.admit(aRequest(stale))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
+    it.scoped("obeys a change of its limits from the next request on, and keeps its counts", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ spend_usd_micro_total: 1 })
+        const { ledger } = yield* aNode()
+        const served = Array.from({ length: 10 }, () => aRequest(customer))
+        for (const request of served) yield* ledger.admit(request)
+        yield* ledger.settle(complete(served[0] as (typeof served)[0]))
+        yield* change(customer, { spend_usd_micro_total: 2 })
+        for (let more = 0; more < 10; more++) yield* ledger.admit(aRequest(customer))
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new KeyBudgetExceeded())
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 19, spentTotal: REQUEST_PICO })
+        yield* change(customer, { spend_usd_micro_total: 0 })
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new KeyBudgetExceeded())
+      })
+    )
+
+    it.scoped("counts requests per minute exactly over two nodes", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ requests_per_minute: 60 })
+        const nodes = yield* twoNodes
+        const results = yield* Effect.all(
+          nodes.flatMap(({ ledger }) => HUNDRED.map(() => Effect.either(ledger.admit(aRequest(customer))))),
+          unbounded
+        )
+        expect(results.filter(Either.isRight)).toHaveLength(60)
+        const refusal = results.find(Either.isLeft)?.left
+        expect(refusal).toBeInstanceOf(KeyRateLimited)
+        expect(refusal).toMatchObject({ limit: "requests", requests: { limit: 60, remaining: 0 } })
+      })
+    )
+
+    it.scoped("counts tokens per minute exactly over two nodes, by the charged tokens of settled requests", () =>
+      Effect.gen(function* () {
+        // Each request sets 97 tokens aside.
+        const customer = yield* aLimited({ tokens_per_minute: 97 * 40 })
+        const nodes = yield* twoNodes
+        const results = yield* Effect.all(
+          nodes.flatMap(({ ledger }) =>
+            HUNDRED.map(() => {
+              const request = aRequest(customer)
+              return Effect.map(Effect.either(ledger.admit(request)), (admitted) => ({ admitted, request, ledger }))
+            })
+          ),
+          unbounded
+        )
+        const admitted = results.filter(({ admitted }) => Either.isRight(admitted))
+        expect(admitted).toHaveLength(40)
+        // Free requests give their tokens back.
+        yield* Effect.all(
+          admitted.slice(0, 30).map(({ ledger, request }) => ledger.settle(failed(request))),
+          unbounded
+        )
+        expect(yield* countsOf(customer)).toMatchObject({ tokens: 970n, requests: 40 })
+        yield* nodes[0].ledger.admit(aRequest(customer))
+      })
+    )
+
+    it.scoped("limits requests that run at the same time on two nodes, until one of them ends", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ concurrent_requests: 3 })
+        const [{ ledger: a }, { ledger: b }] = yield* twoNodes
+        const request = aRequest(customer)
+        yield* a.admit(request)
+        yield* b.admit(aRequest(customer))
+        yield* a.admit(aRequest(customer))
+        expect(yield* Effect.flip(b.admit(aRequest(customer)))).toMatchObject({
+          _tag: "KeyRateLimited",
+          limit: "concurrent"
+        })
+        yield* a.settle(failed(request))
+        yield* b.admit(aRequest(customer))
+      })
+    )
+
+    it.scoped("refuses an expired key, which a server still remembers", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1_000_000n })
+        const { ledger } = yield* aNode()
+        yield* ledger.admit(aRequest(customer))
+        yield* change(customer, { expires_at: "2026-01-01T00:00:00Z" })
+        expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new InvalidApiKey({ reason: "unknown" }))
+        yield* change(customer, { expires_at: null })
+        yield* ledger.admit(aRequest(customer))
+      })
+    )
+
+    it.scoped("gets its budget back when a sweep settles the requests of a dead node", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aLimited({ spend_usd_micro_total: 1, concurrent_requests: 1 })
+        const { ledger } = yield* aNode()
+        yield* ledger.admit(aRequest(customer))
+        yield* sql`UPDATE gateway_node SET left_at = clock_timestamp()`
+        expect(yield* (yield* OpenHolds).sweep).toBeGreaterThanOrEqual(1)
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 0, pending: 0n, spentTotal: 0n })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+  })
+})
