@@ -95,30 +95,30 @@ export class Bench {
   }
 
   /**
-   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the second half of the
-   * streams, to exclude memory that a process allocates only once (its young generation). This measurement must run
-   * first, because the heap of a process that was under load has free space.
+   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the last quarter of the
+   * streams, to exclude memory that a process allocates only once: its young generation has its full size after some
+   * thousand streams. This measurement must run first, because the heap of a process that was under load has free space.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
-    const half = this.#plan.idleStreams / 2
+    const quarter = this.#plan.idleStreams / 4
     const figures = new Map<Target, number>()
     for (const target of targets) {
       const { port, keys, pids } = target
-      const openHalf = async (total: number): Promise<number> => {
+      const openMore = async (more: number, total: number): Promise<number> => {
         const open = await this.#order<number>({
           order: "open",
           port,
           keys,
           kind: { kind: "idle" },
-          connections: half,
+          connections: more,
           millis: 0
         })
         if (open < total) throw new Error(`${target.name}: only ${open} of ${total} streams stayed open`)
         await pause(1_000)
         return residentKib(pids)
       }
-      const before = await openHalf(half)
-      figures.set(target, ((await openHalf(2 * half)) - before) / half)
+      const before = await openMore(3 * quarter, 3 * quarter)
+      figures.set(target, ((await openMore(quarter, 4 * quarter)) - before) / quarter)
       await this.#order({ order: "close" })
       await pause(500)
     }
