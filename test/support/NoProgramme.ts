@@ -3,16 +3,21 @@
  */
 import { TrustedProxies } from "@tollgate/adapters-http/http/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
-import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
+import { ApiKeys, CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { KeyLists } from "@tollgate/application/customer/KeyLists"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { SettledUsage } from "@tollgate/application/customer/SettledUsage"
+import { Users } from "@tollgate/application/customer/Users"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
+import { NodeList } from "@tollgate/application/operations/Nodes"
+import { AuditRuns } from "@tollgate/application/operator/AuditRuns"
 import { OperatorPolicy, OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -57,6 +62,12 @@ export const layer = Layer.mergeAll(
   absent(CursorSealer),
   absent(OperatorSessions),
   absent(OperatorPolicy),
+  absent(AuditRuns),
+  absent(NodeList),
+  absent(OpenHolds),
+  absent(Users),
+  absent(PaygAccounts),
+  absent(ApiKeys),
   absent(ImageReviews),
   absent(TrustedProxies),
   absent(QrLinks)

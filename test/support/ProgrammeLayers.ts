@@ -11,6 +11,7 @@ import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
 import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
+import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
@@ -86,7 +87,8 @@ const providers = ({ simulator, merchant, withoutPictures, database }: Programme
 
 const stores = Layer.mergeAll(
   resellerStores,
-  operatorStores,
+  operatorStores({ NODE_DEAD_AFTER_SECONDS: 30 }),
+  PgOpenHolds.layer(),
   requestStores,
   PgApiKeyAuthenticator.layer(),
   PgFunds.layer

@@ -21,8 +21,11 @@ import * as PgInferenceLedger from "@tollgate/adapters-postgres/ledger/PgInferen
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgMintHistory from "@tollgate/adapters-postgres/mint/PgMintHistory"
 import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
+import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
+import * as PgNodeList from "@tollgate/adapters-postgres/operations/PgNodeList"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgAuditRuns from "@tollgate/adapters-postgres/operator/PgAuditRuns"
 import * as PgOperatorSessions from "@tollgate/adapters-postgres/operator/PgOperatorSessions"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
 import * as PgRankingsHistory from "@tollgate/adapters-postgres/rankings/PgRankingsHistory"
@@ -80,7 +83,13 @@ export const resellerStores = Layer.mergeAll(
 )
 
 /** The stores that only the operator API uses. */
-export const operatorStores = Layer.mergeAll(PgOperatorSessions.layer, PgImageReviews.layer)
+export const operatorStores = ({ NODE_DEAD_AFTER_SECONDS }: Pick<ServerConfig, "NODE_DEAD_AFTER_SECONDS">) =>
+  Layer.mergeAll(
+    PgOperatorSessions.layer,
+    PgImageReviews.layer,
+    PgNodeList.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS }),
+    Layer.provide(PgAuditRuns.layer, PgAudit.layer)
+  )
 
 /** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
@@ -116,7 +125,7 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
   Layer.mergeAll(
     resellerStores,
     accountStores,
-    operatorStores,
+    operatorStores(config),
     requestStores,
     Layer.provide(Layer.merge(PgApiKeyAuthenticator.layer(), PgFunds.layer), reservedConnections),
     openHolds(config),

@@ -1,5 +1,9 @@
 import {
+  BlacklistRequest,
+  CreditRequest,
+  CustomerRequest,
   ImageChargeRequest,
+  OptionalReason,
   QuotaRequest,
   RequiredReason,
   ReviewRequest
@@ -11,7 +15,7 @@ import { operation, resolved, routesOf, undescribedMembers } from "../OpenApiDoc
 
 const any = { 404: ["operator_console_off"], 429: ["rate_limited"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyToken = { ...any, 401: ["invalid_session"] }
-const with404 = (code: string) => ({ ...anyToken, 404: ["operator_console_off", code] })
+const with404 = (...codes: ReadonlyArray<string>) => ({ ...anyToken, 404: ["operator_console_off", ...codes] })
 const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
 
 /** The success status and the error codes (by status) of every route of the operator API. */
@@ -34,6 +38,28 @@ const routes: Readonly<
   "GET /api/operator/topups": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
   "GET /api/operator/topups/{order}": [200, with404("topup_not_found")],
   "POST /api/operator/topups/{order}/refresh": [200, with404("topup_not_found")],
+  "GET /api/operator/customers": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/operator/customers/{customer}": [200, with404("user_not_found")],
+  "POST /api/operator/customers": [201, { ...anyToken, ...anyBody, 409: ["user_exists"] }],
+  "POST /api/operator/customers/{customer}/credit": [
+    200,
+    { ...with404("user_not_found"), ...anyBody, 409: ["operation_conflict"] }
+  ],
+  "POST /api/operator/resellers/{reseller}/customers": [
+    200,
+    { ...with404("reseller_not_found", "user_not_found"), ...anyBody }
+  ],
+  "GET /api/operator/customers/{customer}/keys": [200, { ...with404("user_not_found"), 422: ["validation_error"] }],
+  "GET /api/operator/resellers/{reseller}/keys": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
+  "POST /api/operator/keys/{keyID}/revoke": [200, { ...with404("key_not_found"), ...anyBody }],
+  "GET /api/operator/blacklist": [200, { ...anyToken, 422: ["validation_error"] }],
+  "POST /api/operator/blacklist": [200, { ...anyToken, ...anyBody }],
+  "POST /api/operator/blacklist/remove": [200, { ...with404("pattern_not_listed"), ...anyBody }],
+  "GET /api/operator/holds": [200, { ...anyToken, 422: ["validation_error"] }],
+  "POST /api/operator/holds/sweep": [200, anyToken],
+  "GET /api/operator/nodes": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/operator/audit": [200, anyToken],
+  "POST /api/operator/audit": [200, anyToken],
   "GET /api/operator/image-reviews": [200, { ...anyToken, 422: ["validation_error"] }],
   "POST /api/operator/image-reviews/{requestID}/waive": [
     200,
@@ -79,6 +105,12 @@ describe("the OpenAPI document of the operator API", () => {
     ["POST /api/operator/session", CodeRedemption],
     ["POST /api/operator/resellers/{reseller}/review", ReviewRequest],
     ["POST /api/operator/resellers/{reseller}/quota", QuotaRequest],
+    ["POST /api/operator/customers", CustomerRequest],
+    ["POST /api/operator/customers/{customer}/credit", CreditRequest],
+    ["POST /api/operator/resellers/{reseller}/customers", CustomerRequest],
+    ["POST /api/operator/keys/{keyID}/revoke", OptionalReason],
+    ["POST /api/operator/blacklist", BlacklistRequest],
+    ["POST /api/operator/blacklist/remove", BlacklistRequest],
     ["POST /api/operator/image-reviews/{requestID}/waive", RequiredReason],
     ["POST /api/operator/image-reviews/{requestID}/charge", ImageChargeRequest]
   ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(

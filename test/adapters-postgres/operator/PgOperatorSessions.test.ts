@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
-import { operatorStores } from "@tollgate/composition/GatewayStores"
+import { operatorStores as storesOf } from "@tollgate/composition/GatewayStores"
 import {
   InvalidConsoleCode,
   InvalidOperatorSession,
@@ -16,6 +16,7 @@ import { audited } from "../../support/Programme.ts"
 import { operator } from "../../support/Stores.ts"
 import { clientLayer, TestDatabase, layer as testDatabase } from "../../support/TestDatabase.ts"
 
+const operatorStores = storesOf({ NODE_DEAD_AFTER_SECONDS: 30 })
 const ADDRESS = "198.51.100.1" as ClientAddress
 const ANI = OperatorName.make("ani")
 

@@ -51,7 +51,7 @@ const KeyBody = Schema.Struct({
   limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." })
 }).annotations({ identifier: "ListedKey", examples: [example] })
 
-const KeyPageBody = Schema.Struct({
+export const KeyPageBody = Schema.Struct({
   data: Schema.Array(KeyBody).annotations({ description: "The keys, newest first, including revoked keys." }),
   next_cursor: nextCursor
 }).annotations({ identifier: "KeyPage", examples: [{ data: [example], next_cursor: null }] })
@@ -92,7 +92,7 @@ const toBody = (key: ListedKey): typeof KeyBody.Type => ({
   limits: limitsBody(key.limits)
 })
 
-const toPage = ({ items, nextCursor }: Listed<ListedKey>): typeof KeyPageBody.Type => ({
+export const toPage = ({ items, nextCursor }: Listed<ListedKey>): typeof KeyPageBody.Type => ({
   data: items.map(toBody),
   next_cursor: nextCursor
 })

@@ -12,7 +12,12 @@ import { UsageApi } from "../customer/Usage.ts"
 import { ImagesApi } from "../images/ImagesApi.ts"
 import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
+import { OperatorAuditApi } from "../operator/Audit.ts"
+import { OperatorBlacklistApi } from "../operator/Blacklist.ts"
+import { OperatorCustomersApi } from "../operator/Customers.ts"
+import { OperatorHoldsApi } from "../operator/Holds.ts"
 import { OperatorImagesApi } from "../operator/ImageReviews.ts"
+import { OperatorKeysApi } from "../operator/Keys.ts"
 import { OperatorResellersApi } from "../operator/Resellers.ts"
 import { OperatorSessionApi } from "../operator/Session.ts"
 import { OperatorTopUpsApi } from "../operator/TopUps.ts"
@@ -45,4 +50,9 @@ export class GatewayApi extends relayGroups
   .add(OperatorResellersApi)
   .add(OperatorTopUpsApi)
   .add(OperatorImagesApi)
+  .add(OperatorAuditApi)
+  .add(OperatorBlacklistApi)
+  .add(OperatorCustomersApi)
+  .add(OperatorHoldsApi)
+  .add(OperatorKeysApi)
   .add(OperationsApi) {}

@@ -20,7 +20,12 @@ import * as StoredResponsesRoutes from "../inference/responses/StoredResponsesRo
 import * as Mints from "../mint/Mints.ts"
 import * as DocumentationPage from "../openapi/DocumentationPage.ts"
 import * as DocumentRoute from "../openapi/DocumentRoute.ts"
+import * as OperatorAudit from "../operator/Audit.ts"
+import * as OperatorBlacklist from "../operator/Blacklist.ts"
+import * as OperatorCustomers from "../operator/Customers.ts"
+import * as OperatorHolds from "../operator/Holds.ts"
 import * as OperatorImages from "../operator/ImageReviews.ts"
+import * as OperatorKeys from "../operator/Keys.ts"
 import * as OperatorResellers from "../operator/Resellers.ts"
 import * as OperatorSession from "../operator/Session.ts"
 import * as OperatorTopUps from "../operator/TopUps.ts"
@@ -55,7 +60,12 @@ const operator = Layer.mergeAll(
   OperatorSession.layer,
   OperatorResellers.layer,
   OperatorTopUps.layer,
-  OperatorImages.layer
+  OperatorImages.layer,
+  OperatorAudit.layer,
+  OperatorBlacklist.layer,
+  OperatorCustomers.layer,
+  OperatorHolds.layer,
+  OperatorKeys.layer
 ).pipe(Layer.provide(OperatorRequests.layer))
 
 const routes = Layer.mergeAll(

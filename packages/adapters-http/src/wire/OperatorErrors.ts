@@ -2,16 +2,20 @@
  * Defines the error table of the operator API: one row with status, code and message for each error
  * (docs/reference/operator.md#errors). The file does not compile if an error of a use case has no row.
  */
+import type { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import type { Customers } from "@tollgate/application/customer/Customers"
+import type { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import type { Users } from "@tollgate/application/customer/Users"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
-import type {
-  listImageReviews,
-  listResellers,
-  listTopUpsForOperator
-} from "@tollgate/application/operator/OperatorLists"
+import type * as Lists from "@tollgate/application/operator/OperatorLists"
 import type { asOperator, openSession } from "@tollgate/application/operator/OperatorSessions"
 import type { refreshOrderForOperator } from "@tollgate/application/operator/OperatorTopUps"
+import type { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import type { Quota } from "@tollgate/application/reseller/Quota"
 import type { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
+import { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
@@ -20,6 +24,7 @@ import {
   InvalidOperatorSession,
   OperatorConsoleOff
 } from "@tollgate/domain/operator/OperatorSession"
+import { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import { ReviewRefused } from "@tollgate/domain/reseller/Review"
@@ -39,11 +44,15 @@ export type OperatorFailure =
   | FailureOf<
       | typeof openSession
       | typeof asOperator<unknown, never, never>
-      | typeof listResellers
-      | typeof listTopUpsForOperator
-      | typeof listImageReviews
+      | typeof Lists.listTopUpsForOperator
       | typeof reviewReseller
       | typeof refreshOrderForOperator
+      | typeof Lists.listKeysOfUser
+      | Users["Type"]["create"]
+      | PaygAccounts["Type"]["credit"]
+      | Customers["Type"]["link"]
+      | ApiKeys["Type"]["revoke"]
+      | Blacklist["Type"]["remove"]
       | Quota["Type"]["adjust"]
       | ImageReviews["Type"]["resolve"]
     >
@@ -123,6 +132,41 @@ const rows: Rows = {
     message: () => "No image request with this id is in the review queue.",
     meaning: "No image request with this id is in the review queue.",
     example: new ReviewNotFound({ requestId: "019a9f0e-8888-7d1a-9a41-6f1f0d7b2c11" })
+  },
+  UserNotFound: {
+    status: 404,
+    code: "user_not_found",
+    message: () => "There is no customer with this id or email.",
+    meaning: "No customer has this id or email.",
+    example: new UserNotFound({ email: "customer@example.com" })
+  },
+  ApiKeyNotFound: {
+    status: 404,
+    code: "key_not_found",
+    message: () => "There is no API key with this id.",
+    meaning: "No API key has this id.",
+    example: new ApiKeyNotFound({ keyId: "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11" })
+  },
+  PatternNotListed: {
+    status: 404,
+    code: "pattern_not_listed",
+    message: ({ pattern }) => `${pattern} is not on the blacklist.`,
+    meaning: "The blacklist does not contain this pattern.",
+    example: new PatternNotListed({ pattern: "@spam.example" })
+  },
+  UserExists: {
+    status: 409,
+    code: "user_exists",
+    message: () => "A customer with this email already exists.",
+    meaning: "A customer with this email already exists.",
+    example: new UserExists({ email: "customer@example.com" })
+  },
+  CreditConflict: {
+    status: 409,
+    code: "operation_conflict",
+    message: () => "This operation_id was already used for another customer or another amount. Use a new operation_id.",
+    meaning: "The `operation_id` was already used for another customer or another amount.",
+    example: new CreditConflict({ operationId: "goodwill of ticket 9" })
   },
   ReviewRefused: {
     status: 409,

@@ -56,6 +56,8 @@ export const layer: Layer.Layer<KeyLists, never, SqlClient.SqlClient | KeyMac> =
       ofReseller: (resellerId, page) =>
         sqlErrorsAreDefects(newest(sql`SELECT user_id FROM reseller_customer WHERE reseller_id = ${resellerId}`, page)),
 
+      ofUser: (userId, page) => sqlErrorsAreDefects(newest(sql`SELECT ${userId}::uuid AS user_id`, page)),
+
       ofCustomer: (resellerId, userId, page) =>
         Effect.gen(function* () {
           const users = sql`SELECT user_id FROM reseller_customer WHERE reseller_id = ${resellerId} AND user_id = ${userId}`

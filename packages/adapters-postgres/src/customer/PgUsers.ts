@@ -3,11 +3,13 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Users } from "@tollgate/application/customer/Users"
-import { type User, UserExists, type UserId, UserNotFound } from "@tollgate/domain/customer/User"
+import { type User, UserExists, UserId, UserNotFound } from "@tollgate/domain/customer/User"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import type { Email } from "@tollgate/domain/validation/Email"
+import { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
@@ -52,8 +54,19 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
 
       find: (email) => findUser(email).pipe(sqlErrorsAreDefects, withSql),
 
+      named: (idOrEmail) =>
+        Effect.gen(function* () {
+          const id = readId(idOrEmail)
+          const email = readEmail(idOrEmail)
+          if (Option.isSome(id)) {
+            const [row] = yield* sql<UserRow>`SELECT id, email, status, created_at FROM app_user WHERE id = ${id.value}`
+            if (row !== undefined) return toUser(row)
+          }
+          return Option.isSome(email) ? yield* findUser(email.value) : yield* new UserNotFound({ email: idOrEmail })
+        }).pipe(sqlErrorsAreDefects, withSql),
+
       // Ids contain the time of their creation, so the primary key orders the users by their age.
-      list: ({ limit, search, status }) =>
+      list: ({ limit, olderThan, search, status }) =>
         Effect.map(
           sql<ListedRow>`
             SELECT u.id, u.email, u.status, u.created_at,
@@ -66,6 +79,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
             WHERE ${sql.and([
               sql`true`,
               ...(status === undefined ? [] : [sql`u.status = ${status}`]),
+              ...(olderThan === undefined ? [] : [sql`u.id < ${olderThan}`]),
               ...(search === undefined ? [] : [sql`position(lower(${search}) IN u.email) > 0`])
             ])} ORDER BY u.id DESC LIMIT ${limit}`,
           (rows) =>
@@ -90,6 +104,9 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
     }
   })
 )
+
+const readId = Schema.decodeUnknownOption(Schema.compose(Schema.Trim, UserId))
+const readEmail = Schema.decodeUnknownOption(Email)
 
 const toUser = (row: UserRow): User => ({
   id: row.id as UserId,

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
+import { type PositionRow, toPosition } from "../client/Positions.ts"
 import { describe } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { lockFreeKeys, WorkingKeys } from "./CountedKeys.ts"
@@ -75,8 +76,22 @@ export const make = ({ nodeDeadAfterSeconds }: OpenHoldsOptions = defaults) =>
     const sweep = (reaper: Reaper) => oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
     return OpenHolds.of({
       list: sqlErrorsAreDefects(
-        Effect.map(sql.unsafe<OpenHoldRow>(LIST, [nodeDeadAfterSeconds]), (rows) => rows.map(fromRow))
+        Effect.map(sql.unsafe<OpenHoldRow>(`${HOLDS} ${OLDEST_FIRST}`, [nodeDeadAfterSeconds]), (rows) =>
+          rows.map(fromRow)
+        )
       ),
+      page: ({ after, limit }) =>
+        sqlErrorsAreDefects(
+          Effect.map(
+            sql.unsafe<OpenHoldRow & PositionRow>(PAGE, [
+              nodeDeadAfterSeconds,
+              after?.atMicros ?? 0n,
+              after?.id ?? LOWEST_UUID,
+              limit
+            ]),
+            (rows) => rows.map((row) => ({ ...fromRow(row), position: toPosition(row) }))
+          )
+        ),
       sweep: sweep(reaperOf(LOCK_ORPHANS, nodeDeadAfterSeconds)),
       sweepSilent: (silent) =>
         sweep(
@@ -172,14 +187,20 @@ const lockingOrphans = (name: string, isOrphaned: string): Statement =>
 const LOCK_ORPHANS = lockingOrphans("lock_orphans", IS_LATE)
 const LOCK_SILENT = lockingOrphans("lock_silent", IS_SILENT)
 
-const LIST = `
-  SELECT hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
+const HOLDS = `
+  SELECT (extract(epoch FROM hold.held_at) * 1000000)::bigint AS at_micros, hold.request_id AS position_id, hold.request_id, app_user.email, model.public_name AS model, hold.plan_tokens, hold.payg_pico,
     hold.checkpoint_input, hold.checkpoint_output, hold.held_at, ${IS_LATE} AS orphaned
   FROM open_request AS hold
   JOIN app_user ON app_user.id = hold.user_id
   JOIN model ON model.id = hold.model_id
-  LEFT JOIN gateway_node AS node ON node.id = hold.node_id
-  ORDER BY hold.held_at, hold.request_id`
+  LEFT JOIN gateway_node AS node ON node.id = hold.node_id`
+
+const OLDEST_FIRST = "ORDER BY hold.held_at, hold.request_id"
+const LOWEST_UUID = "00000000-0000-0000-0000-000000000000"
+
+const PAGE = `${HOLDS}
+  WHERE (hold.held_at, hold.request_id) > (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::uuid)
+  ${OLDEST_FIRST} LIMIT $4::int`
 
 interface OpenHoldRow {
   readonly request_id: string

@@ -1,6 +1,6 @@
 /**
- * Creates the tables of the operator API, which store the sessions of operators and the results of audits, and the indexes
- * of its lists.
+ * Creates the tables of the operator API, which store the sessions of operators and the results of audits, and an index
+ * for the list of flagged orders.
  */
 export const operatorSessions = /* sql */ `
 CREATE TABLE operator_session (
@@ -38,8 +38,7 @@ CREATE TABLE audit_run (
 );
 CREATE INDEX audit_run_by_time ON audit_run (finished_at DESC, id DESC);
 
--- Lists of the operator API: customers, and top-up orders that are late, underpaid or overpaid.
-CREATE INDEX app_user_by_time ON app_user (created_at DESC, id DESC);
+-- The list of the top-up orders that are late, underpaid or overpaid.
 CREATE INDEX topup_order_flagged ON topup_order (created_at DESC, id DESC)
   WHERE provision_state = 'ready' AND (paid_at > expires_at
     OR paid_at IS NULL AND status <> 'pending' AND coalesce(div(received_raw, 1000000000000), received_usd_micro) > 0

@@ -56,6 +56,14 @@ export const layer: Layer.Layer<Blacklist, never, SqlClient.SqlClient> = Layer.e
         (rows) => rows.map(toEntry)
       ).pipe(sqlErrorsAreDefects),
 
+      page: (limit, after) =>
+        Effect.map(
+          sql<EntryRow>`SELECT pattern, created_at FROM email_blacklist
+            WHERE ${after === undefined ? sql`true` : sql`pattern COLLATE "C" > ${after}`}
+            ORDER BY pattern COLLATE "C" LIMIT ${limit}`,
+          (rows) => rows.map(toEntry)
+        ).pipe(sqlErrorsAreDefects),
+
       add: (pattern, operator) => add(pattern, operator).pipe(transact, withSql),
 
       remove: (pattern, operator) =>

@@ -20,6 +20,8 @@ export class KeyLists extends Context.Tag("@tollgate/application/KeyLists")<
   {
     /** Returns the keys of all customers of a reseller, including revoked keys, newest first. */
     readonly ofReseller: (resellerId: ResellerId, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedKey>>
+    /** Returns the keys of one user, for operators. */
+    readonly ofUser: (userId: UserId, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedKey>>
     /** Returns the keys of one customer. Fails if the user is not this reseller's customer. */
     readonly ofCustomer: (
       resellerId: ResellerId,
@@ -41,7 +43,8 @@ export class KeyUses extends Context.Tag("@tollgate/application/KeyUses")<
   }
 >() {}
 
-const readPage = (query: CursorQuery) =>
+/** Reads the query of a page of keys. */
+export const readKeyPage = (query: CursorQuery) =>
   Effect.flatMap(CursorSealer, ({ open }) =>
     Either.mapLeft(readCursorPage("k1", query, open), (details) => new ValidationFailed({ details }))
   )
@@ -50,7 +53,7 @@ const readPage = (query: CursorQuery) =>
 export const listKeys = (resellerId: ResellerId, query: CursorQuery) =>
   Effect.gen(function* () {
     const keys = yield* KeyLists
-    return yield* listPage("k1", yield* readPage(query), (page) => keys.ofReseller(resellerId, page))
+    return yield* listPage("k1", yield* readKeyPage(query), (page) => keys.ofReseller(resellerId, page))
   })
 
 const readUserId = Schema.decodeOption(UserId)
@@ -59,7 +62,7 @@ const readUserId = Schema.decodeOption(UserId)
 export const listCustomerKeys = (resellerId: ResellerId, userId: string, query: CursorQuery) =>
   Effect.gen(function* () {
     const keys = yield* KeyLists
-    const page = yield* readPage(query)
+    const page = yield* readKeyPage(query)
     const id = readUserId(userId)
     if (Option.isNone(id)) return yield* new NotFound({ what: "customer" })
     return yield* listPage("k1", page, (wanted) => keys.ofCustomer(resellerId, id.value, wanted))

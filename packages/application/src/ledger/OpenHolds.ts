@@ -4,6 +4,7 @@
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
+import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Heartbeat } from "../operations/Nodes.ts"
@@ -19,9 +20,16 @@ export interface OpenHold {
   readonly orphaned: boolean
 }
 
+/** An open hold with the time at which it was created and the id of its request. */
+export interface ListedHold extends OpenHold {
+  readonly position: Position
+}
+
 export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
   OpenHolds,
   {
+    /** Returns a page of the open holds, oldest first. */
+    readonly page: (page: CursorPage) => Effect.Effect<ReadonlyArray<ListedHold>>
     /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
     /**

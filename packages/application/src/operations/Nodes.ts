@@ -2,6 +2,7 @@
  * Declares the table of nodes (running servers). A node that stops sending heartbeats counts as dead: another node
  * settles its open holds.
  */
+import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
 import type * as Brand from "effect/Brand"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -27,6 +28,27 @@ export class Nodes extends Context.Tag("@tollgate/application/Nodes")<
     readonly beat: Effect.Effect<ReadonlyArray<Heartbeat>>
     /** Deregisters this node. Other nodes then settle its remaining holds without waiting until it counts as dead. */
     readonly leave: Effect.Effect<void>
+  }
+>() {}
+
+export interface ListedNode {
+  /** The time at which the node started, and its id. */
+  readonly position: Position
+  readonly id: NodeId
+  /** `dead`: no heartbeat for too long. `left`: deregistered. */
+  readonly state: "alive" | "dead" | "left"
+  readonly startedAt: Date
+  readonly beatAt: Date
+  readonly leftAt: Date | undefined
+  readonly openRequests: number
+}
+
+/** The nodes that started in the last week, for operators. */
+export class NodeList extends Context.Tag("@tollgate/application/NodeList")<
+  NodeList,
+  {
+    /** Returns a page of the nodes, the last started first. */
+    readonly page: (page: CursorPage) => Effect.Effect<ReadonlyArray<ListedNode>>
   }
 >() {}
 

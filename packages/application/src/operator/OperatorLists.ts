@@ -1,6 +1,7 @@
 /**
  * Reads the lists of the operator API page by page (docs/reference/operator.md).
  */
+import { UserId } from "@tollgate/domain/customer/User"
 import { ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import { OrderId, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import {
@@ -14,8 +15,14 @@ import {
 import { invalid, ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { KeyLists, listKeys, readKeyPage } from "../customer/KeyLists.ts"
+import { Users } from "../customer/Users.ts"
 import { ImageReviews } from "../images/ImageReviews.ts"
+import { OpenHolds } from "../ledger/OpenHolds.ts"
 import { CursorSealer, listPage } from "../operations/CursorSealer.ts"
+import { NodeList } from "../operations/Nodes.ts"
+import { Blacklist } from "../reseller/Blacklist.ts"
 import { Resellers } from "../reseller/Resellers.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
 
@@ -86,4 +93,74 @@ export const listImageReviews = (query: ImageReviewsQuery) =>
     const which = (yield* readWord("state", ["waiting", "all"], query.state)) ?? "waiting"
     const reviews = yield* ImageReviews
     return yield* listPage("i1", yield* readPage("i1", query), (page) => reviews.list(which, page))
+  })
+
+export interface UsersQuery extends CursorQuery {
+  readonly search?: string | undefined
+  readonly status?: string | undefined
+}
+
+const MAX_SEARCH_LENGTH = 254
+
+/** Returns a page of the users, newest first. */
+export const listUsers = (query: UsersQuery) =>
+  Effect.gen(function* () {
+    const status = yield* readWord("status", ["active", "blocked"], query.status)
+    const search = query.search?.trim()
+    if (search !== undefined && (search === "" || search.length > MAX_SEARCH_LENGTH)) {
+      return yield* invalid("search", `1 to ${MAX_SEARCH_LENGTH} characters of an email`)
+    }
+    const users = yield* Users
+    return yield* listPage("c1", yield* readPage("c1", query), ({ after, limit }) => {
+      const olderThan = after === undefined ? undefined : UserId.make(after.id)
+      return Effect.map(users.list({ status, search, limit, olderThan }), (found) =>
+        found.map((user) => ({ ...user, position: positionAt(user.createdAt, user.id) }))
+      )
+    })
+  })
+
+/** Returns a page of the API keys of a user, newest first. */
+export const listKeysOfUser = (idOrEmail: string, query: CursorQuery) =>
+  Effect.gen(function* () {
+    const keys = yield* KeyLists
+    const { id } = yield* (yield* Users).named(idOrEmail)
+    return yield* listPage("k1", yield* readKeyPage(query), (page) => keys.ofUser(id, page))
+  })
+
+/** Returns a page of the API keys of a reseller's customers, newest first. */
+export const listKeysOfReseller = (idOrEmail: string, query: CursorQuery) =>
+  Effect.flatMap(Resellers, (resellers) => Effect.flatMap(resellers.named(idOrEmail), ({ id }) => listKeys(id, query)))
+
+/** Returns a page of the open holds, oldest first. */
+export const listHolds = (query: CursorQuery) =>
+  Effect.gen(function* () {
+    const holds = yield* OpenHolds
+    return yield* listPage("h1", yield* readPage("h1", query), (page) => holds.page(page))
+  })
+
+/** Returns a page of the nodes, the last started first. */
+export const listNodes = (query: CursorQuery) =>
+  Effect.gen(function* () {
+    const nodes = yield* NodeList
+    return yield* listPage("n1", yield* readPage("n1", query), (page) => nodes.page(page))
+  })
+
+const BLACKLIST = "b1 "
+
+/** Returns a page of the blacklist, ordered by pattern. Its cursor contains the last pattern of the page. */
+export const listBlacklist = (query: CursorQuery) =>
+  Effect.gen(function* () {
+    const sealer = yield* CursorSealer
+    const { limit } = yield* readPage("c1", { limit: query.limit })
+    const after =
+      query.cursor === undefined
+        ? undefined
+        : yield* Option.filter(sealer.open(query.cursor), (text) => text.startsWith(BLACKLIST)).pipe(
+            Effect.mapError(() => invalid("cursor", "not a cursor issued by this server"))
+          )
+    const found = yield* (yield* Blacklist).page(limit + 1, after?.slice(BLACKLIST.length))
+    const items = found.slice(0, limit)
+    const last = items.at(-1)
+    const nextCursor = found.length > limit && last !== undefined ? sealer.seal(BLACKLIST + last.pattern) : null
+    return { items, nextCursor }
   })

@@ -14,6 +14,8 @@ export class Blacklist extends Context.Tag("@tollgate/application/Blacklist")<
     readonly covers: (email: Email) => Effect.Effect<boolean>
     /** Returns all entries, ordered by pattern. */
     readonly list: Effect.Effect<ReadonlyArray<BlacklistEntry>>
+    /** Returns at most `limit` entries after a pattern, ordered by pattern. */
+    readonly page: (limit: number, after: string | undefined) => Effect.Effect<ReadonlyArray<BlacklistEntry>>
     /** Adds a pattern and an audit log entry. Returns an existing entry unchanged and writes no audit log entry. */
     readonly add: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry>
     readonly remove: (pattern: BlacklistPattern, operator: Operator) => Effect.Effect<BlacklistEntry, PatternNotListed>

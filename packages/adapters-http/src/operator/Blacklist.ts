@@ -1,0 +1,127 @@
+/**
+ * Manages the emails and domains that cannot sign up as resellers (docs/reference/operator.md#blacklist).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { listBlacklist } from "@tollgate/application/operator/OperatorLists"
+import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
+import * as Store from "@tollgate/application/reseller/Blacklist"
+import { BlacklistRequest } from "@tollgate/domain/operator/OperatorRequests"
+import type { BlacklistEntry } from "@tollgate/domain/reseller/Blacklist"
+import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import {
+  instant,
+  type MembersOf,
+  type ParametersOf,
+  singleValues,
+  text,
+  timestamp,
+  unknownMembers
+} from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+import { forOperator } from "./OperatorCaller.ts"
+import { optionalReason } from "./RequestFields.ts"
+
+const example = { pattern: "@spam.example", created_at: "2026-11-20T09:30:00.000Z", listed: true }
+
+const EntryBody = Schema.Struct({
+  pattern: text("The email, or @ followed by the domain.", example.pattern),
+  created_at: timestamp("The time at which the entry was added.", example.created_at),
+  listed: Schema.Boolean.annotations({ description: "False after the entry was removed." })
+}).annotations({ identifier: "BlacklistEntry", examples: [example] })
+
+const EntryPage = Schema.Struct({
+  data: Schema.Array(EntryBody).annotations({ description: "The entries, ordered by pattern." }),
+  next_cursor: nextCursor
+}).annotations({ identifier: "BlacklistPage", examples: [{ data: [example], next_cursor: null }] })
+
+const RequestBody = Schema.Struct(
+  {
+    pattern: text("An email, or @ followed by a domain; it is converted to lower case.", example.pattern),
+    reason: optionalReason
+  } satisfies MembersOf<typeof BlacklistRequest>,
+  unknownMembers
+).annotations({ identifier: "BlacklistRequest", examples: [{ pattern: example.pattern }] })
+
+const PATH = "/api/operator/blacklist"
+
+const readEntries = HttpApiEndpoint.get("listBlacklist", PATH)
+  .setUrlParams(Schema.Struct(cursorParameters))
+  .addSuccess(EntryPage)
+  .annotateContext(documented({ summary: "List the blacklist", errors: ["ValidationFailed"] }))
+
+const add = HttpApiEndpoint.post("addToBlacklist", PATH)
+  .setPayload(RequestBody)
+  .addSuccess(EntryBody)
+  .annotateContext(
+    documented({
+      summary: "Block an email or a domain from signing up",
+      description: "Existing resellers are not affected.",
+      errors: bodyErrors
+    })
+  )
+
+const remove = HttpApiEndpoint.post("removeFromBlacklist", `${PATH}/remove`)
+  .setPayload(RequestBody)
+  .addSuccess(EntryBody)
+  .annotateContext(
+    documented({
+      summary: "Remove an email or a domain from the blacklist",
+      errors: [...bodyErrors, "PatternNotListed"]
+    })
+  )
+
+export class OperatorBlacklistApi extends HttpApiGroup.make("operatorBlacklist")
+  .add(readEntries)
+  .add(add)
+  .add(remove)
+  .addError(OperatorError)
+  .annotateContext(
+    OpenApi.annotations({ title: "Operator: blacklist", description: "The emails and domains that cannot sign up." })
+  ) {}
+
+const toBody = ({ createdAt, pattern }: BlacklistEntry, listed: boolean): typeof EntryBody.Type => ({
+  pattern,
+  created_at: instant(createdAt),
+  listed
+})
+
+const entryPage = (query: ParametersOf<CursorQuery>) =>
+  forOperator(() =>
+    Effect.gen(function* () {
+      const { items, nextCursor } = yield* listBlacklist(yield* singleValues(query))
+      const body: typeof EntryPage.Type = { data: items.map((entry) => toBody(entry, true)), next_cursor: nextCursor }
+      return body
+    })
+  )
+
+const added = forOperator((session) =>
+  Effect.gen(function* () {
+    const { pattern, reason } = yield* jsonBody(BlacklistRequest)
+    return toBody(yield* (yield* Store.Blacklist).add(pattern, operatorOf(session, "blacklist add", reason)), true)
+  })
+)
+
+const removed = forOperator((session) =>
+  Effect.gen(function* () {
+    const { pattern, reason } = yield* jsonBody(BlacklistRequest)
+    return toBody(
+      yield* (yield* Store.Blacklist).remove(pattern, operatorOf(session, "blacklist remove", reason)),
+      false
+    )
+  })
+)
+
+export const layer = HttpApiBuilder.group(gateway.add(OperatorBlacklistApi), "operatorBlacklist", (handlers) =>
+  handlers
+    .handleRaw("listBlacklist", ({ urlParams }) => entryPage(urlParams))
+    .handleRaw("addToBlacklist", () => added)
+    .handleRaw("removeFromBlacklist", () => removed)
+)

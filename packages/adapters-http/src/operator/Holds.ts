@@ -1,0 +1,177 @@
+/**
+ * Lists the holds of open requests and the nodes, and settles the holds of dead nodes
+ * (docs/reference/operator.md#holds-and-nodes).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import type { ListedNode } from "@tollgate/application/operations/Nodes"
+import { listHolds, listNodes } from "@tollgate/application/operator/OperatorLists"
+import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
+import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import {
+  instant,
+  instantOrNull,
+  integer,
+  orNull,
+  type ParametersOf,
+  singleValues,
+  text,
+  timestamp,
+  uuid,
+  wholeNumber
+} from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
+import { forOperator } from "./OperatorCaller.ts"
+
+const hold = {
+  request_id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70",
+  email: "customer@example.com",
+  model: "gpt-5-mini",
+  plan_tokens: 0,
+  payg_usd_micro: "2048.5",
+  delivered_input_tokens: 120,
+  delivered_output_tokens: 640,
+  held_at: "2026-11-20T09:30:00.000Z",
+  orphaned: false
+}
+
+const HoldBody = Schema.Struct({
+  request_id: uuid("The id of the request.", hold.request_id),
+  email: text("The customer's email.", hold.email),
+  model: text("The public name of the model.", hold.model),
+  plan_tokens: integer("The tokens of the token plan that are set aside.", hold.plan_tokens),
+  payg_usd_micro: text(
+    "The pay-as-you-go balance that is set aside, in micro-USD, as digits with an optional fraction.",
+    hold.payg_usd_micro
+  ),
+  delivered_input_tokens: integer("The prompt tokens of the last checkpoint.", hold.delivered_input_tokens),
+  delivered_output_tokens: integer("The output tokens of the last checkpoint.", hold.delivered_output_tokens),
+  held_at: timestamp("The time at which the hold was created.", hold.held_at),
+  orphaned: Schema.Boolean.annotations({ description: "True if the node of the request is dead." })
+}).annotations({ identifier: "OpenHold", examples: [hold] })
+
+const HoldPage = Schema.Struct({
+  data: Schema.Array(HoldBody).annotations({ description: "The open holds, oldest first." }),
+  next_cursor: nextCursor
+}).annotations({ identifier: "OpenHoldPage", examples: [{ data: [hold], next_cursor: null }] })
+
+const SweptBody = Schema.Struct({
+  swept: integer("The number of settled holds.", 0)
+}).annotations({ identifier: "SweptHolds", examples: [{ swept: 0 }] })
+
+const node = {
+  node_id: "019a9f0e-9999-7d1a-9a41-6f1f0d7b2c11",
+  state: "alive" as const,
+  started_at: "2026-11-20T09:00:00.000Z",
+  beat_at: "2026-11-20T09:30:00.000Z",
+  left_at: null,
+  open_requests: 12
+}
+
+const NodePage = Schema.Struct({
+  data: Schema.Array(
+    Schema.Struct({
+      node_id: uuid("The id of the node.", node.node_id),
+      state: Schema.Literal("alive", "dead", "left").annotations({
+        description: "`alive`: sends heartbeats. `dead`: has sent none for too long. `left`: has stopped normally."
+      }),
+      started_at: timestamp("The time at which the node started.", node.started_at),
+      beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
+      left_at: orNull(timestamp("The time at which the node stopped, or `null`.", node.beat_at)),
+      open_requests: integer("The number of open requests of the node.", node.open_requests)
+    }).annotations({ identifier: "OperatorNode", examples: [node] })
+  ).annotations({ description: "The nodes of the last week, the last started first." }),
+  next_cursor: nextCursor
+}).annotations({ identifier: "OperatorNodePage", examples: [{ data: [node], next_cursor: null }] })
+
+const readHolds = HttpApiEndpoint.get("listHolds", "/api/operator/holds")
+  .setUrlParams(Schema.Struct(cursorParameters))
+  .addSuccess(HoldPage)
+  .annotateContext(documented({ summary: "List the holds of open requests", errors: ["ValidationFailed"] }))
+
+const sweep = HttpApiEndpoint.post("sweepHolds", "/api/operator/holds/sweep")
+  .addSuccess(SweptBody)
+  .annotateContext(
+    documented({
+      summary: "Settle the holds of dead nodes at their last checkpoints",
+      description: "Running servers do this by themselves. The request has no body.",
+      errors: []
+    })
+  )
+
+const readNodes = HttpApiEndpoint.get("listNodes", "/api/operator/nodes")
+  .setUrlParams(Schema.Struct(cursorParameters))
+  .addSuccess(NodePage)
+  .annotateContext(documented({ summary: "List the nodes", errors: ["ValidationFailed"] }))
+
+export class OperatorHoldsApi extends HttpApiGroup.make("operatorHolds")
+  .add(readHolds)
+  .add(sweep)
+  .add(readNodes)
+  .addError(OperatorError)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Operator: holds and nodes",
+      description: "Open requests, and the servers that run them."
+    })
+  ) {}
+
+const toHold = (open: OpenHold): typeof HoldBody.Type => ({
+  request_id: open.requestId,
+  email: open.email,
+  model: open.model,
+  plan_tokens: wholeNumber(open.hold.planTokens),
+  payg_usd_micro: toExactUsdMicro(open.hold.paygPico),
+  delivered_input_tokens: wholeNumber(open.checkpoint.input),
+  delivered_output_tokens: wholeNumber(open.checkpoint.output),
+  held_at: instant(open.heldAt),
+  orphaned: open.orphaned
+})
+
+const toNode = (listed: ListedNode): (typeof NodePage.Type)["data"][number] => ({
+  node_id: listed.id,
+  state: listed.state,
+  started_at: instant(listed.startedAt),
+  beat_at: instant(listed.beatAt),
+  left_at: instantOrNull(listed.leftAt),
+  open_requests: listed.openRequests
+})
+
+const holdPage = (query: ParametersOf<CursorQuery>) =>
+  forOperator(() =>
+    Effect.gen(function* () {
+      const { items, nextCursor } = yield* listHolds(yield* singleValues(query))
+      const body: typeof HoldPage.Type = { data: items.map(toHold), next_cursor: nextCursor }
+      return body
+    })
+  )
+
+const swept = forOperator(() =>
+  Effect.map(
+    Effect.flatMap(OpenHolds, (holds) => holds.sweep),
+    (count): typeof SweptBody.Type => ({ swept: count })
+  )
+)
+
+const nodePage = (query: ParametersOf<CursorQuery>) =>
+  forOperator(() =>
+    Effect.gen(function* () {
+      const { items, nextCursor } = yield* listNodes(yield* singleValues(query))
+      const body: typeof NodePage.Type = { data: items.map(toNode), next_cursor: nextCursor }
+      return body
+    })
+  )
+
+export const layer = HttpApiBuilder.group(gateway.add(OperatorHoldsApi), "operatorHolds", (handlers) =>
+  handlers
+    .handleRaw("listHolds", ({ urlParams }) => holdPage(urlParams))
+    .handleRaw("sweepHolds", () => swept)
+    .handleRaw("listNodes", ({ urlParams }) => nodePage(urlParams))
+)
