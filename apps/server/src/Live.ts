@@ -5,6 +5,7 @@ import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { ServiceTitle } from "@tollgate/adapters-http/http/ServiceTitle"
 import { defaultSettings, ImageSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
+import { PublicPrices } from "@tollgate/adapters-http/pages/StartPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
@@ -26,9 +27,10 @@ const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
 /** Provides the built console, and the settings that contain the service name. */
-const pageSettings = ({ SERVICE_NAME }: ServerConfig) =>
+const pageSettings = ({ SERVICE_NAME, PUBLIC_PRICES, demo }: ServerConfig) =>
   Layer.mergeAll(
     Layer.sync(ConsoleFolder, consoleFolder),
+    Layer.succeed(PublicPrices, PUBLIC_PRICES ?? demo),
     Layer.succeed(ServiceTitle, SERVICE_NAME),
     Layer.succeed(ImageSettings, { ...defaultSettings, serviceName: SERVICE_NAME })
   )

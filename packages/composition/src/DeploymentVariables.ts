@@ -89,6 +89,10 @@ export const DeploymentVariables = Schema.Struct({
     true,
     "Whether `/api/rankings` and `/rankings` publish the usage of each model"
   ),
+  PUBLIC_PRICES: optional(
+    Setting.Switch,
+    "Whether the page `/` shows the models and their prices. Default: only with the demo"
+  ),
   METRICS_HOST: withDefault(
     Setting.Text,
     "127.0.0.1",

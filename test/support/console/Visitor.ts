@@ -110,6 +110,14 @@ export class Visitor {
     await this.submit()
   }
 
+  /** Opens the home of a reseller with a session that exists already. */
+  async enter(session: string): Promise<void> {
+    await this.open("/console")
+    await this.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
+    await this.open("/console/home")
+    await this.settled()
+  }
+
   /** Returns the violations that axe finds on the page. */
   async violations(): Promise<ReadonlyArray<string>> {
     // The page's policy refuses a script element, but not code that the browser's debugger evaluates.

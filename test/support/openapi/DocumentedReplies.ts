@@ -18,7 +18,17 @@ import {
 import type { RecordedReply } from "./RecordedReply.ts"
 
 /** Pages and their files, which the document does not describe. */
-const PAGES: ReadonlyArray<RegExp> = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/rankings(\/|$)/, /^\/console(\/|$)/]
+const PAGES: ReadonlyArray<RegExp> = [
+  /^\/docs(\/|$)/,
+  /^\/openapi\.json$/,
+  /^\/rankings(\/|$)/,
+  /^\/console(\/|$)/,
+  /^\/assets\//
+]
+
+/** Returns whether the reply is a page, which only a browser gets: at `/`, and for a wrong address. */
+const isPage = ({ headers, status }: RecordedReply): boolean =>
+  headers["content-type"]?.startsWith("text/html") === true && [200, 404, 500].includes(status)
 
 /** Routes that exist only to explain an error, which the document does not describe. They need an API key. */
 const EXPLAINING: ReadonlyArray<RegExp> = [/^\/v1\/responses\/[^/]+(\/|$)/]
@@ -50,6 +60,7 @@ const problemOf = (reply: RecordedReply): string | undefined => {
   const { method, status } = reply
   const path = pathOf(reply.target.replace(/^https?:\/\/[^/]*/, ""))
   if (method === "OPTIONS" && status === 204) return undefined
+  if (isPage(reply)) return undefined
   const operation = operationOf(method === "HEAD" ? "GET" : method, path)
   const own = operation?.responses[String(status)]
   const common = document["x-common-responses"][String(status)]

@@ -22,6 +22,8 @@ export interface RepresentationOptions {
   readonly contentType: string
   readonly cacheControl: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The request headers that select the response; by default only `accept-encoding`. */
+  readonly vary?: string
   /** The content in each coding. By default the content is compressed with gzip. */
   readonly compressed?: { readonly [C in Coding]?: Uint8Array }
 }
@@ -32,7 +34,7 @@ export const make = (content: string | Uint8Array, options: RepresentationOption
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
   const { contentType, cacheControl } = options
   const compressed: NonNullable<RepresentationOptions["compressed"]> = options.compressed ?? { gzip: gzipSync(bytes) }
-  const headers = { ...options.headers, "cache-control": cacheControl, vary: "accept-encoding", etag }
+  const headers = { ...options.headers, "cache-control": cacheControl, vary: options.vary ?? "accept-encoding", etag }
   const encoded = CODINGS.flatMap((coding) => {
     const body = compressed[coding]
     if (body === undefined) return []

@@ -1,12 +1,13 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
  * defect (an unexpected exception). The body states what to do, in the error format of the called API (inference,
- * reseller or other routes).
+ * reseller or other routes). A person at a browser gets a page instead (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,10 @@ import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import { surfaceErrorResponse } from "../http/ApiResponse.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
+import { ServiceTitle } from "../http/ServiceTitle.ts"
 import { internalError, pathOf, type SurfaceError } from "../http/SurfaceError.ts"
+import { errorPage } from "../pages/ErrorPage.ts"
+import { wantsPage } from "../pages/Visitor.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
 /** The reseller and operator routes report every invalid request as `validation_error`. */
@@ -64,13 +68,18 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
   more: ReadonlyArray<KnownRoute>
 ): Layer.Layer<never> => {
   const routes = [...routesOf(api), ...more]
-  return HttpApiBuilder.middleware((app) =>
+  const respond = (service: string) => (app: HttpApp.Default) =>
     Effect.catchAllCause(app, (cause) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
         const path = pathOf(request.originalUrl)
         const error: unknown = Cause.squash(cause)
-        if (Predicate.isTagged(error, "RouteNotFound")) return noSuchRoute(routes, request.method, path)
+        if (Predicate.isTagged(error, "RouteNotFound")) {
+          const isUnknown = methodsOf(routes, path).length === 0
+          return isUnknown && wantsPage(request)
+            ? Effect.succeed(errorPage(request, service, "not_found"))
+            : noSuchRoute(routes, request.method, path)
+        }
         if (Predicate.isTagged(error, "HttpApiDecodeError")) {
           return surfaceErrorResponse(undecodable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }
@@ -82,9 +91,11 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
             { request_id: requestIdOf(request) },
             cause
           ),
-          surfaceErrorResponse(internalError)
+          wantsPage(request)
+            ? Effect.succeed(errorPage(request, service, "internal_error"))
+            : surfaceErrorResponse(internalError)
         )
       })
     )
-  )
+  return HttpApiBuilder.middleware(Effect.map(ServiceTitle, respond))
 }

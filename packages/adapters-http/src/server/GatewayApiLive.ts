@@ -29,6 +29,8 @@ import * as OperatorKeys from "../operator/Keys.ts"
 import * as OperatorResellers from "../operator/Resellers.ts"
 import * as OperatorSession from "../operator/Session.ts"
 import * as OperatorTopUps from "../operator/TopUps.ts"
+import * as PageFrame from "../pages/PageFrame.ts"
+import * as StartPage from "../pages/StartPage.ts"
 import * as RankingsFeed from "../rankings/RankingsFeed.ts"
 import * as RankingsPage from "../rankings/RankingsPage.ts"
 import * as Account from "../reseller/Account.ts"
@@ -77,6 +79,7 @@ const routes = Layer.mergeAll(
   RankingsFeed.layer,
   RankingsPage.layer,
   ConsoleFiles.layer,
+  PageFrame.layer,
   StoredResponsesRoutes.layer,
   Operations.layer
 ).pipe(Layer.provide(CsvResponse.layer))
@@ -86,11 +89,13 @@ const undeclaredPaths = [
   DocumentationPage.DOCUMENTATION_PATH,
   DocumentRoute.DOCUMENT_PATH,
   ConsoleFiles.CONSOLE_PATH,
+  ...PageFrame.paths,
   ...RankingsPage.paths
 ]
 
 export const layer = Layer.mergeAll(
   documentation,
+  StartPage.layer,
   Fallbacks.layer(
     GatewayApi,
     undeclaredPaths.map((path) => ({ method: "GET", path }))

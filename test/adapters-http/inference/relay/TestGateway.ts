@@ -7,6 +7,7 @@ import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"
 import * as InFlight from "@tollgate/adapters-http/http/InFlight"
 import { defaultSettings, ImageSettings, type ImageSettingsValues } from "@tollgate/adapters-http/images/ImagesRoutes"
 import * as RelayMetrics from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import { PublicPrices } from "@tollgate/adapters-http/pages/StartPage"
 import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
@@ -224,6 +225,8 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly imageSettings?: Partial<ImageSettingsValues>
   /** The folder of a built console; by default there is none. */
   readonly consoleFolder?: string
+  /** True if the page `/` shows models and prices. */
+  readonly publicPrices?: boolean
 }
 
 export interface TestGateway {
@@ -246,6 +249,7 @@ export const startGateway = async ({
   images = new FakeImageRequests(),
   imageSettings = {},
   consoleFolder,
+  publicPrices = false,
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -280,6 +284,7 @@ export const startGateway = async ({
         images.layer,
         Layer.succeed(ImageSettings, { ...defaultSettings, ...imageSettings }),
         Layer.succeed(ConsoleFolder, consoleFolder),
+        Layer.succeed(PublicPrices, publicPrices),
         Layer.succeed(CurrentCatalog, { get: () => catalog })
       )
     ),

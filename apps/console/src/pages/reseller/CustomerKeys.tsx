@@ -52,7 +52,7 @@ const CreateKey = ({ id, models, onCreated }: CreateProps) => {
   }
   return (
     <Form onSubmit={create.run} class="form inline">
-      <Field label={keys.name} hint={keys.nameHint} name="name" autocomplete="off" required maxLength={100} />
+      <Field label={keys.name} hint={keys.nameHint} name="name" autocomplete="off" required maxLength={200} />
       <Submit running={create.running}>{keys.create}</Submit>
       {create.problem?.isUnknown === true ? (
         <Notice kind="warn" title={keys.unknown}>

@@ -1,0 +1,101 @@
+/**
+ * The texts of the pages at `/` and of the error pages, in both languages.
+ */
+import type { Language } from "./Visitor.ts"
+
+const en = {
+  skip: "Skip to the content",
+  console: "Console",
+  documentation: "Documentation",
+  rankings: "Rankings",
+  otherLanguage: "Bahasa Indonesia",
+  title: "One API for many AI models",
+  lead: "Use the OpenAI or Anthropic program that you already have. Change the base URL and the model name, and pay only for the tokens that reach you.",
+  signUp: "Become a reseller",
+  balance: "I have an API key",
+  reasonsTitle: "Why people use it",
+  reasons: [
+    [
+      "Pay for what arrives",
+      "A response that breaks off is charged only up to the last delivered piece. Every request is charged once."
+    ],
+    [
+      "Prepaid, without surprises",
+      "Token plans for one model, or a balance for all. When it is used up, requests stop; no bill follows."
+    ],
+    [
+      "Made for resellers",
+      "Buy quota with QRIS or stablecoins, sell plans in your own name, and see what your customers use."
+    ]
+  ],
+  startTitle: "How to start",
+  start: [
+    "Get an API key from a reseller, or sign up as a reseller and create keys for your customers.",
+    "Set the base URL of your program to this address with /v1 (for Anthropic's programs without /v1).",
+    "Choose a model of the list, and send the first request."
+  ],
+  settings: "Settings for each program",
+  modelsTitle: "Models and prices",
+  pricesNote: "US dollars for a million tokens, charged for each token.",
+  model: "Model",
+  input: "Input",
+  cached: "Cached input",
+  output: "Output",
+  errors: {
+    not_found: ["There is no such page", "The address is wrong, or the page has moved."],
+    internal_error: ["Something went wrong", "The service had an internal error. Try again."]
+  },
+  requestId: "Number of the request:",
+  toStart: "To the first page"
+} as const
+
+type Widened<T> = T extends string ? string : { readonly [K in keyof T]: Widened<T[K]> }
+export type PageTexts = Widened<typeof en>
+
+const id: PageTexts = {
+  skip: "Langsung ke isi",
+  console: "Konsol",
+  documentation: "Dokumentasi",
+  rankings: "Peringkat",
+  otherLanguage: "English",
+  title: "Satu API untuk banyak model AI",
+  lead: "Pakai program OpenAI atau Anthropic yang sudah Anda punya. Ganti alamat dasar dan nama model, lalu bayar hanya token yang Anda terima.",
+  signUp: "Menjadi reseller",
+  balance: "Saya punya kunci API",
+  reasonsTitle: "Mengapa memakai layanan ini",
+  reasons: [
+    [
+      "Bayar yang sampai saja",
+      "Jawaban yang terputus hanya dihitung sampai bagian terakhir yang terkirim. Setiap permintaan dihitung satu kali."
+    ],
+    [
+      "Prabayar, tanpa kejutan",
+      "Paket token untuk satu model, atau saldo untuk semua model. Jika habis, permintaan berhenti; tidak ada tagihan."
+    ],
+    [
+      "Dibuat untuk reseller",
+      "Beli kuota dengan QRIS atau stablecoin, jual paket atas nama Anda, dan lihat pemakaian pelanggan."
+    ]
+  ],
+  startTitle: "Cara mulai",
+  start: [
+    "Dapatkan kunci API dari reseller, atau daftar sebagai reseller dan buat kunci untuk pelanggan Anda.",
+    "Isi alamat dasar program Anda dengan alamat ini ditambah /v1 (untuk program Anthropic tanpa /v1).",
+    "Pilih model dari daftar, lalu kirim permintaan pertama."
+  ],
+  settings: "Pengaturan tiap program",
+  modelsTitle: "Model dan harga",
+  pricesNote: "Dolar AS per satu juta token, dihitung untuk setiap token.",
+  model: "Model",
+  input: "Masukan",
+  cached: "Masukan dari cache",
+  output: "Keluaran",
+  errors: {
+    not_found: ["Halaman ini tidak ada", "Alamatnya salah, atau halaman sudah dipindahkan."],
+    internal_error: ["Terjadi kesalahan", "Terjadi kesalahan di dalam layanan. Coba lagi."]
+  },
+  requestId: "Nomor permintaan:",
+  toStart: "Ke halaman awal"
+}
+
+export const pageTexts: { readonly [L in Language]: PageTexts } = { id, en }

@@ -1,0 +1,141 @@
+/**
+ * Takes the screenshots of the console for docs/console. They show a running demo with a new reseller, whose business is
+ * made up for the images:
+ *
+ *     npm start                        in one terminal
+ *     npm run screenshots:console      in another; writes docs/console/*.png
+ */
+import { execFile } from "node:child_process"
+import { mkdir } from "node:fs/promises"
+import { resolve } from "node:path"
+import { promisify } from "node:util"
+import type { Browser as Chromium, Page } from "playwright-core"
+import * as Browser from "../support/rankings/Browser.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const FOLDER = resolve(ROOT, "docs/console")
+const GATEWAY = process.env.TOLLGATE_URL ?? "http://127.0.0.1:8080"
+const PAYMENTS = process.env.PAYMENTS_URL ?? "http://127.0.0.1:4010"
+const PASSWORD = "correct horse battery"
+/** A part of the emails, because the customers of an earlier run belong to its reseller. */
+const RUN = Date.now().toString(36).slice(-4)
+const CUSTOMERS = ["budi@warung", "sari@kopi", "studio@gambar"].map((name) => `${name}-${RUN}.example`)
+const RESELLER = `toko@token-${RUN}.example`
+const PROMPT = "Tuliskan jadwal promosi kedai kopi untuk satu minggu, dengan satu kalimat tiap hari. "
+
+const post = async (path: string, token: string, body: object): Promise<Record<string, string>> => {
+  const response = await fetch(GATEWAY + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(token === "" ? {} : { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(body)
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path}: ${text}`)
+  return JSON.parse(text) as Record<string, string>
+}
+
+/** Makes a business: a paid top-up, an open one, customers with plans, and usage. Returns its token and a key. */
+const business = async (): Promise<{ readonly token: string; readonly key: string; readonly order: string }> => {
+  await post("/api/reseller/auth/signup", "", {
+    email: RESELLER,
+    password: PASSWORD,
+    name: "Toko Token Nusantara",
+    wa_number: "6281234567890"
+  })
+  const approve = ["apps/cli/dist/main.js", "resellers", "approve", RESELLER, "--reason", "screenshots"]
+  await promisify(execFile)(process.execPath, approve, { cwd: ROOT })
+  const { token = "" } = await post("/api/reseller/auth/login", "", { email: RESELLER, password: PASSWORD })
+  const paid = await post("/api/reseller/topup", token, { method: "qris", amount_idr: 1_500_000 })
+  await fetch(`${PAYMENTS}/pay/${paid.order_number}`, { method: "POST" })
+  await fetch(`${GATEWAY}/api/reseller/topup/${paid.id}`, { headers: { authorization: `Bearer ${token}` } })
+  const open = await post("/api/reseller/topup", token, { method: "qris", amount_idr: 250_000 })
+  const tiers = await fetch(`${GATEWAY}/api/reseller/tiers`, { headers: { authorization: `Bearer ${token}` } })
+  const list = ((await tiers.json()) as { tiers: ReadonlyArray<{ plan_tier_id: string }> }).tiers
+  let key = ""
+  for (const [i, email] of CUSTOMERS.entries()) {
+    const { user_id } = await post("/api/reseller/customers", token, { email })
+    const plan_tier_id = list[i % list.length]?.plan_tier_id ?? ""
+    await post("/api/reseller/mint", token, { operation_id: `${RESELLER}-${i}`, customer_email: email, plan_tier_id })
+    const { secret = "" } = await post(`/api/reseller/customers/${user_id}/keys`, token, { name: "laptop" })
+    const model = i % list.length === 0 ? "demo-chat" : "demo-chat-large"
+    for (let n = 1; n <= 4; n++) {
+      const content = PROMPT.repeat(n * 40)
+      await post("/v1/chat/completions", secret, { model, messages: [{ role: "user", content }] })
+    }
+    if (i === 0) key = secret
+  }
+  return { token, key, order: open.id ?? "" }
+}
+
+const devices = {
+  phone: { viewport: { width: 390, height: 844 } },
+  desktop: { viewport: { width: 1280, height: 800 } }
+}
+
+interface Screenshot {
+  readonly name: string
+  readonly path: string
+  readonly device: keyof typeof devices
+  readonly language: "id-ID" | "en-US"
+  readonly colorScheme: "light" | "dark"
+  readonly session: "none" | "reseller" | "customer"
+}
+
+const shot = (
+  name: string,
+  path: string,
+  session: Screenshot["session"],
+  more: Partial<Screenshot> = {}
+): Screenshot => ({ name, path, session, device: "phone", language: "id-ID", colorScheme: "light", ...more })
+
+const take = async (browser: Chromium, session: string, { name, path, device, language, colorScheme }: Screenshot) => {
+  const context = await browser.newContext({
+    ...devices[device],
+    locale: language,
+    colorScheme,
+    timezoneId: "Asia/Jakarta"
+  })
+  const page = await context.newPage()
+  await page.goto(`${GATEWAY}/console`)
+  if (session !== "") await page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
+  await page.goto(GATEWAY + path)
+  await ready(page)
+  await page.screenshot({ path: resolve(FOLDER, `${name}.png`) })
+  await context.close()
+  console.log(`docs/console/${name}.png`)
+}
+
+const ready = async (page: Page): Promise<void> => {
+  await page.locator("h1").waitFor()
+  await page.waitForFunction(() => document.querySelector(".placeholder") === null)
+  await page.evaluate(() => document.fonts.ready)
+  await page.waitForTimeout(500)
+}
+
+const browser = await Browser.open()
+if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
+try {
+  await mkdir(FOLDER, { recursive: true })
+  const { token, key, order } = await business()
+  const reseller = { id: "any", email: RESELLER, name: "Toko Token Nusantara" }
+  const sessions = {
+    none: "",
+    reseller: JSON.stringify({ kind: "reseller", token, reseller }),
+    customer: JSON.stringify({ kind: "customer", key })
+  }
+  const screenshots: ReadonlyArray<Screenshot> = [
+    shot("start", "/", "none", { device: "desktop", language: "en-US" }),
+    shot("home", "/console/home", "reseller", { device: "desktop" }),
+    shot("home-phone", "/console/home", "reseller", { colorScheme: "dark" }),
+    shot("mint-phone", "/console/mint", "reseller"),
+    shot("topup-phone", `/console/topups/${order}`, "reseller"),
+    shot("topups", "/console/topups", "reseller", { device: "desktop", language: "en-US", colorScheme: "dark" }),
+    shot("usage", "/console/usage", "reseller", { device: "desktop", language: "en-US" }),
+    shot("customers", "/console/customers", "reseller", { device: "desktop", language: "en-US" }),
+    shot("balance-phone", "/console/balance", "customer"),
+    shot("clients", "/console/clients", "customer", { device: "desktop", language: "en-US", colorScheme: "dark" })
+  ]
+  for (const each of screenshots) await take(browser, sessions[each.session], each)
+} finally {
+  await browser.close()
+}
