@@ -18,6 +18,7 @@ import { embeddedPostgres, paymentSimulator } from "./development/LocalServices.
 import * as Live from "./Live.ts"
 import * as MetricsServer from "./metrics/MetricsServer.ts"
 import { nodeMetrics } from "./metrics/NodeMetrics.ts"
+import * as Tracing from "./Tracing.ts"
 import { answerMetrics, report } from "./workers/OwnWorker.ts"
 import type { Address } from "./workers/WorkerMessage.ts"
 import * as WorkerPool from "./workers/WorkerPool.ts"
@@ -32,7 +33,11 @@ export const onlyProcess = (config: ServerConfig) =>
     )
     yield* announce(address, printBanner)
     return yield* postgresLost
-  }).pipe(Effect.scoped, Effect.provide(ports(config, { startsSimulator: true })))
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(ports(config, { startsSimulator: true })),
+    Effect.provide(Tracing.layer(config))
+  )
 
 /** Runs the primary process, which prepares the deployment and serves with `count` workers. */
 export const primary = (config: ServerConfig, count: number) =>
@@ -57,7 +62,11 @@ export const worker = (config: ServerConfig) =>
     const { self: node } = yield* Nodes
     yield* report({ _tag: "Serving", address: { host, port }, node })
     return yield* postgresLost
-  }).pipe(Effect.scoped, Effect.provide(ports(config, { startsSimulator: false })))
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(ports(config, { startsSimulator: false })),
+    Effect.provide(Tracing.layer(config))
+  )
 
 /** Applies the catalog and starts the demo. Returns a function that prints the demo's banner, if there is a demo. */
 const prepare = (config: ServerConfig) =>

@@ -4,7 +4,9 @@
  * A log entry is a message and fields: `Effect.logWarning("upstream request failed", { request_id, provider })`.
  * Secrets are `Redacted`, so the log never shows them.
  */
+import { isSampled, traceIdOf } from "@tollgate/application/inference/RequestTrace"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
 import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
@@ -14,15 +16,18 @@ import * as LogLevel from "effect/LogLevel"
 
 type Fields = Readonly<Record<string, unknown>>
 
+type TraceSettings = Partial<Pick<ServerConfig, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_TRACES_SAMPLER_ARG">>
+type LogSettings = Pick<ServerConfig, "LOG_FORMAT" | "LOG_LEVEL" | "production"> & TraceSettings
+
 /** Writes the log of this process. `standing` are fields of every entry. */
 export const layer = (
-  { LOG_FORMAT, LOG_LEVEL, production }: Pick<ServerConfig, "LOG_FORMAT" | "LOG_LEVEL" | "production">,
+  { LOG_FORMAT, LOG_LEVEL, production, ...traces }: LogSettings,
   standing: Fields = {}
 ): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(
       Logger.defaultLogger,
-      Logger.withConsoleError(formats[LOG_FORMAT ?? (production ? "json" : "pretty")](standing))
+      Logger.withConsoleError(formats[LOG_FORMAT ?? (production ? "json" : "pretty")](entriesWith(standing, traces)))
     ),
     Logger.minimumLogLevel(levels[LOG_LEVEL])
   )
@@ -55,16 +60,28 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-const asJson = (standing: Fields) =>
-  Logger.map(fieldsOf, (fields) => printable(Inspectable.stringifyCircular({ ...fields, ...standing })))
+/** Adds the standing fields, and the trace id of a request that is traced. */
+const entriesWith = (
+  standing: Fields,
+  { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings
+): Logger.Logger<unknown, Fields> =>
+  Logger.map(fieldsOf, (fields) => {
+    const id = fields.request_id ?? fields.requestId
+    const isTraced =
+      OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && typeof id === "string" && isSampled(id, OTEL_TRACES_SAMPLER_ARG)
+    return { ...fields, ...(isTraced ? { trace_id: traceIdOf(RequestId(id)) } : {}), ...standing }
+  })
 
-const asPretty = (standing: Fields) =>
-  Logger.map(fieldsOf, ({ at, level, message, ...fields }) =>
-    printable([`${at} ${level} ${message}`, ...pairsOf({ ...fields, ...standing })].join(" "))
+const asJson = (entries: Logger.Logger<unknown, Fields>) =>
+  Logger.map(entries, (fields) => printable(Inspectable.stringifyCircular(fields)))
+
+const asPretty = (entries: Logger.Logger<unknown, Fields>) =>
+  Logger.map(entries, ({ at, level, message, ...fields }) =>
+    printable([`${at} ${level} ${message}`, ...pairsOf(fields)].join(" "))
   )
 
-const asLogfmt = (standing: Fields) =>
-  Logger.map(fieldsOf, (fields) => printable(pairsOf({ ...fields, ...standing }).join(" ")))
+const asLogfmt = (entries: Logger.Logger<unknown, Fields>) =>
+  Logger.map(entries, (fields) => printable(pairsOf(fields).join(" ")))
 
 const formats = { json: asJson, logfmt: asLogfmt, pretty: asPretty }
 

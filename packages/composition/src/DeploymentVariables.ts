@@ -115,6 +115,28 @@ export const DeploymentVariables = Schema.Struct({
     Setting.kind("json, logfmt or pretty", Schema.Literal("json", "logfmt", "pretty")),
     "Form of a log line: a JSON object, `key=value` pairs, or a text for people. Default: `json` in production, otherwise `pretty`"
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    Setting.HttpAddress,
+    "Base URL of an OpenTelemetry collector; sampled requests are sent to `/v1/traces` of it as OTLP over HTTP with JSON. Default: no traces"
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: optional(
+    Setting.kind(
+      "a list like name=value,name=value",
+      Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[\w-]+=[^,\r\n]*(,\s*[\w-]+=[^,\r\n]*)*$/)))
+    ),
+    "Headers of the requests to the collector, comma-separated, for example with its API key"
+  ),
+  OTEL_SERVICE_NAME: withDefault(Setting.Text, "tollgate", "Name of the service in traces"),
+  OTEL_TRACES_SAMPLER_ARG: withDefault(
+    Setting.kind(
+      "a number from 0 to 1",
+      Schema.compose(Schema.String.pipe(Schema.pattern(/^\d(\.\d{1,9})?$/)), Schema.NumberFromString).pipe(
+        Schema.between(0, 1)
+      )
+    ),
+    0.01,
+    "Part of the requests that are traced, by the digits of their ids; at most 100 per second and process"
+  ),
   KEEPALIVE_SECONDS: withDefault(
     Setting.Seconds,
     15,

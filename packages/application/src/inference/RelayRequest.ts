@@ -28,7 +28,9 @@ import { OTHER, Traffic } from "../ledger/Traffic.ts"
 import { AdmittedRequest, type Ports, type RelayRequestError } from "./AdmittedRequest.ts"
 import { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection, Run, WriteResponse } from "./RelayConnection.ts"
+import { RequestTraces } from "./RequestTrace.ts"
 import { TokenCounter } from "./TokenCounter.ts"
+import { TracedConnection, tracedLedger } from "./TracedRequest.ts"
 
 const NO_TOOLS: ReadonlyArray<HostedTool> = []
 
@@ -58,6 +60,7 @@ export const makeRelayRequest = (
       run
     }
     const { traffic } = ports
+    const traces = yield* RequestTraces
     return (connection, principal, request, callback) => {
       const found = callable(catalog.get(), request.model, connection.protocol)
       if (found._tag === "Left") {
@@ -93,6 +96,16 @@ export const makeRelayRequest = (
           modelMaxOutputTokens: model.maxOutputTokens
         })
       }
-      new AdmittedRequest(connection, request, candidates, admission, ports, callback).admit()
+      const trace = traces?.begin(connection.requestId, { model: model.publicName, protocol: connection.protocol })
+      if (trace === undefined) new AdmittedRequest(connection, request, candidates, admission, ports, callback).admit()
+      else {
+        const traced = new TracedConnection(connection, trace)
+        const tracedPorts = { ...ports, ledger: tracedLedger(ports.ledger, trace) }
+        new AdmittedRequest(traced, request, candidates, admission, tracedPorts, (exit) => {
+          traced.endAttempt(exit)
+          trace.request.end(exit)
+          callback(exit)
+        }).admit()
+      }
     }
   })

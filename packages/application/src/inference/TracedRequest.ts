@@ -1,0 +1,110 @@
+/**
+ * The connection and the ledger of a traced request. They pass every call on, and start and end spans.
+ */
+import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import * as Exit from "effect/Exit"
+import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import type { Delivery } from "./Delivery.ts"
+import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
+import type { ActiveSpan, RequestTrace } from "./RequestTrace.ts"
+import type { Attempt, FailedAttempt } from "./RouteAttempts.ts"
+
+export class TracedConnection<Request extends InferenceRequest> implements RelayConnection<Request> {
+  readonly requestId: RequestId
+  readonly protocol: Protocol
+  readonly acceptedAtMillis: number
+  readonly #connection: RelayConnection<Request>
+  readonly #trace: RequestTrace
+  #attempt: ActiveSpan | undefined
+
+  constructor(connection: RelayConnection<Request>, trace: RequestTrace) {
+    this.requestId = connection.requestId
+    this.protocol = connection.protocol
+    this.acceptedAtMillis = connection.acceptedAtMillis
+    this.#connection = connection
+    this.#trace = trace
+  }
+
+  nowMillis(): number {
+    return this.#connection.nowMillis()
+  }
+
+  committed(): boolean {
+    return this.#connection.committed()
+  }
+
+  gone(): boolean {
+    return this.#connection.gone()
+  }
+
+  get onDisconnect(): () => void {
+    return this.#connection.onDisconnect
+  }
+
+  set onDisconnect(callback: () => void) {
+    this.#connection.onDisconnect = callback
+  }
+
+  abort(): void {
+    this.#connection.abort()
+  }
+
+  attempt(
+    request: Request,
+    candidate: Candidate,
+    delivery: Delivery,
+    callback: Callback<Attempt, FailedAttempt>
+  ): void {
+    const { provider, route } = candidate
+    const span = this.#trace.start("upstream", "client", {
+      provider: provider.name,
+      upstream_model: route.upstreamModel
+    })
+    this.#attempt = span
+    this.#connection.attempt(request, candidate, delivery, (exit) => {
+      span.set({ deltas: delivery.text.deltas, time_to_first_token_millis: delivery.ttftMillis })
+      span.end(Exit.mapError(exit, ({ error }) => error))
+      callback(exit)
+    })
+  }
+
+  /** Ends the span of an attempt that was aborted, which has no callback. */
+  endAttempt(exit: Exit.Exit<unknown, { readonly _tag: string }>): void {
+    this.#attempt?.end(exit)
+  }
+}
+
+/** Returns a ledger for one request, whose admission and settlement are spans. */
+export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrace): InferenceLedger["Type"] => ({
+  ...ledger,
+  admit: (admission: Admission, callback) => {
+    const span = trace.start("admission", "internal")
+    ledger.admit(admission, (exit) => {
+      span.end(exit)
+      callback(exit)
+    })
+  },
+  settle: (settling, callback) => {
+    const span = trace.start("settlement", "internal")
+    ledger.settle(settling, (exit) => {
+      describe(span, exit)
+      callback(exit)
+    })
+  },
+  settleLater: (settling) => {
+    const span = trace.start("settlement", "internal")
+    ledger.settle(settling, (exit) => describe(span, exit))
+  }
+})
+
+/** Ends the span of a settlement. */
+const describe = (span: ActiveSpan, exit: Parameters<Parameters<InferenceLedger["Type"]["settle"]>[1]>[0]): void => {
+  const settled = Exit.isSuccess(exit) ? exit.value : undefined
+  span.set(
+    settled === undefined
+      ? { settled: false }
+      : { settled: true, ending: settled.measured.ending, cost_usd_pico: settled.settlement.costPico.toString() }
+  )
+  span.end(exit)
+}
