@@ -61,24 +61,28 @@ export const makeRelayRequest = (
     }
     const { traffic } = ports
     const traces = yield* RequestTraces
+    const refuse = <E extends { readonly _tag: string }>(callback: Callback<never, E>, label: string, error: E) => {
+      const cause = Cause.fail(error)
+      traffic.refused(label, cause)
+      callback(Exit.failCause(cause))
+    }
     return (connection, principal, request, callback) => {
       const found = callable(catalog.get(), request.model, connection.protocol)
       if (found._tag === "Left") {
-        traffic.refused(catalog.get().models.has(request.model) ? request.model : OTHER, Cause.fail(found.left))
-        callback(Exit.fail(found.left))
+        const label = catalog.get().models.has(request.model) ? request.model : OTHER
+        refuse(callback, label, found.left)
         return
       }
       const { candidates, model } = found.right
       if (!allowsModel(principal.limits, model.publicName)) {
-        callback(Exit.fail(new ModelNotFound({ model: request.model })))
+        refuse(callback, model.publicName, new ModelNotFound({ model: request.model }))
         return
       }
       const tools = request.hostedTools ?? NO_TOOLS
       const refused = refusedTool(tools, model.hostedTools)
       if (refused !== undefined) {
         const error = new UnsupportedTool({ tool: refused.name, param: refused.param })
-        traffic.refused(model.publicName, Cause.fail(error))
-        callback(Exit.fail(error))
+        refuse(callback, model.publicName, error)
         return
       }
       // The provider adds the results of a hosted tool to the prompt.
