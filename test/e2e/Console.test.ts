@@ -224,6 +224,41 @@ describe.skipIf(isMissing).sequential("a customer in the console", () => {
   })
 })
 
+describe.skipIf(isMissing).sequential("an operator in the console", () => {
+  it("opens the link of tollgate console once, and approves a reseller after a question", async () => {
+    const waiting = {
+      email: "waiting@toko.example",
+      password: PASSWORD,
+      name: "<b>Toko</b> Baru",
+      wa_number: "62812345678"
+    }
+    await fetch(`${server.url}/api/reseller/auth/signup`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(waiting)
+    })
+    const [fragment = ""] = /#code=\S+/.exec(await server.operator("console")) ?? []
+    const operator = await Visitor.arrive(browser, server.url, { language: "en" })
+    await operator.open(`/console/operator${fragment}`)
+    await operator.at("/console/reviews")
+    expect(operator.page.url()).not.toContain("code")
+    await operator.sees("<b>Toko</b> Baru")
+    await operator.settled()
+    expect(await operator.violations()).toEqual([])
+    expect(await operator.overflow()).toBeLessThanOrEqual(0)
+    await operator.press("Approve <b>Toko</b> Baru")
+    await operator.page.getByRole("dialog").getByRole("button", { name: "Approve" }).click()
+    await operator.page.getByText("<b>Toko</b> Baru").first().waitFor({ state: "detached" })
+    expect(await server.operator("resellers", "show", waiting.email)).toMatch(/active/)
+    expect(operator.troubles).toEqual([])
+    await operator.page.getByRole("button", { name: "Leave" }).click()
+    await operator.at("/console")
+    await operator.open(`/console/operator${fragment}`)
+    await operator.page.getByRole("alert").waitFor()
+    await operator.leave()
+  })
+})
+
 describe.skipIf(isMissing).sequential("the session of a reseller", () => {
   it("keeps no credential in a URL or in localStorage", async () => {
     const { token } = await reseller.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))

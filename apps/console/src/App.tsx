@@ -8,6 +8,7 @@ import { useEffect, useState } from "preact/hooks"
 import { useTexts } from "./i18n/Language.ts"
 import { EnterKey } from "./pages/access/EnterKey.tsx"
 import { LogIn } from "./pages/access/LogIn.tsx"
+import { hasCode, OperatorEntry } from "./pages/access/OperatorEntry.tsx"
 import { SignUp } from "./pages/access/SignUp.tsx"
 import { Start } from "./pages/access/Start.tsx"
 import { Waiting } from "./pages/access/Waiting.tsx"
@@ -15,6 +16,7 @@ import {
   $router,
   type CustomerPage,
   goInstead,
+  type OperatorPage,
   type PageName,
   type PageProps,
   pathOf,
@@ -34,10 +36,12 @@ const open: { readonly [N in PageName]?: ComponentType } = {
   signUp: SignUp,
   logIn: LogIn,
   waiting: Waiting,
-  enterKey: EnterKey
+  enterKey: EnterKey,
+  operator: OperatorEntry
 }
 
 const reseller: Loader<ResellerPage> = () => import("./pages/reseller/ResellerPages.ts")
+const operator: Loader<OperatorPage> = () => import("./pages/operator/OperatorPages.ts")
 const customer: Loader<CustomerPage> = () => import("./pages/customer/CustomerPages.ts")
 
 const customerPages: ReadonlySet<string> = new Set<CustomerPage>(["balance", "clients"])
@@ -81,7 +85,10 @@ const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; 
   return <Shown key={id} id={id} />
 }
 
-const homeOf = (session: Session): string => pathOf(session.kind === "reseller" ? "home" : "balance")
+const homes = { reseller: "home", customer: "balance", operator: "reviews" } as const
+const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
+
+const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
 
 /** Leaves a page that is for visitors without a session. */
 const Enter = ({ session }: { readonly session: Session }) => {
@@ -99,7 +106,7 @@ const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonl
     const hasLeft = $hasLeft.get()
     $hasLeft.set(false)
     $returnPath.set(hasLeft ? undefined : path)
-    goInstead(hasLeft ? pathOf("start") : pathOf(kind === "customer" ? "enterKey" : "logIn"))
+    goInstead(pathOf(hasLeft ? "start" : entries[kind]))
   }, [])
   return null
 }
@@ -110,11 +117,14 @@ const Content = () => {
   if (route === undefined) return <Unknown />
   const name = route.route
   const Open = open[name]
+  // The link of an operator opens its own session, whatever session the tab has.
+  if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
   if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
-  const kind = customerPages.has(name) ? "customer" : "reseller"
+  const kind = customerPages.has(name) ? "customer" : name === "reviews" ? "operator" : "reseller"
   if (session === undefined) return <AskForSession kind={kind} path={route.path} />
   if (session.kind !== kind) return <Enter session={session} />
   const id = "id" in route.params ? route.params.id : ""
+  if (kind === "operator") return <Lazy load={operator} name="reviews" id={id} />
   return kind === "customer" ? (
     <Lazy load={customer} name={name as CustomerPage} id={id} />
   ) : (

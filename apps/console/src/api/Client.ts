@@ -11,7 +11,7 @@ const TIMEOUT_MILLIS = 20_000
 
 const credential = (): string | undefined => {
   const session = $session.get()
-  return session?.kind === "reseller" ? session.token : session?.key
+  return session?.kind === "customer" ? session.key : session?.token
 }
 
 /** Sends a request with a timeout. A request without a response is a problem of its own kind. */

@@ -3,8 +3,9 @@
  */
 import { accessTexts } from "./en/Access.ts"
 import { frameTexts } from "./en/Frame.ts"
+import { operatorTexts } from "./en/Operator.ts"
 import { resellerTexts } from "./en/Reseller.ts"
 import { topUpTexts } from "./en/TopUps.ts"
 import { usageTexts } from "./en/Usage.ts"
 
-export const texts = { ...frameTexts, ...accessTexts, ...resellerTexts, ...topUpTexts, ...usageTexts }
+export const texts = { ...frameTexts, ...accessTexts, ...resellerTexts, ...topUpTexts, ...usageTexts, ...operatorTexts }

@@ -21,10 +21,21 @@ export const $router = createRouter({
   usage: `${BASE}/usage`,
   account: `${BASE}/account`,
   balance: `${BASE}/balance`,
-  clients: `${BASE}/clients`
+  clients: `${BASE}/clients`,
+  operator: `${BASE}/operator`,
+  reviews: `${BASE}/reviews`
 } as const)
 
-export type PageName = "start" | "signUp" | "logIn" | "waiting" | "enterKey" | ResellerPage | CustomerPage
+export type PageName =
+  | "start"
+  | "signUp"
+  | "logIn"
+  | "waiting"
+  | "enterKey"
+  | "operator"
+  | ResellerPage
+  | CustomerPage
+  | OperatorPage
 export type ResellerPage =
   | "home"
   | "mint"
@@ -36,6 +47,7 @@ export type ResellerPage =
   | "usage"
   | "account"
 export type CustomerPage = "balance" | "clients"
+export type OperatorPage = "reviews"
 
 /** Returns the path of a page that has no parameter. */
 export const pathOf = (page: Exclude<PageName, "customer" | "topUp">): string => getPagePath($router, page)

@@ -1,5 +1,5 @@
 /**
- * Holds the credential of this tab: the token of a reseller, or the API key of a customer. A credential is stored only in
+ * Holds the credential of this tab: the token of a reseller or an operator, or the API key of a customer. A credential is stored only in
  * `sessionStorage`, which ends with the tab; it is never part of a URL or of `localStorage` (docs/adr/0013-console.md).
  */
 import { atom } from "nanostores"
@@ -13,6 +13,7 @@ export interface Reseller {
 export type Session =
   | { readonly kind: "reseller"; readonly token: string; readonly reseller: Reseller }
   | { readonly kind: "customer"; readonly key: string }
+  | { readonly kind: "operator"; readonly token: string; readonly actor: string }
 
 const STORED_AS = "tollgate.session"
 

@@ -10,6 +10,7 @@ const outlines = {
   usage: "M4 20V11M10 20V4M16 20v-6M22 20H2",
   account: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21a8 8 0 0 1 16 0",
   balance: "M3 7h16a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2h12M16.5 13.5h.01",
+  reviews: "M4 12l5 5L20 6",
   clients: "M5 6l6 6-6 6M13 18h7"
 } as const
 

@@ -15,7 +15,8 @@ type Item = IconName & PageName
 
 const navigation: { readonly [K in Session["kind"]]: ReadonlyArray<Item> } = {
   reseller: ["home", "mint", "customers", "topUps", "usage"],
-  customer: ["balance", "clients"]
+  customer: ["balance", "clients"],
+  operator: ["reviews"]
 }
 
 /** The item of the navigation to which a page belongs. */
@@ -79,10 +80,10 @@ const Footer = () => {
 
 const AccountLink = ({ session, current }: { readonly session: Session; readonly current: string }) => {
   const { shell } = useTexts()
-  if (session.kind === "customer") {
+  if (session.kind !== "reseller") {
     return (
       <button type="button" class="button small" onClick={() => closeSession()}>
-        {shell.forgetKey}
+        {session.kind === "customer" ? shell.forgetKey : shell.leave}
       </button>
     )
   }

@@ -46,6 +46,7 @@ export const topUpTexts: typeof english = {
       expired: "Kedaluwarsa",
       failed: "Gagal"
     },
+    anomalies: { late: "Terlambat", underpaid: "Kurang bayar", overpaid: "Lebih bayar" },
     waiting: "Bayar tepat sejumlah ini. Kuota masuk begitu pembayaran diterima.",
     underpaid: (received, missing) => `${received} sudah diterima. Kirim kekurangan ${missing} ke alamat yang sama.`,
     overdue: "Batas waktu sudah lewat. Jangan bayar pesanan ini; pembayaran yang sedang dikirim tetap dihitung.",

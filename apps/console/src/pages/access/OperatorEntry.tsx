@@ -1,0 +1,50 @@
+/**
+ * Opens the session of an operator with the one-time code of the link that `tollgate console` prints. The code is in the
+ * fragment of the link, which browsers do not send; the page removes it from the address at once.
+ */
+import { useEffect } from "preact/hooks"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useAction } from "../../api/Loaded.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { goInstead, pathOf } from "../../routes/Routes.ts"
+import { closeSession, openSession } from "../../state/Session.ts"
+import { Copy } from "../../ui/Copy.tsx"
+import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
+import { Page } from "../../ui/Page.tsx"
+
+const PREFIX = "#code="
+
+export const hasCode = (): boolean => location.hash.startsWith(PREFIX)
+
+const COMMAND = "npm run -s tollgate -- console"
+
+export const OperatorEntry = () => {
+  const { operator } = useTexts()
+  const enter = useAction(async (code: string) => {
+    closeSession("expired")
+    const { token, session } = await bodyOf(api.POST("/api/operator/session", { body: { code } }))
+    openSession({ kind: "operator", token, actor: session.actor })
+    goInstead(pathOf("reviews"))
+  })
+  useEffect(() => {
+    if (!hasCode()) return
+    const code = location.hash.slice(PREFIX.length)
+    history.replaceState(null, "", location.pathname)
+    enter.run(code)
+  }, [])
+  return (
+    <Page title={operator.entry} narrow>
+      <div class="card stack">
+        {enter.running ? (
+          <Notice kind="info">{operator.entering}</Notice>
+        ) : (
+          <>
+            <p>{operator.entryText}</p>
+            <Copy text={COMMAND} label={operator.command} />
+          </>
+        )}
+        <ProblemNotice problem={enter.problem} />
+      </div>
+    </Page>
+  )
+}

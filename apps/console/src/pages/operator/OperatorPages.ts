@@ -1,0 +1,9 @@
+/**
+ * The pages of an operator, which are loaded together after the link of `tollgate console` is opened. The list has what
+ * needs a person first; everything else of the operator is in the command line.
+ */
+import type { ComponentType } from "preact"
+import type { OperatorPage, PageProps } from "../../routes/Routes.ts"
+import { Reviews } from "./Reviews.tsx"
+
+export const pages: { readonly [N in OperatorPage]: ComponentType<PageProps> } = { reviews: Reviews }
