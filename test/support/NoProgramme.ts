@@ -3,6 +3,7 @@
  */
 import { TrustedProxies } from "@tollgate/adapters-http/http/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
+import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys, CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { CustomerPolicy, Customers } from "@tollgate/application/customer/Customers"
@@ -63,6 +64,7 @@ export const layer = Layer.mergeAll(
   absent(OperatorSessions),
   absent(OperatorPolicy),
   absent(AuditRuns),
+  absent(Catalogs),
   absent(NodeList),
   absent(OpenHolds),
   absent(Users),

@@ -1,5 +1,6 @@
 import {
   BlacklistRequest,
+  CatalogRequest,
   CreditRequest,
   CustomerRequest,
   ImageChargeRequest,
@@ -17,6 +18,8 @@ const any = { 404: ["operator_console_off"], 429: ["rate_limited"], 500: ["inter
 const anyToken = { ...any, 401: ["invalid_session"] }
 const with404 = (...codes: ReadonlyArray<string>) => ({ ...anyToken, 404: ["operator_console_off", ...codes] })
 const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
+
+const withCatalog = { ...anyToken, 413: ["request_too_large"], 422: ["validation_error", "catalog_file_invalid"] }
 
 /** The success status and the error codes (by status) of every route of the operator API. */
 const routes: Readonly<
@@ -38,6 +41,9 @@ const routes: Readonly<
   "GET /api/operator/topups": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
   "GET /api/operator/topups/{order}": [200, with404("topup_not_found")],
   "POST /api/operator/topups/{order}/refresh": [200, with404("topup_not_found")],
+  "GET /api/operator/catalog": [200, anyToken],
+  "POST /api/operator/catalog/preview": [200, withCatalog],
+  "POST /api/operator/catalog/apply": [200, withCatalog],
   "GET /api/operator/customers": [200, { ...anyToken, 422: ["validation_error"] }],
   "GET /api/operator/customers/{customer}": [200, with404("user_not_found")],
   "POST /api/operator/customers": [201, { ...anyToken, ...anyBody, 409: ["user_exists"] }],
@@ -105,6 +111,7 @@ describe("the OpenAPI document of the operator API", () => {
     ["POST /api/operator/session", CodeRedemption],
     ["POST /api/operator/resellers/{reseller}/review", ReviewRequest],
     ["POST /api/operator/resellers/{reseller}/quota", QuotaRequest],
+    ["POST /api/operator/catalog/apply", CatalogRequest],
     ["POST /api/operator/customers", CustomerRequest],
     ["POST /api/operator/customers/{customer}/credit", CreditRequest],
     ["POST /api/operator/resellers/{reseller}/customers", CustomerRequest],

@@ -1,6 +1,6 @@
 /**
  * Reads the bodies of requests that are neither inference requests nor image requests. Each body has at most 64 KiB,
- * and all bodies in memory together have at most 32 MiB. The bodies of one client have at most half of the memory that
+ * unless a route accepts more, and all bodies in memory together have at most 32 MiB. The bodies of one client have at most half of the memory that
  * the bodies of other clients leave free, so slow uploads of one client do not prevent those of the others.
  */
 import type { IncomingMessage } from "node:http"
@@ -23,7 +23,7 @@ export class SmallBodies extends Context.Tag("@tollgate/adapters-http/SmallBodie
   SmallBodies,
   {
     /** Reads a whole body. For a limited time, discards the remaining bytes of a refused body as they arrive. */
-    readonly read: (request: IncomingMessage) => Effect.Effect<Buffer, RequestTooLarge | Overloaded>
+    readonly read: (request: IncomingMessage, maxBytes?: number) => Effect.Effect<Buffer, RequestTooLarge | Overloaded>
   }
 >() {}
 
@@ -33,16 +33,16 @@ export const make = (
 ): Context.Tag.Service<SmallBodies> => {
   const reserved = new ReservedMemory()
   return {
-    read: (request) =>
+    read: (request, maxBytes = MAX_BODY_BYTES) =>
       Effect.async((resume) => {
-        if (announcedBytes(request.headers) > MAX_BODY_BYTES) {
+        if (announcedBytes(request.headers) > maxBytes) {
           discard(request)
-          resume(Effect.fail(new RequestTooLarge({ limitBytes: MAX_BODY_BYTES })))
+          resume(Effect.fail(new RequestTooLarge({ limitBytes: maxBytes })))
           return
         }
         const reservation = new MemoryReservation(reserved, maxAllBytes)
         reservation.assignTo(clientOf(request))
-        const stop = readWholeBody(request, MAX_BODY_BYTES, reservation, (body) => {
+        const stop = readWholeBody(request, maxBytes, reservation, (body) => {
           reservation.release()
           if (Either.isLeft(body)) discard(request)
           resume(body)

@@ -10,9 +10,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"
 import { isDeclaredJson, isEncoded } from "../http/RequestBody.ts"
-import { SmallBodies } from "../http/SmallBodies.ts"
+import { MAX_BODY_BYTES, SmallBodies } from "../http/SmallBodies.ts"
 
-export const jsonBody = <A, I>(schema: Schema.Schema<A, I>) => {
+export const jsonBody = <A, I>(schema: Schema.Schema<A, I>, maxBytes: number = MAX_BODY_BYTES) => {
   const readBody = read(schema)
   return Effect.gen(function* () {
     const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
@@ -22,7 +22,7 @@ export const jsonBody = <A, I>(schema: Schema.Schema<A, I>) => {
     if (isEncoded(request.headers)) {
       return yield* invalid("", "send the body without content-encoding")
     }
-    const bytes = yield* (yield* SmallBodies).read(request)
+    const bytes = yield* (yield* SmallBodies).read(request, maxBytes)
     return yield* Either.flatMap(parsed(bytes), readBody)
   })
 }

@@ -14,6 +14,7 @@ import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
 import { OperatorAuditApi } from "../operator/Audit.ts"
 import { OperatorBlacklistApi } from "../operator/Blacklist.ts"
+import { OperatorCatalogApi } from "../operator/Catalog.ts"
 import { OperatorCustomersApi } from "../operator/Customers.ts"
 import { OperatorHoldsApi } from "../operator/Holds.ts"
 import { OperatorImagesApi } from "../operator/ImageReviews.ts"
@@ -52,6 +53,7 @@ export class GatewayApi extends relayGroups
   .add(OperatorImagesApi)
   .add(OperatorAuditApi)
   .add(OperatorBlacklistApi)
+  .add(OperatorCatalogApi)
   .add(OperatorCustomersApi)
   .add(OperatorHoldsApi)
   .add(OperatorKeysApi)

@@ -22,6 +22,7 @@ import * as DocumentationPage from "../openapi/DocumentationPage.ts"
 import * as DocumentRoute from "../openapi/DocumentRoute.ts"
 import * as OperatorAudit from "../operator/Audit.ts"
 import * as OperatorBlacklist from "../operator/Blacklist.ts"
+import * as OperatorCatalog from "../operator/Catalog.ts"
 import * as OperatorCustomers from "../operator/Customers.ts"
 import * as OperatorHolds from "../operator/Holds.ts"
 import * as OperatorImages from "../operator/ImageReviews.ts"
@@ -65,6 +66,7 @@ const operator = Layer.mergeAll(
   OperatorImages.layer,
   OperatorAudit.layer,
   OperatorBlacklist.layer,
+  OperatorCatalog.layer,
   OperatorCustomers.layer,
   OperatorHolds.layer,
   OperatorKeys.layer

@@ -13,6 +13,7 @@ import type { refreshOrderForOperator } from "@tollgate/application/operator/Ope
 import type { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import type { Quota } from "@tollgate/application/reseller/Quota"
 import type { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
+import { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
@@ -57,8 +58,11 @@ export type OperatorFailure =
       | ImageReviews["Type"]["resolve"]
     >
   | RequestTooLarge
+  | CatalogFileInvalid
 
 type Rows = { readonly [Tag in OperatorFailure["_tag"]]: ErrorRow<Extract<OperatorFailure, { readonly _tag: Tag }>> }
+
+const MAX_ISSUES = 50
 
 const challenge = () => ({ "www-authenticate": "Bearer" })
 
@@ -73,6 +77,15 @@ const rows: Rows = {
     details: ({ details }) => details,
     meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
     example: new ValidationFailed({ details: [{ path: "code", message: "is missing" }] })
+  },
+  CatalogFileInvalid: {
+    status: 422,
+    code: "catalog_file_invalid",
+    message: ({ issues: [first] }) =>
+      `The catalog cannot be used, and nothing was changed: ${first ?? "it is invalid"}.`,
+    details: ({ issues }) => issues.slice(0, MAX_ISSUES).map((message) => ({ path: "catalog", message })),
+    meaning: "The catalog file is invalid; `details` has its first 50 errors.",
+    example: new CatalogFileInvalid({ issues: ['models[0].routes: no provider "openai" in this file'] })
   },
   InvalidConsoleCode: {
     status: 401,

@@ -65,4 +65,7 @@ export const CreditRequest = Schema.Struct({
   reason: Reason
 })
 
+/** The content of a catalog file is read by `parseCatalogFile`. */
+export const CatalogRequest = Schema.Struct({ catalog: Schema.Unknown, reason })
+
 export const CustomerRequest = Schema.Struct({ email: Email, reason })

@@ -1,0 +1,103 @@
+/**
+ * Shows the stored catalog to operators, and previews and applies catalog files (docs/reference/operator.md#catalog).
+ */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
+import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { CatalogRequest } from "@tollgate/domain/operator/OperatorRequests"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { type MembersOf, unknownMembers } from "../openapi/Fields.ts"
+import { gateway } from "../openapi/GatewayDocument.ts"
+import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
+import { jsonBody } from "../reseller/JsonBody.ts"
+import { CatalogBody, ChangeBody, toCatalogBody, toChangeBody } from "./CatalogBody.ts"
+import { forOperator } from "./OperatorCaller.ts"
+import { optionalReason } from "./RequestFields.ts"
+
+/** The largest catalog file that the command line reads. */
+const MAX_CATALOG_BYTES = 4 * 1024 * 1024
+
+const FileBody = Schema.Struct(
+  {
+    catalog: Schema.Unknown.annotations({
+      jsonSchema: {
+        type: "object",
+        description: "The content of a catalog file. Models and providers that it does not contain are retired."
+      }
+    }),
+    reason: optionalReason
+  } satisfies MembersOf<typeof CatalogRequest>,
+  unknownMembers
+).annotations({ identifier: "CatalogFileRequest", examples: [{ catalog: { providers: [], models: [] } }] })
+
+const PATH = "/api/operator/catalog"
+
+const readCatalog = HttpApiEndpoint.get("showCatalog", PATH)
+  .addSuccess(CatalogBody)
+  .annotateContext(documented({ summary: "Show the stored catalog", errors: [] }))
+
+const preview = HttpApiEndpoint.post("previewCatalog", `${PATH}/preview`)
+  .setPayload(FileBody)
+  .addSuccess(ChangeBody)
+  .annotateContext(
+    documented({
+      summary: "Show what a catalog file would change",
+      description: "Changes nothing. The body has at most 4 MiB.",
+      errors: [...bodyErrors, "CatalogFileInvalid"]
+    })
+  )
+
+const apply = HttpApiEndpoint.post("applyCatalog", `${PATH}/apply`)
+  .setPayload(FileBody)
+  .addSuccess(ChangeBody)
+  .annotateContext(
+    documented({
+      summary: "Apply a catalog file",
+      description: "If the file contains an error, nothing is changed. The body has at most 4 MiB.",
+      errors: [...bodyErrors, "CatalogFileInvalid"]
+    })
+  )
+
+export class OperatorCatalogApi extends HttpApiGroup.make("operatorCatalog")
+  .add(readCatalog)
+  .add(preview)
+  .add(apply)
+  .addError(OperatorError)
+  .annotateContext(
+    OpenApi.annotations({ title: "Operator: catalog", description: "The models, prices, routes, tiers and providers." })
+  ) {}
+
+const shown = forOperator(() =>
+  Effect.map(
+    Effect.flatMap(Catalogs, (catalogs) => catalogs.load),
+    toCatalogBody
+  )
+)
+
+const previewed = forOperator(() =>
+  Effect.gen(function* () {
+    const { catalog } = yield* jsonBody(CatalogRequest, MAX_CATALOG_BYTES)
+    const terms = yield* parseCatalogFile(catalog)
+    return toChangeBody(yield* (yield* Catalogs).preview(terms))
+  })
+)
+
+const applied = forOperator((session) =>
+  Effect.gen(function* () {
+    const { catalog, reason } = yield* jsonBody(CatalogRequest, MAX_CATALOG_BYTES)
+    const terms = yield* parseCatalogFile(catalog)
+    return toChangeBody(yield* (yield* Catalogs).apply(terms, operatorOf(session, "catalog apply", reason)))
+  })
+)
+
+export const layer = HttpApiBuilder.group(gateway.add(OperatorCatalogApi), "operatorCatalog", (handlers) =>
+  handlers
+    .handleRaw("showCatalog", () => shown)
+    .handleRaw("previewCatalog", () => previewed)
+    .handleRaw("applyCatalog", () => applied)
+)
