@@ -86,7 +86,7 @@ describe("an empty project", () => {
 
     const ports = Layer.mergeAll(
       Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) }),
-      Layer.succeed(OpenHolds, { list: Effect.succeed([]), sweep: Effect.succeed(0), sweepSilent: () => Effect.succeed(0) }),
+      Layer.succeed(OpenHolds, { page: () => Effect.succeed([]), list: Effect.succeed([]), sweep: Effect.succeed(0), sweepSilent: () => Effect.succeed(0) }),
       Layer.succeed(Balances, { ofCustomer: () => Effect.dieMessage("unused"), ofKeyOwner: () => Effect.dieMessage("unused"), own: () => Effect.dieMessage("unused") })
     )
     const id = ResellerId.make("019ac000-0000-7000-8000-000000000000")
