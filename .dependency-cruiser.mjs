@@ -98,7 +98,12 @@ export default {
       severity: "error",
       from: {
         orphan: true,
-        pathNot: ["^apps/[a-z]+/src/main\\.tsx?$", "^apps/[a-z]+/bin/", "/assets/docs/docs\\.js$", "\\.(json|d\\.ts)$"]
+        pathNot: [
+          "^apps/[a-z]+/src/main\\.tsx?$",
+          "^apps/[a-z]+/bin/",
+          "/assets/(docs/docs|rankings/browser-language)\\.js$",
+          "\\.(json|d\\.ts)$"
+        ]
       },
       to: {}
     },

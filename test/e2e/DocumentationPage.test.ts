@@ -66,7 +66,7 @@ describe("the documentation page as a file", () => {
   it("shows every operation of the OpenAPI document once, with its summary", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const operations = Object.values(specification.paths).flatMap((methods) => Object.values(methods))
-    expect(page.match(/<section class="operation"/g)).toHaveLength(operations.length)
+    expect(page.match(/<article class="operation"/g)).toHaveLength(operations.length)
     for (const { summary = "" } of operations) expect(page).toContain(`>${summary.replaceAll("'", "&#39;")}</a></h3>`)
   })
 

@@ -9,6 +9,7 @@ import {
   startGateway,
   type TestGateway
 } from "../adapters-http/inference/relay/TestGateway.ts"
+import { violationsOf } from "../support/pages/Axe.ts"
 import * as BelievableHistory from "../support/rankings/BelievableHistory.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 import { contrast, headingsOf, namelessControls } from "../support/rankings/PageChecks.ts"
@@ -174,11 +175,39 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
   })
 })
 
+describe.skipIf(typeof opened === "string")("the language of the rankings page", () => {
+  it("is the language of the browser, with its numbers, and changes with the switch, which keeps the window", async () => {
+    const page = await visit("/rankings?window=month", { locale: "id-ID" })
+    expect(await page.getAttribute("html", "lang")).toBe("id")
+    expect(await page.title()).toBe("Peringkat model · tollgate")
+    expect(await text(page, "#total")).toMatch(/^\d{3}\.\d{3}\.\d{3}\.\d{3}$/)
+    expect(await text(page, "#total-said")).toMatch(
+      /^token dalam 30 hari terakhir · naik .*% dibandingkan 30 hari sebelumnya$/
+    )
+    await page.getByRole("link", { name: "English" }).click()
+    await page.locator('main[data-state="ready"]').waitFor()
+    expect(page.url()).toBe(`${gateway.url}/rankings?lang=en&window=month`)
+    expect(await page.getAttribute("html", "lang")).toBe("en")
+    expect(await text(page, "#total")).toMatch(/^\d{3},\d{3},\d{3},\d{3}$/)
+    expect(await page.getByLabel("30 days").isChecked()).toBe(true)
+    expect(troubles).toEqual([])
+  })
+
+  it("is English in a browser with the invalid language en-US@posix, which draws the whole page", async () => {
+    const page = await visit("/rankings", { locale: "en-US@posix" })
+    expect(await page.getAttribute("html", "lang")).toBe("en")
+    expect(await page.locator("#chart canvas").count()).toBe(1)
+    expect(await leaders(page)).toHaveLength(15)
+    expect(await page.getAttribute("main", "aria-busy")).toBeNull()
+    expect(troubles).toEqual([])
+  })
+})
+
 describe.skipIf(typeof opened === "string")("the rankings page without data", () => {
   it("states that there is no usage yet", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
-    expect(await text(page, "#notice-title")).toBe("No tokens in this window")
+    expect(await text(page, "#notice-title")).toBe("No tokens in this time window")
     expect(await text(page, "#total")).toBe("0")
     expect(await page.locator("#leaderboard").isVisible()).toBe(false)
     expect(troubles).toEqual([])
@@ -221,6 +250,16 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
     expect(texts.length + marks.length).toBeGreaterThan(15)
   })
 
+  it.each([
+    ["light", "en"],
+    ["dark", "en"],
+    ["light", "id"],
+    ["dark", "id"]
+  ] as const)("violates no rule of axe in the %s color scheme, in the language %s", async (colorScheme, lang) => {
+    const page = await visit(`/rankings?lang=${lang}`, { colorScheme })
+    expect(await violationsOf(page)).toEqual([])
+  })
+
   it("has headings in order and an accessible name for every control", async () => {
     const page = await visit()
     const levels = await headingsOf(page)
@@ -238,7 +277,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
   it("can be used with the keyboard alone, and shows the focus", async () => {
     const page = await visit()
     const stops: Array<string> = []
-    for (let i = 0; i < 7; i++) {
+    for (let i = 0; i < 9; i++) {
       await page.keyboard.press("Tab")
       const stop = await page.evaluate(() => {
         const at = document.activeElement as HTMLElement
@@ -253,6 +292,8 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
       "#leaderboard seen",
       "/docs seen",
       "feed seen",
+      "?lang=id&window=week seen",
+      "?lang=en&window=week seen",
       "week seen",
       "chart seen",
       "SUMMARY seen",

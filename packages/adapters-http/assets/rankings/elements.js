@@ -3,6 +3,8 @@
  *
  * @typedef {Node | string | null | undefined} Child
  */
+import { exactly } from "./format.js"
+import { text } from "./messages.js"
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
@@ -40,15 +42,14 @@ export const swatch = (mark = "") => element("span", { class: `swatch ${mark}`, 
  * @param {{ change_pct: number | null, is_new: boolean }} moved
  */
 export const change = ({ change_pct: percent, is_new: isNew }) => {
-  if (isNew) return element("span", { class: "tag" }, "New")
+  if (isNew) return element("span", { class: "tag" }, text("change.new"))
   if (percent === null) return element("span", { class: "same" }, "–")
-  const [kind, arrow, word] =
-    percent > 0 ? ["up", "▲", "up"] : percent < 0 ? ["down", "▼", "down"] : ["same", "", "unchanged"]
-  const figure = percent === 0 ? "0%" : `${Math.abs(percent).toLocaleString("en-US")}%`
+  const [kind = "", arrow = ""] = percent > 0 ? ["up", "▲"] : percent < 0 ? ["down", "▼"] : ["same", ""]
+  const figure = `${exactly(Math.abs(percent))}%`
   return element(
     "span",
     { class: `change ${kind}` },
-    element("span", { class: "unseen" }, `${word} `),
+    element("span", { class: "unseen" }, `${text(`change.${kind}`)} `),
     element("span", { "aria-hidden": "true" }, arrow === "" ? "" : `${arrow} `),
     figure
   )

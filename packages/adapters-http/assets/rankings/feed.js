@@ -39,3 +39,14 @@ export const read = async (window, aborted, cache) => {
   if (!response.ok) throw new Error(`the feed returned status ${response.status}`)
   return await response.json()
 }
+
+/**
+ * Returns whether a column begins before the window and lacks usage for this reason. The column of the current hour, day
+ * or week lacks nothing, and neither does a column that begins before the first usage of the service.
+ * @param {Point} point @param {Rankings["range"]} range
+ */
+export const isCut = ({ start, partial }, { from, data_since: since }) =>
+  partial &&
+  Date.parse(start) < Date.parse(from) &&
+  since !== null &&
+  Date.parse(`${since}T00:00:00+07:00`) < Date.parse(from)

@@ -2,19 +2,26 @@
  * Formats the numbers and times of the rankings page. The hours and days of the chart are shown in Jakarta time, as in
  * the rankings document, whatever the user's time zone is.
  */
-const ZONE = "Asia/Jakarta"
+import { text } from "./messages.js"
 
-const whole = new Intl.NumberFormat("en-US")
-const short = new Intl.NumberFormat("en-US", {
+const ZONE = "Asia/Jakarta"
+const NUMBERS = text("locale.numbers")
+const DATES = text("locale.dates")
+
+const whole = new Intl.NumberFormat(NUMBERS)
+const short = new Intl.NumberFormat(NUMBERS, {
   notation: "compact",
   minimumSignificantDigits: 3,
   maximumSignificantDigits: 3
 })
-const clock = new Intl.DateTimeFormat("en-GB", { timeZone: ZONE, hour: "2-digit", minute: "2-digit" })
-const day = new Intl.DateTimeFormat("en-GB", { timeZone: ZONE, day: "numeric", month: "short" })
-const weekday = new Intl.DateTimeFormat("en-GB", { timeZone: ZONE, weekday: "short", day: "numeric", month: "short" })
-const localClock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
-const date = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "long", year: "numeric" })
+const brief = new Intl.NumberFormat(NUMBERS, { notation: "compact", maximumSignificantDigits: 3 })
+const oneDecimal = new Intl.NumberFormat(NUMBERS, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const twoDecimals = new Intl.NumberFormat(NUMBERS, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const clock = new Intl.DateTimeFormat(DATES, { timeZone: ZONE, hour: "2-digit", minute: "2-digit" })
+const day = new Intl.DateTimeFormat(DATES, { timeZone: ZONE, day: "numeric", month: "short" })
+const weekday = new Intl.DateTimeFormat(DATES, { timeZone: ZONE, weekday: "short", day: "numeric", month: "short" })
+const localClock = new Intl.DateTimeFormat(DATES, { hour: "2-digit", minute: "2-digit" })
+const date = new Intl.DateTimeFormat(DATES, { timeZone: "UTC", day: "numeric", month: "long", year: "numeric" })
 
 /** @param {number} tokens */
 export const exactly = (tokens) => whole.format(tokens)
@@ -23,11 +30,17 @@ export const exactly = (tokens) => whole.format(tokens)
 export const about = (tokens) => (tokens < 1_000 ? String(tokens) : short.format(tokens))
 
 /** @param {number} basisPoints */
-export const percentOf = (basisPoints) => `${(basisPoints / 100).toFixed(2)}%`
+export const percentOf = (basisPoints) => `${twoDecimals.format(basisPoints / 100)}%`
+
+/** @param {number} perSecond */
+export const speed = (perSecond) => oneDecimal.format(perSecond)
+
+/** Formats a label beside the chart. @param {number} tokens */
+export const axisLabel = (tokens) => (tokens === 0 ? "0" : brief.format(tokens))
 
 /** @param {number} milliseconds */
 export const seconds = (milliseconds) =>
-  milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(2)} s`
+  milliseconds < 1000 ? `${milliseconds} ms` : `${twoDecimals.format(milliseconds / 1000)} s`
 
 /** Formats a time in the user's time zone. @param {string} instant */
 export const localTime = (instant) => localClock.format(new Date(instant))
@@ -46,14 +59,12 @@ export const bucketName = (bucket, { start, partial }) => {
       ? `${weekday.format(at)}, ${clock.format(at)}`
       : bucket === "day"
         ? weekday.format(at)
-        : `Week of ${day.format(at)}`
-  return partial ? `${name} (partial)` : name
+        : text("bucket.weekOf", { date: day.format(at) })
+  return partial ? text("bucket.partial", { name }) : name
 }
 
-/** @type {Record<string, { span: string, before: string }>} */
-export const windows = {
-  day: { span: "in the last 24 hours", before: "the 24 hours before" },
-  week: { span: "in the last 7 days", before: "the 7 days before" },
-  month: { span: "in the last 30 days", before: "the 30 days before" },
-  all: { span: "in total", before: "" }
-}
+/** Returns the words for a window: its span, and the span before it. @param {"day" | "week" | "month" | "all"} window */
+export const windowWords = (window) => ({
+  span: text(`span.${window}`),
+  before: window === "all" ? "" : text(`before.${window}`)
+})

@@ -2,7 +2,8 @@
  * Draws the tables and lists of the page. Each exported function redraws one table or list from a rankings document.
  */
 import { byId, change, element, swatch, track } from "./elements.js"
-import { about, bucketName, exactly, percentOf, seconds } from "./format.js"
+import { about, bucketName, exactly, percentOf, seconds, speed } from "./format.js"
+import { text } from "./messages.js"
 import { OTHER } from "./model-colours.js"
 
 /** @typedef {import("./feed.js").Rankings} Rankings */
@@ -25,7 +26,9 @@ const foldable = (id, atFirst) => {
     offer: (count, redraw) => {
       const button = byId(id)
       button.hidden = count <= atFirst
-      button.textContent = open ? `Show the first ${atFirst}` : `Show all ${count}`
+      button.textContent = open
+        ? text("action.showFirst", { count: String(atFirst) })
+        : text("action.showAll", { count: String(count) })
       button.setAttribute("aria-expanded", String(open))
       button.onclick = () => {
         open = !open
@@ -55,11 +58,17 @@ export const showLeaders = (rankings, colourClassOf) => {
         " ",
         element("span", { class: "author" }, leader.author),
         leader.listed ? null : " ",
-        leader.listed ? null : element("span", { class: "tag", title: "No longer available" }, "Retired"),
+        leader.listed
+          ? null
+          : element("span", { class: "tag", title: text("model.retiredTitle") }, text("model.retired")),
         element("span", { class: "slug" }, leader.public_name),
         track(leader.tokens / most, colourClassOf(leader.public_name))
       ),
-      element("td", { class: "number amount", title: `${exactly(leader.tokens)} tokens` }, about(leader.tokens)),
+      element(
+        "td",
+        { class: "number amount", title: text("model.tokens", { tokens: exactly(leader.tokens) }) },
+        about(leader.tokens)
+      ),
       element("td", { class: "number" }, change(leader))
     )
   )
@@ -69,8 +78,12 @@ export const showLeaders = (rankings, colourClassOf) => {
         "tr",
         {},
         element("td", { class: "place" }),
-        element("th", { scope: "row" }, element("span", { class: "author" }, "Other models")),
-        element("td", { class: "number amount", title: `${exactly(other.tokens)} tokens` }, about(other.tokens)),
+        element("th", { scope: "row" }, element("span", { class: "author" }, text("other.models"))),
+        element(
+          "td",
+          { class: "number amount", title: text("model.tokens", { tokens: exactly(other.tokens) }) },
+          about(other.tokens)
+        ),
         element("td", { class: "number" })
       )
     )
@@ -98,7 +111,7 @@ export const showAuthors = ({ authors }) => {
         {},
         swatch(),
         element("span", { class: "name" }, author),
-        element("span", { class: "tokens", title: `${exactly(tokens)} tokens` }, about(tokens)),
+        element("span", { class: "tokens", title: text("model.tokens", { tokens: exactly(tokens) }) }, about(tokens)),
         element("span", { class: "share" }, percentOf(share_bp))
       )
     )
@@ -108,9 +121,7 @@ export const showAuthors = ({ authors }) => {
 /** @param {Rankings} rankings */
 export const showTrending = ({ trending }) =>
   byId("trending").replaceChildren(
-    ...(trending.length === 0
-      ? [element("li", { class: "none" }, "No model is new or growing in the last 7 days.")]
-      : []),
+    ...(trending.length === 0 ? [element("li", { class: "none" }, text("trending.none"))] : []),
     ...trending.map((model) =>
       element(
         "li",
@@ -119,7 +130,7 @@ export const showTrending = ({ trending }) =>
           "span",
           { class: "name" },
           element("span", { class: "model" }, model.display_name),
-          element("span", { class: "by" }, `${model.author} · ${about(model.tokens)} tokens`)
+          element("span", { class: "by" }, text("model.by", { author: model.author, tokens: about(model.tokens) }))
         ),
         change(model)
       )
@@ -146,7 +157,7 @@ export const showFastest = (rankings) => {
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      element("td", { class: "number amount" }, model.tps_p50.toFixed(1)),
+      element("td", { class: "number amount" }, speed(model.tps_p50)),
       element("td", { class: "number" }, seconds(model.ttft_p50_ms))
     )
   }
@@ -181,27 +192,27 @@ export const showReadout = ({ series, leaderboard, totals }, colourClassOf, inde
       element("span", tokens === 0 ? { class: "nothing" } : { class: "amount" }, about(tokens))
     )
   const lines = keys.map((key) => line(colourClassOf(key), names.get(key) ?? key, of(key)))
-  byId("readout").replaceChildren(...lines, line(OTHER, "Other", other))
+  byId("readout").replaceChildren(...lines, line(OTHER, text("other.short"), other))
   const slider = byId("chart")
   slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)))
   slider.setAttribute("aria-valuenow", String(index ?? 0))
-  const most =
-    keys.length === 0 ? "" : `; leading model: ${names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "") ?? ""}`
-  slider.setAttribute("aria-valuetext", `${when}: ${about(total)} tokens${most}`)
+  const first = names.get([...keys].sort((a, b) => of(b) - of(a))[0] ?? "")
+  const leader = first === undefined ? "" : `; ${text("readout.leader", { name: first })}`
+  slider.setAttribute("aria-valuetext", text("readout", { when, tokens: about(total) }) + leader)
 }
 
 /** @param {Rankings} rankings */
 export const showUsageTable = ({ series: { bucket, keys, points }, leaderboard }) => {
   const names = new Map(leaderboard.map(({ public_name, display_name }) => [public_name, display_name]))
-  const heading = (/** @type {string} */ text) => element("th", { scope: "col", class: "number" }, text)
+  const heading = (/** @type {string} */ name) => element("th", { scope: "col", class: "number" }, name)
   const cell = (/** @type {number} */ tokens) => element("td", { class: "number" }, exactly(tokens))
   const head = element(
     "tr",
     {},
-    element("th", { scope: "col" }, bucket === "hour" ? "Hour" : bucket === "day" ? "Day" : "Week"),
+    element("th", { scope: "col" }, text(`bucket.${bucket}`)),
     ...keys.map((key) => heading(names.get(key) ?? key)),
-    heading("Other"),
-    heading("Total")
+    heading(text("other.short")),
+    heading(text("column.total"))
   )
   const rows = points.map((point) => {
     const values = keys.map((key) => point.values[key] ?? 0)

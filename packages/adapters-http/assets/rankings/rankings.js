@@ -4,8 +4,9 @@
  */
 import { byId, change } from "./elements.js"
 import { addressOf, Disabled, read } from "./feed.js"
-import { about, calendarDate, exactly, localTime, windows } from "./format.js"
+import { about, calendarDate, exactly, localTime, windowWords } from "./format.js"
 import { showAuthors, showFastest, showLeaders, showReadout, showTrending, showUsageTable } from "./lists.js"
+import { text } from "./messages.js"
 import { ModelColours } from "./model-colours.js"
 import { UsageChart } from "./usage-chart.js"
 
@@ -32,41 +33,44 @@ const colourClassOf = (/** @type {string} */ name) => colours.classOf(name)
 
 /** @param {Rankings} rankings @param {number | null} index */
 const updateReadout = (rankings, index) => {
-  const { span } = wordsOf(rankings.window)
+  const { span } = windowWords(rankings.window)
   showReadout(rankings, colourClassOf, index, span.charAt(0).toUpperCase() + span.slice(1))
 }
-
-const wordsOf = (/** @type {string} */ window) => windows[window] ?? { span: "", before: "" }
 
 /** @param {"loading" | "ready" | "empty" | "error" | "disabled"} state */
 const setState = (state) => {
   main.dataset.state = state
 }
 
-/** @param {string} title @param {string} text @param {boolean} retry */
-const notice = (title, text, retry = false) => {
-  byId("notice-title").textContent = title
-  byId("notice-text").textContent = text
+/**
+ * Shows a notice whose texts have this key.
+ * @param {"empty" | "disabled" | "stale" | "error"} key
+ * @param {Readonly<Record<string, string>>} values
+ * @param {boolean} retry
+ */
+const notice = (key, values = {}, retry = false) => {
+  byId("notice-title").textContent = text(`${key}.title`)
+  byId("notice-text").textContent = text(`${key}.text`, values)
   byId("again").hidden = !retry
   byId("notice").hidden = false
 }
 
-const announceText = (/** @type {string} */ text) => {
-  byId("announcement").textContent = text
+const announceText = (/** @type {string} */ words) => {
+  byId("announcement").textContent = words
 }
 
 /** @param {Rankings} rankings */
 const showTotal = ({ totals, window }) => {
-  const { span, before } = wordsOf(window)
+  const { span, before } = windowWords(window)
   const total = byId("total")
   total.textContent = exactly(totals.tokens)
   total.style.setProperty("--characters", String(total.textContent.length))
   const previous = totals.previous_tokens
   const said = byId("total-said")
-  said.replaceChildren(`tokens ${span}`)
+  said.replaceChildren(text("total.unit", { span }))
   if (previous === null || previous === 0 || before === "") return
   const percent = Math.round(((totals.tokens - previous) / previous) * 100)
-  said.append(" · ", change({ change_pct: percent, is_new: false }), ` from ${before}`)
+  said.append(" · ", change({ change_pct: percent, is_new: false }), ` ${text("total.from", { before })}`)
 }
 
 /** @param {Rankings} rankings */
@@ -76,15 +80,12 @@ const show = (rankings) => {
   colours.show(rankings.series.keys)
   showTotal(rankings)
   const since = rankings.range.data_since
-  const counted = since === null ? "" : ` Usage is counted since ${calendarDate(since)}.`
+  const time = text("footer.time", { time: localTime(rankings.range.to) })
   byId("freshness").textContent =
-    `As of ${localTime(rankings.range.to)} in your time zone; updated every minute.${counted}`
+    since === null ? time : `${time} ${text("footer.since", { date: calendarDate(since) })}`
   if (rankings.totals.tokens === 0) {
     setState("empty")
-    notice(
-      "No tokens in this window",
-      `No tokens were used ${wordsOf(rankings.window).span}. This page updates automatically.`
-    )
+    notice("empty", { span: windowWords(rankings.window).span })
     return
   }
   // The state is set before the chart is drawn, because the state changes the layout, and the layout sets the chart's
@@ -95,7 +96,7 @@ const show = (rankings) => {
   showTrending(rankings)
   showFastest(rankings)
   showUsageTable(rankings)
-  chart.show(rankings.series, colourClassOf)
+  chart.show(rankings, colourClassOf)
   updateReadout(rankings, chart.selected)
 }
 
@@ -104,21 +105,20 @@ const showFailure = (failure, window) => {
   if (failure instanceof Disabled) {
     shown = null
     setState("disabled")
-    notice("Rankings are not published here", "The operator of this service keeps its usage figures private.")
+    notice("disabled")
   } else if (shown?.window === window) {
-    const when = localTime(shown.range.to)
-    notice("These figures are out of date", `They are from ${when}. Newer figures could not be loaded.`, true)
+    notice("stale", { time: localTime(shown.range.to) }, true)
   } else {
     shown = null
     setState("error")
-    notice("The rankings could not be loaded", "Usage is still counted. Try again in a minute.", true)
+    notice("error", {}, true)
   }
 }
 
 /** @param {Rankings} rankings */
 const announce = ({ totals, window, leaderboard: [first] }) => {
-  const leader = first === undefined ? "" : ` ${first.display_name} leads.`
-  announceText(`${about(totals.tokens)} tokens ${wordsOf(window).span}.${leader}`)
+  const said = text("announcement", { tokens: about(totals.tokens), span: windowWords(window).span })
+  announceText(first === undefined ? said : `${said} ${text("announcement.leader", { name: first.display_name })}`)
 }
 
 /**
@@ -146,19 +146,27 @@ const refresh = async (announced, cache = "no-cache") => {
   timer = setTimeout(() => document.visibilityState === "visible" && refresh(false), REFRESH_MILLIS)
 }
 
-const nameAddress = () => {
+/** Writes the selected window into the links to the data and to the languages of the page. */
+const nameAddresses = () => {
   byId("feed").setAttribute("href", addressOf(chosen()))
+  for (const link of document.querySelectorAll("[data-language]")) {
+    const language = link.getAttribute("data-language") ?? ""
+    link.setAttribute("href", `?${new URLSearchParams({ lang: language, window: chosen() })}`)
+    if (language === document.documentElement.lang) link.setAttribute("aria-current", "true")
+  }
 }
 
 const wanted = new URLSearchParams(location.search).get("window")
 const option = form.querySelector(`input[value="${CSS.escape(wanted ?? "week")}"]`)
 if (option instanceof HTMLInputElement) option.checked = true
-nameAddress()
+nameAddresses()
 
 form.addEventListener("submit", (event) => event.preventDefault())
 form.addEventListener("change", () => {
-  history.replaceState(null, "", `?window=${chosen()}`)
-  nameAddress()
+  const parameters = new URLSearchParams(location.search)
+  parameters.set("window", chosen())
+  history.replaceState(null, "", `?${parameters}`)
+  nameAddresses()
   void refresh(true, "default")
 })
 byId("again").addEventListener("click", () => void refresh(true))

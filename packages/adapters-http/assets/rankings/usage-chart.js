@@ -3,11 +3,12 @@
  * drawn first, and each smaller bar covers the lower part of the larger bar before it. Therefore only the part of the
  * larger bar that belongs to its own series stays visible.
  */
-import { tick } from "./format.js"
+import { isCut } from "./feed.js"
+import { axisLabel, tick } from "./format.js"
 
+/** @typedef {import("./feed.js").Rankings} Rankings */
 /** @typedef {import("./feed.js").Series} Series */
 
-const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 })
 const TICK_WIDTH = 64
 
 export class UsageChart {
@@ -20,6 +21,8 @@ export class UsageChart {
   #column = document.createElement("div")
   /** @type {Series | null} */
   #series = null
+  /** True for each column that lacks usage before the window. @type {ReadonlyArray<boolean>} */
+  #cut = []
   /** @type {(name: string) => string} */
   #colourClassOf = () => ""
   /** @type {number | null} */
@@ -36,10 +39,11 @@ export class UsageChart {
     frame.addEventListener("blur", () => this.select(null))
   }
 
-  /** @param {Series} series @param {(name: string) => string} colourClassOf */
-  show(series, colourClassOf) {
+  /** @param {Rankings} rankings @param {(name: string) => string} colourClassOf */
+  show({ series, range }, colourClassOf) {
     const sameColumns = this.#series?.points[0]?.start === series.points[0]?.start
     this.#series = series
+    this.#cut = series.points.map((point) => isCut(point, range))
     this.#colourClassOf = colourClassOf
     if (!sameColumns) this.#selected = null
     this.#draw()
@@ -67,7 +71,7 @@ export class UsageChart {
     this.#plot = null
     const series = this.#series
     // If the chart library is not loaded, only the chart is hidden. The table shows the same figures.
-    this.#frame.hidden = !("uPlot" in window)
+    this.#frame.hidden = typeof globalThis.uPlot !== "function"
     if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
     const style = getComputedStyle(document.documentElement)
@@ -110,7 +114,7 @@ export class UsageChart {
             ...axis,
             size: 48,
             grid: { stroke: token("--line"), width: 1 },
-            values: (_, at) => at.map((tokens) => (tokens === 0 ? "0" : short.format(tokens)))
+            values: (_, at) => at.map(axisLabel)
           }
         ],
         series: [
@@ -120,7 +124,7 @@ export class UsageChart {
         ],
         hooks: {
           ready: [(plot) => this.#listen(plot)],
-          draw: [(plot) => shadePartial(plot, series, surface)],
+          draw: [(plot) => shadeCut(plot, this.#cut, surface)],
           setSize: [() => this.#placeColumn()]
         }
       },
@@ -194,14 +198,14 @@ const spread = (count, room) => {
   return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
 }
 
-/** Makes the columns of partial buckets paler, because the usage outside the window is missing in them. */
-const shadePartial = (/** @type {uPlot} */ plot, /** @type {Series} */ { points }, /** @type {string} */ surface) => {
+/** Makes the columns paler that lack usage. @param {uPlot} plot @param {ReadonlyArray<boolean>} cut @param {string} surface */
+const shadeCut = (plot, cut, surface) => {
   const { ctx, bbox } = plot
   ctx.save()
   ctx.fillStyle = surface
   ctx.globalAlpha = 0.5
-  points.forEach(({ partial }, i) => {
-    if (!partial) return
+  cut.forEach((isCut, i) => {
+    if (!isCut) return
     const left = plot.valToPos(i - 0.5, "x", true)
     const right = plot.valToPos(i + 0.5, "x", true)
     const top = plot.valToPos(plot.data[1]?.[i] ?? 0, "y", true)

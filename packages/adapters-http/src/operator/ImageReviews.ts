@@ -38,7 +38,7 @@ const example = {
   request_id: "019a9f0e-8888-7d1a-9a41-6f1f0d7b2c11",
   user_id: "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11",
   email: "customer@example.com",
-  model: "gpt-image-1",
+  model: "demo-image",
   reason: "timeout" as const,
   queued_at: "2026-11-20T09:30:00.000Z",
   resolution: "charged" as const,

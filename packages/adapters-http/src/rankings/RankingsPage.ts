@@ -1,5 +1,6 @@
 /**
- * Serves the page at `/rankings` and the files that the page loads. All files are read once, when the server starts.
+ * Serves the page at `/rankings`, in English and in Indonesian, and the files that the page loads. All files are read
+ * once, when the server starts.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
@@ -8,6 +9,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import * as Representation from "../http/Representation.ts"
 import { ServiceTitle } from "../http/ServiceTitle.ts"
+import { type Language, languageOf } from "../pages/Visitor.ts"
 
 /** Forbids the page to load files from other hosts or to send requests to other hosts. */
 const CONTENT_SECURITY_POLICY = [
@@ -20,17 +22,20 @@ const CONTENT_SECURITY_POLICY = [
 
 const assetOf = (name: string): string => `@tollgate/adapters-http/assets/rankings/${name}`
 
+const PAGE_PATH = "/rankings"
+
 /** Maps the URL path of each file to the module specifier that resolves to the file. */
 const files: Readonly<Record<string, string>> = {
-  "/rankings": assetOf("index.html"),
   ...Object.fromEntries(
     [
       "rankings.css",
       "icon.svg",
+      "browser-language.js",
       "rankings.js",
       "elements.js",
       "feed.js",
       "lists.js",
+      "messages.js",
       "model-colours.js",
       "usage-chart.js",
       "format.js"
@@ -40,10 +45,9 @@ const files: Readonly<Record<string, string>> = {
   "/rankings/uplot.css": "uplot/dist/uPlot.min.css"
 }
 
-export const paths: ReadonlyArray<string> = Object.keys(files)
+export const paths: ReadonlyArray<string> = [PAGE_PATH, ...Object.keys(files)]
 
 const contentTypes: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml"
@@ -51,23 +55,63 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 const resolve = Module.createRequire(import.meta.url).resolve
 
-const read = async (file: string, title: string): Promise<Representation.Representation> => {
+const SECURITY_HEADERS = { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
+/** Makes browsers revalidate each file on every load, so that all files of a page have the same version. */
+const cacheControl = "no-cache"
+
+const read = async (file: string): Promise<Representation.Representation> => {
   const path = resolve(file)
-  const text = await readFile(path, "utf8")
-  return Representation.make(text.replaceAll("{{service}}", title), {
+  return Representation.make(await readFile(path), {
     contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
-    // `no-cache` makes browsers revalidate each file on every load, so that all files of a page have the same version.
-    cacheControl: "no-cache",
-    headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
+    cacheControl,
+    headers: SECURITY_HEADERS
+  })
+}
+
+/** Writes the texts of one language into the page. */
+const readPage = async (language: Language, service: string): Promise<Representation.Representation> => {
+  const texts = JSON.parse(await readFile(resolve(assetOf(`messages/${language}.json`)), "utf8")) as Record<
+    string,
+    string
+  >
+  const template = await readFile(resolve(assetOf("index.html")), "utf8")
+  const values: Readonly<Record<string, string>> = {
+    ...texts,
+    service
+  }
+  const messages = JSON.stringify(texts).replaceAll("<", "\\u003c")
+  const localized = template
+    .replace('<html lang="en">', `<html lang="${language}">`)
+    .replace('"{{messages}}"', () => messages)
+  const page = localized.replace(/\{\{([\w.]+)\}\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`there is no text with the key ${name} in the language ${language}`)
+    return value.replaceAll("{service}", service)
+  })
+  return Representation.make(page, {
+    contentType: "text/html; charset=utf-8",
+    cacheControl,
+    vary: "accept-encoding, accept-language",
+    headers: { ...SECURITY_HEADERS, "content-language": language }
   })
 }
 
 /** Adds the page's routes. If a file is missing, the server does not start. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
-    const title = yield* ServiceTitle
+    const service = yield* ServiceTitle
+    const pages = yield* Effect.all({
+      en: Effect.promise(() => readPage("en", service)),
+      id: Effect.promise(() => readPage("id", service))
+    })
+    yield* router.get(
+      PAGE_PATH,
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+        Representation.respond(pages[languageOf(request)], request)
+      )
+    )
     for (const [path, file] of Object.entries(files)) {
-      const representation = yield* Effect.promise(() => read(file, title))
+      const representation = yield* Effect.promise(() => read(file))
       yield* router.get(
         path as `/${string}`,
         Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(representation, request))

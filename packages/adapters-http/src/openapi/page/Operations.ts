@@ -46,7 +46,7 @@ export const operationSection = (document: Document, route: Route): Markup => {
       ? undefined
       : memberTable(document, requestBody?.content[JSON_TYPE] === undefined ? "Form fields" : "Body", body.schema)
   ].filter((part) => part !== undefined)
-  return html`<section class="operation" id="${idOf(operation)}" aria-labelledby="${idOf(operation)}-title">
+  return html`<article class="operation" id="${idOf(operation)}" aria-labelledby="${idOf(operation)}-title">
 <div class="about">
 <h3 id="${idOf(operation)}-title"><a href="#${idOf(operation)}">${summary}</a></h3>
 <p class="route"><span class="method method-${method.toLowerCase()}">${method}</span> <code>${path}</code></p>
@@ -60,7 +60,7 @@ ${code(commandOf(document, route, body), "Shell")}
 ${exampleResponse(document, operation)}
 <div class="try" data-method="${method}" data-path="${path}" data-scheme="${schemeOf(operation) ?? ""}" data-type="${body === undefined ? "" : (Object.keys(requestBody?.content ?? {})[0] ?? "")}" data-query="${inQuery.map(({ name }) => name).join(" ")}" data-body="${body === undefined || requestBody?.content[JSON_TYPE] === undefined ? "" : JSON.stringify(bodyExample(document, body), null, 2)}"></div>
 </div>
-</section>
+</article>
 `
 }
 

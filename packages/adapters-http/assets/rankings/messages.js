@@ -1,0 +1,14 @@
+/**
+ * Reads the texts of the page. The server writes them into the page, in the language that it has chosen.
+ */
+
+/** @type {Readonly<Record<string, string>>} */
+const messages = JSON.parse(document.getElementById("messages")?.textContent ?? "{}")
+
+/**
+ * Returns a text, with these values in the places of `{name}`.
+ * @param {string} key
+ * @param {Readonly<Record<string, string>>} values
+ */
+export const text = (key, values = {}) =>
+  (messages[key] ?? key).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place)

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const folder = resolve(import.meta.dirname, "../../../packages/adapters-http/assets/rankings")
+const read = (name: string): string => readFileSync(resolve(folder, name), "utf8")
+const textsOf = (language: string) => JSON.parse(read(`messages/${language}.json`)) as Readonly<Record<string, string>>
+const [english, indonesian] = [textsOf("en"), textsOf("id")]
+const scripts = readdirSync(folder)
+  .filter((name) => name.endsWith(".js"))
+  .map((name) => read(name).replace(/\/\*[\s\S]*?\*\//g, ""))
+
+describe("the texts of the rankings page", () => {
+  it("exist in English and in Indonesian, with the same values in them", () => {
+    expect(Object.keys(indonesian)).toEqual(Object.keys(english))
+    const placesIn = (text = "") => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
+    for (const [key, text] of Object.entries(english)) {
+      expect(indonesian[key], key).not.toBe("")
+      expect(placesIn(indonesian[key]), key).toEqual(placesIn(text))
+    }
+  })
+
+  it("are all used, and each used key has a text", () => {
+    const used = new Set(
+      [
+        ...[...scripts.join("\n").matchAll(/text\(\s*["`]([^"`]+)["`]/g)],
+        ...read("index.html").matchAll(/\{\{([\w.]+)\}\}/g)
+      ].map(([, key = ""]) => key)
+    )
+    const patterns = [...used].map(
+      (key) => new RegExp(`^${key.replaceAll(".", "\\.").replace(/\$\{[^}]+\}/g, "\\w+")}$`)
+    )
+    const lacking = patterns.filter((pattern) => !Object.keys(english).some((key) => pattern.test(key)))
+    expect(lacking.map(String).sort()).toEqual(["/^messages$/", "/^service$/"])
+    expect(Object.keys(english).filter((key) => !patterns.some((pattern) => pattern.test(key)))).toEqual([])
+  })
+
+  it("stand neither in the page nor in its scripts", () => {
+    const markup = read("index.html")
+      .replace(/<!--[\s\S]*?-->|&nbsp;/g, "")
+      .replace(/\{\{[\w.]+\}\}/g, "")
+    const shown = [...markup.matchAll(/>([^<]*)</g), ...markup.matchAll(/(?:aria-label|title|content)="([^"]*)"/g)]
+    const words = shown.map(([, text = ""]) => text.trim()).filter((text) => /[A-Za-z]{2}/.test(text))
+    expect(words).toEqual([
+      "Bahasa Indonesia",
+      "English",
+      "/api/rankings",
+      "width=device-width, initial-scale=1",
+      "light dark"
+    ])
+    const sentences = scripts.flatMap((script) =>
+      [...script.matchAll(/"([A-Z][a-z]+ [^"]*)"/g)].map(([, text]) => text)
+    )
+    expect(sentences).toEqual([])
+  })
+})
+
+describe("a pale column of the chart", () => {
+  it("lacks usage before the window; the current column and the first day of a service are not pale", async () => {
+    const module: string = resolve(folder, "feed.js")
+    const { isCut } = (await import(module)) as {
+      readonly isCut: (point: object, range: object) => boolean
+    }
+    const range = { from: "2026-11-13T09:30:00.000Z", data_since: "2026-08-22" }
+    expect(isCut({ start: "2026-11-12T17:00:00.000Z", partial: true }, range)).toBe(true)
+    expect(isCut({ start: "2026-11-13T17:00:00.000Z", partial: false }, range)).toBe(false)
+    expect(isCut({ start: "2026-11-19T17:00:00.000Z", partial: true }, range)).toBe(false)
+    expect(isCut({ start: "2026-11-12T17:00:00.000Z", partial: true }, { ...range, data_since: "2026-11-20" })).toBe(
+      false
+    )
+    expect(isCut({ start: "2026-11-12T17:00:00.000Z", partial: true }, { ...range, data_since: null })).toBe(false)
+  })
+})
