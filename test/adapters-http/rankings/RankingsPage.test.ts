@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { catalogOf, closeGateways, startGateway, type TestGateway } from "../inference/relay/TestGateway.ts"
 
 const folder = resolve(import.meta.dirname, "../../../packages/adapters-http/assets/rankings")
-const files = readdirSync(folder)
+// The messages are part of the page, and are not served as files.
+const files = readdirSync(folder).filter((name) => name !== "messages")
 
 let gateway: TestGateway
 beforeAll(async () => {
