@@ -121,9 +121,10 @@ describe("an operator session", () => {
 describe("an operator API that is off", () => {
   it("returns 404 operator_console_off on every route, also for a valid token", async () => {
     const token = await newToken()
+    const code = await newCode()
     const off = await TestProgramme.start({ database: programme.settings.database, operatorConsole: false })
     for (const [method, path] of [["POST", SESSION], ...routes] as const) {
-      const body = method === "POST" || method === "PUT" ? { body: { code: await newCode() } } : {}
+      const body = method === "POST" || method === "PUT" ? { body: { code } } : {}
       expect(refusalIn(await off.ask(method, path, { token, ...body })), `${method} ${path}`).toBe(
         "404 operator_console_off"
       )
