@@ -50,7 +50,7 @@ describe("the command line", () => {
     Effect.gen(function* () {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],
-        ["keys", "needs a subcommand: create, list, revoke"],
+        ["keys", "needs a subcommand: create, limits, list, revoke"],
         ["keys frobnicate", "See: tollgate keys --help"],
         ["users show ada@example.com --loud", "--loud"],
         ["users show ada@example.com bob@example.com", "bob@example.com"],

@@ -114,6 +114,7 @@ describe("the routes that require a token", () => {
       "GET /api/reseller/usage",
       "GET /api/reseller/usage.csv",
       "GET /api/reseller/usage/daily",
+      "PATCH /api/reseller/keys/{keyID}",
       "POST /api/reseller/auth/logout",
       "POST /api/reseller/auth/password",
       "POST /api/reseller/customers",
@@ -212,9 +213,13 @@ describe("an object of another reseller", () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const naming = routes.filter(([, path]) => path.includes("{"))
-    expect(naming).toHaveLength(7)
+    expect(naming).toHaveLength(8)
     for (const [method, path] of naming) {
-      const asking = { token: reseller.token, ...(method === "POST" ? { body: { name: "key" } } : {}) }
+      const bodies: Readonly<Record<string, object>> = {
+        POST: { name: "key" },
+        PATCH: { limits: { requests_per_minute: 5 } }
+      }
+      const asking = { token: reseller.token, ...(method in bodies ? { body: bodies[method] } : {}) }
       const foreign = await programme.ask(method, at(path, theirs), asking)
       const missing = await programme.ask(method, at(path, {}), asking)
       const code = path.includes("topup") ? "topup_not_found" : "not_found"

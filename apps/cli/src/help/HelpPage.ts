@@ -20,7 +20,7 @@ export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: 
   const command = ["tollgate", ...words.slice(0, words.indexOf(name) + 1)]
   const needsCommand = sections.has("COMMANDS") ? ["COMMAND"] : []
   return [
-    `Usage: ${[...command, ...needsCommand, ...parameters].join(" ")}`,
+    linesOf(`Usage: ${[...command, ...needsCommand, ...parameters].join(" ")}`, "  ").join("\n"),
     ...(sections.get("DESCRIPTION") ?? []).map(([sentence]) => wrap(sentence, WIDTH).join("\n")),
     ...["COMMANDS", "ARGUMENTS", "OPTIONS"].flatMap((heading) => {
       const rows = sections.get(heading)
@@ -103,9 +103,22 @@ const columns = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
   const indent = " ".repeat(first + 4)
   return rows.flatMap(([name, explanation]) => {
     const lines = wrap(explanation, WIDTH - indent.length)
-    const [beside = "", ...below] = name.length <= first ? lines : ["", ...lines]
+    if (name.length > first) return [...linesOf(`  ${name}`, "    "), ...lines.map((line) => indent + line)]
+    const [beside = "", ...below] = lines
     return [`  ${name.padEnd(first)}  ${beside}`.trimEnd(), ...below.map((line) => indent + line)]
   })
+}
+
+/** Splits a usage line before its options into lines of at most {@link WIDTH} characters. */
+const linesOf = (usage: string, indent: string): ReadonlyArray<string> => {
+  const [first = "", ...options] = usage.split(/ (?=\[|--)/)
+  const lines = [first]
+  for (const option of options) {
+    const longer = `${lines.at(-1)} ${option}`
+    if (longer.length <= WIDTH) lines[lines.length - 1] = longer
+    else lines.push(indent + option)
+  }
+  return lines
 }
 
 const wrap = (text: string, width: number): ReadonlyArray<string> => {

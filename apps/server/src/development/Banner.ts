@@ -31,6 +31,7 @@ export const banner = (baseUrl: string, { customer, reseller, catalogFile, payme
 Tollgate is serving on ${baseUrl}   (demo: ${facts.join(", ")})
 ${catalogFile === undefined ? "" : "The commands below name models of the demo catalog. Replace these names with models of your catalog.\n"}
   docs       ${baseUrl}/docs
+  console    ${baseUrl}/console   (for resellers and customers)
   customer   ${customer.email}
   key        ${key}
   reseller   ${reseller === undefined ? "none, because the payment providers are real" : `${reseller.email}, password ${reseller.password}`}

@@ -26,7 +26,7 @@ const example = {
   tokens_per_minute: null,
   concurrent_requests: null,
   expires_at: "2027-01-31T17:00:00.000Z",
-  models: ["gpt-5-mini"]
+  models: ["demo-chat"]
 }
 
 const wholeOrNull = (minimum: number, maximum: number, description: string) =>

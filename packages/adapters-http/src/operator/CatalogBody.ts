@@ -35,7 +35,7 @@ const PRICE = "in micro-USD per million tokens"
 
 const ModelBody = Schema.Struct({
   model_id: uuid("The model's id.", "019a9f0e-2222-7d1a-9a41-6f1f0d7b2c11"),
-  public_name: text("The public name.", "gpt-5-mini"),
+  public_name: text("The public name.", "demo-chat"),
   display_name: text("The display name.", "GPT-5 mini"),
   author: text("The author of the model.", "OpenAI"),
   kind: Schema.Literal("text", "image", "embedding").annotations({ description: "The kind of the model." }),
@@ -54,7 +54,7 @@ const ModelBody = Schema.Struct({
   routes: Schema.Array(
     Schema.Struct({
       provider: text("The provider of the route.", "openai"),
-      upstream_model: text("The provider's name for the model.", "gpt-5-mini"),
+      upstream_model: text("The provider's name for the model.", "demo-chat"),
       priority: integer("The lowest priority is tried first.", 0),
       weight: integer("Routes with equal priorities share the load by weight.", 1)
     })
@@ -82,7 +82,7 @@ export const ChangeBody = Schema.Struct({
   retired: names("The retired models and providers."),
   members: Schema.Array(
     Schema.Struct({
-      name: text("The model or provider.", "gpt-5-mini"),
+      name: text("The model or provider.", "demo-chat"),
       member: text("The member of its entry in the catalog file.", "price_usd_micro_per_million_tokens.output"),
       before: text("The value before the change.", "2000000"),
       after: text("The value after the change.", "1800000")

@@ -73,7 +73,7 @@ const ShownUser = Schema.Struct({
   payg: PaygBody,
   token_plans: Schema.Array(
     Schema.Struct({
-      model: text("The public name of the model.", "gpt-5-mini"),
+      model: text("The public name of the model.", "demo-chat"),
       purchased_tokens: integer("The number of tokens added to the plan in total.", 2_000_000),
       used_tokens: integer("The number of the plan's tokens that settled requests have used.", 150_000),
       remaining_tokens: integer("The purchased tokens minus the used tokens.", 1_850_000),

@@ -33,7 +33,7 @@ import { forOperator } from "./OperatorCaller.ts"
 const hold = {
   request_id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70",
   email: "customer@example.com",
-  model: "gpt-5-mini",
+  model: "demo-chat",
   plan_tokens: 0,
   payg_usd_micro: "2048.5",
   delivered_input_tokens: 120,

@@ -55,7 +55,7 @@ const Message = Schema.Struct(
     content: Schema.Array(Schema.Struct({ type: Schema.String }, otherMembers)),
     stop_reason: Schema.NullOr(Schema.String),
     usage: Schema.optional(
-      Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers)
+      Schema.NullOr(Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers))
     ).annotations({ description: "The usage, if the provider reports it." })
   },
   otherMembers
