@@ -253,6 +253,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect(operator.troubles).toEqual([])
     await operator.page.getByRole("button", { name: "Leave" }).click()
     await operator.at("/console")
+    expect(await server.operator("console", "list")).toMatch(/ended/)
     await operator.open(`/console/operator${fragment}`)
     await operator.page.getByRole("alert").waitFor()
     await operator.leave()

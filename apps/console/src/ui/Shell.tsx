@@ -4,6 +4,7 @@
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentChildren } from "preact"
+import { api } from "../api/Client.ts"
 import { type Language, setLanguage, useLanguage, useTexts } from "../i18n/Language.ts"
 import { $router, type PageName, pathOf } from "../routes/Routes.ts"
 import { $session, closeSession, type Session } from "../state/Session.ts"
@@ -78,11 +79,17 @@ const Footer = () => {
   )
 }
 
+/** Forgets the credential. The session of an operator also ends at the gateway, so that its token is refused. */
+const leave = async ({ kind }: Session): Promise<void> => {
+  if (kind === "operator") await api.DELETE("/api/operator/session").catch(() => {})
+  closeSession()
+}
+
 const AccountLink = ({ session, current }: { readonly session: Session; readonly current: string }) => {
   const { shell } = useTexts()
   if (session.kind !== "reseller") {
     return (
-      <button type="button" class="button small" onClick={() => closeSession()}>
+      <button type="button" class="button small" onClick={() => leave(session)}>
         {session.kind === "customer" ? shell.forgetKey : shell.leave}
       </button>
     )
