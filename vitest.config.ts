@@ -16,6 +16,8 @@ export default defineConfig({
     // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
     testTimeout: 30_000,
+    // A shared machine can delay a process or a browser, so continuous integration runs a failed test once more.
+    retry: Number(process.env.TEST_RETRIES ?? 0),
     hookTimeout: 60_000
   }
 })
