@@ -104,21 +104,22 @@ export class Bench {
     const figures = new Map<Target, number>()
     for (const target of targets) {
       const { port, keys, pids } = target
-      const openMore = async (more: number, total: number): Promise<number> => {
+      const openQuarter = async (total: number): Promise<number> => {
         const open = await this.#order<number>({
           order: "open",
           port,
           keys,
           kind: { kind: "idle" },
-          connections: more,
+          connections: quarter,
           millis: 0
         })
         if (open < total) throw new Error(`${target.name}: only ${open} of ${total} streams stayed open`)
         await pause(1_000)
         return residentKib(pids)
       }
-      const before = await openMore(3 * quarter, 3 * quarter)
-      figures.set(target, ((await openMore(quarter, 4 * quarter)) - before) / quarter)
+      for (const opened of [1, 2]) await openQuarter(opened * quarter)
+      const before = await openQuarter(3 * quarter)
+      figures.set(target, ((await openQuarter(4 * quarter)) - before) / quarter)
       await this.#order({ order: "close" })
       await pause(500)
     }

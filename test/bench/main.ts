@@ -38,7 +38,7 @@ const full: Plan = {
   chunkEveryMillis: 5,
   ttfbMillis: 1_000,
   ttfbConnections: [20, 64],
-  idleStreams: 8_000,
+  idleStreams: 4_800,
   ownCpu: canPin
 }
 const quick: Plan = {
@@ -46,7 +46,7 @@ const quick: Plan = {
   rounds: 4,
   warmUpRequests: 10_000,
   ttfbMillis: 500,
-  idleStreams: 8_000
+  idleStreams: 4_800
 }
 
 const plan = process.argv.includes("--quick") ? quick : full
