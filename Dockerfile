@@ -15,4 +15,4 @@ COPY --from=build --chown=node:node /app /app
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=64", "apps/server/dist/main.js"]
+CMD ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]

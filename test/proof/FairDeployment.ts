@@ -84,7 +84,7 @@ export const startFairDeployment = async (
   try {
     await tollgate("migrate")
     const log = join(directory, "server.log")
-    server = spawn(process.execPath, ["--max-semi-space-size=64", SERVER], {
+    server = spawn(process.execPath, ["--max-semi-space-size=64", "--v8-pool-size=1", SERVER], {
       env: environment,
       stdio: ["ignore", "ignore", openSync(log, "w")]
     })

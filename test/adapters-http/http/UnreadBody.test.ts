@@ -14,13 +14,22 @@ const anUpload = () => {
   })
   body.pause()
   body.write(piece)
-  discardBody(body as unknown as IncomingMessage)
-  return { body, seen }
+  const upload = Object.assign(body, { socket: { destroy: vi.fn(() => void body.destroy()) } })
+  discardBody(upload as unknown as IncomingMessage)
+  return { body: upload, seen }
 }
 
 const TICK_MILLIS = 20
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Closes the connections, and checks that no timer is left. */
+const end = async (uploads: ReadonlyArray<ReturnType<typeof anUpload>>) => {
+  for (const { body } of uploads) body.destroy()
+  await turns(2)
+  vi.advanceTimersByTime(TICK_MILLIS)
+  expect(vi.getTimerCount()).toBe(0)
 }
 
 describe("discarded bodies", () => {
@@ -37,9 +46,33 @@ describe("discarded bodies", () => {
       expect(total()).toBeGreaterThanOrEqual(ticks * 160 * 1024)
       expect(total()).toBeLessThan((ticks + 1) * 320 * 1024)
     }
-    for (const { body } of uploads) body.destroy()
+    await end(uploads)
+  })
+
+  it("share this rate when a hundred arrive at once", async () => {
+    const uploads = Array.from({ length: 100 }, anUpload)
+    for (const ticks of [1, 2, 3]) {
+      vi.advanceTimersByTime(TICK_MILLIS)
+      await turns(200)
+      const bytes = uploads.reduce((sum, { seen }) => sum + seen.bytes, 0)
+      expect(bytes).toBeLessThan((ticks + 1) * 320 * 1024)
+    }
+    await end(uploads)
+  })
+
+  it("are at most 256: the connection of the oldest is closed when another arrives", async () => {
+    const uploads = Array.from({ length: 258 }, anUpload)
+    const closed = uploads.map(({ body }) => body.socket.destroy.mock.calls.length)
+    expect(closed.slice(0, 3)).toEqual([1, 1, 0])
+    expect(closed.slice(2).every((calls) => calls === 0)).toBe(true)
+    await end(uploads)
+  })
+
+  it("are forgotten if their connection was closed before", async () => {
+    const body = new PassThrough()
+    body.destroy()
     await turns(2)
-    vi.advanceTimersByTime(TICK_MILLIS)
+    discardBody(body as unknown as IncomingMessage)
     expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -46,36 +46,58 @@ export const limitDiscarding = (request: IncomingMessage): void => {
 /** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 8 MiB per second. */
 const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
+/** The bytes that a body can deliver before it is paused again: one read of Node.js. */
+const PIECE_BYTES = 64 * 1024
 
-/** The bodies that are being discarded. They share one rate, so that refused uploads leave the processor to other requests. */
+/** The maximum number of bodies that are being discarded. Each occupies 64 KiB or more until it ends. */
+const MAX_DISCARDED_BODIES = 256
+
+/**
+ * The bodies that are being discarded. They share one rate, so that refused uploads leave the processor to other
+ * requests. When there are too many, the connection of the oldest one is closed; its response was written long before.
+ */
 class DiscardedBodies {
-  #count = 0
+  /** All bodies, the oldest first. */
+  readonly #all = new Set<IncomingMessage>()
   /** The paused bodies. The one that has waited longest is read next. */
   readonly #paused = new Set<IncomingMessage>()
   #bytesLeft = DISCARDED_BYTES_PER_TICK
   #timer: NodeJS.Timeout | undefined
 
   add(request: IncomingMessage): void {
-    this.#count += 1
+    if (request.closed) return
+    const [oldest] = this.#all
+    if (oldest !== undefined && this.#all.size >= MAX_DISCARDED_BODIES) this.#cut(oldest)
+    this.#all.add(request)
     this.#paused.add(request)
+    // Without an explicit pause, the listener for data would start to read.
+    request.pause()
     request.on("data", (chunk: Buffer) => {
-      this.#bytesLeft -= chunk.length
+      this.#bytesLeft += PIECE_BYTES - chunk.length
       request.pause()
       this.#paused.add(request)
       this.#readOn()
     })
-    request.once("close", () => {
-      this.#count -= 1
-      this.#paused.delete(request)
-    })
+    request.once("close", () => this.#remove(request))
     this.#timer ??= setInterval(() => this.#tick(), TICK_MILLIS).unref()
     this.#readOn()
   }
 
-  /** Reads the next piece of each paused body, as long as bytes are left. */
+  #cut(request: IncomingMessage): void {
+    this.#remove(request)
+    request.socket.destroy()
+  }
+
+  #remove(request: IncomingMessage): void {
+    this.#all.delete(request)
+    this.#paused.delete(request)
+  }
+
+  /** Reads the next piece of each paused body, as long as bytes are left. A piece counts before it has arrived. */
   #readOn(): void {
     for (const request of this.#paused) {
       if (this.#bytesLeft <= 0) return
+      this.#bytesLeft -= PIECE_BYTES
       this.#paused.delete(request)
       request.resume()
     }
@@ -84,7 +106,7 @@ class DiscardedBodies {
   #tick(): void {
     this.#bytesLeft = DISCARDED_BYTES_PER_TICK
     this.#readOn()
-    if (this.#count > 0) return
+    if (this.#all.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
