@@ -96,10 +96,8 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
   })
 
   it.each([
-    ["light", 1440],
     ["dark", 1440],
-    ["light", 375],
-    ["dark", 375]
+    ["light", 375]
   ] as const)(
     "has no violation of the rules of axe in the %s theme at %i pixels, and fits the screen",
     async (colorScheme, width) => {
