@@ -35,7 +35,7 @@ export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   }
 }
 
-/** A heartbeat, and the time since which it is known, in nanoseconds of this process. */
+/** A heartbeat, and the time at which this process first read it, in nanoseconds of its monotonic clock. */
 interface Known {
   readonly heartbeat: Heartbeat
   readonly since: bigint

@@ -18,7 +18,7 @@ export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCa
   { readonly get: () => Catalog }
 >() {}
 
-/** What a catalog file changes. The names are public names of models, and `provider <name>` for providers. */
+/** The changes of a catalog file. The names are public names of models, and `provider <name>` for providers. */
 export interface CatalogChange {
   /** The version of the stored catalog afterwards. */
   readonly version: number
@@ -51,7 +51,7 @@ export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
      * price gets its own row; the row of the old price stays unchanged.
      */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
-    /** Returns what `apply` would change now. Writes nothing. */
+    /** Returns the changes that `apply` would make. Writes nothing. */
     readonly preview: (terms: CatalogTerms) => Effect.Effect<CatalogChange>
     readonly load: Effect.Effect<StoredCatalog>
   }

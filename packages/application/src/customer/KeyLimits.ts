@@ -1,6 +1,6 @@
 /**
- * Reads and changes the limits of API keys. An operator changes the limits of every key, a reseller those of its
- * customers' keys (docs/reference/key-limits.md).
+ * Reads and changes the limits of API keys. An operator can change the limits of every key. A reseller can change the
+ * limits of the keys of its customers (docs/reference/key-limits.md).
  */
 import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { KeyLimitsChange, UnknownModels } from "@tollgate/domain/customer/KeyLimits"

@@ -113,7 +113,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { estimate, price, streamed } = this.#admission
     if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
     else {
-      // A stream that is cut before its first delta is free, so its provider must not be paid for an unaffordable prompt.
+      // A stream that is cut before its first delta is not charged. A prompt that the hold does not cover is therefore
+      // not sent.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
       })

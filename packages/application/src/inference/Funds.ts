@@ -1,5 +1,5 @@
 /**
- * Tells whether a customer can pay for anything at all, before a large request body is read.
+ * Declares the check whether a customer has funds, which runs before a large request body is read.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"

@@ -1,8 +1,8 @@
 /**
  * Traces sampled requests: one span for the request, and one each for its admission, its attempts and its settlement.
  *
- * Without a configured collector there is no `Traces`, and a request pays one comparison. A sampled request runs the same
- * use case with a connection and a ledger that start and end the spans.
+ * Without a configured collector there is no object `Traces`, and a request costs only one comparison. A sampled
+ * request runs the same use case with a connection and a ledger that start and end the spans.
  */
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"

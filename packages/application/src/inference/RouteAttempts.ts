@@ -19,7 +19,7 @@ import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import type { Delivery } from "./Delivery.ts"
 
-/** The error of a provider, or of the way to it. */
+/** An error of a provider, or of the connection to it. */
 export type RouteError = UpstreamFailed | UpstreamRejected | TechnicalLimit | RequestTooLarge | Overloaded | CircuitOpen
 
 /** A stream can also fail because its balance is used up. */

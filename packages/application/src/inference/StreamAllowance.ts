@@ -4,9 +4,9 @@
  *
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
  * The tokens of the written content are not counted one by one: text has at most one token for each UTF-8 byte, so the
- * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or when
- * many bytes were written since the last exact count. No exact count contains unsized content of the prompt: what the hold
- * has set aside for it is not used for output until the provider reports the prompt.
+ * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or
+ * when many bytes were written since the last exact count. No exact count contains unsized content of the prompt. The
+ * tokens that the hold sets aside for this content are not used for output until the provider reports the prompt.
  *
  *     permits(content) ── covered ─▶ true: the caller writes the content
  *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
@@ -66,8 +66,8 @@ export class StreamAllowance implements Allowance {
   /** The number of tokens that the hold covers in addition to the sent content. */
   #room = 0
   /**
-   * True if the hold, when it was created or last extended, got less than was asked for. The hold then grows again
-   * only if content waits.
+   * True if the hold became smaller than requested when it was created or last extended. It then grows again only if
+   * content waits.
    */
   #isExhausted = false
   #waiting: Waiting | undefined
@@ -94,7 +94,8 @@ export class StreamAllowance implements Allowance {
     this.#countedPrompt = countedPrompt
     this.#hold = hold
     const { estimate, price } = this.#admission
-    // The whole of a hold that does not cover the estimate may be used for output: the balances have no other request.
+    // All of a hold that does not cover the estimate may be used for output, because the balances have no other
+    // request.
     if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
     this.#measureRoom(this.#admission.estimate.output)
     this.onChange()
@@ -199,7 +200,7 @@ export class StreamAllowance implements Allowance {
     if (this.#waiting !== undefined || this.refusal !== undefined) queueMicrotask(() => this.onChange())
   }
 
-  /** Measures the room. `asked` is the room that the hold was to have after it was created or extended. */
+  /** Computes `#room`. `asked` is the value that `#room` should have after the hold was created or extended. */
   #measureRoom(asked?: Tokens.Tokens): void {
     if (asked !== undefined) {
       this.#isExhausted = false

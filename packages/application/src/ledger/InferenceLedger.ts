@@ -93,19 +93,19 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
   {
     /**
      * Decides the hold and makes it durable. Checks the API key and its limits again, so that a revoked key is refused
-     * even if a cache still has it. Fails with {@link Overloaded} if the queue is full or the database is unreachable. The callback
-     * always runs. A caller that does not need the hold any more must settle it in the callback.
+     * even if a cache contains it. Fails with {@link Overloaded} if the queue is full or the database is unreachable.
+     * The callback always runs. If the caller does not need the hold when the callback runs, it must settle the hold.
      */
     readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**
-     * Returns whether the admission is practically certain: the balances are remembered from the last transaction, and
-     * they are ample. Such a request may be sent to a provider before its hold is durable.
+     * Returns whether the admission is practically certain: the balances of the last transaction are cached, and they
+     * are ample. Such a request may be sent to a provider before its hold is durable.
      */
     readonly isAmple: (admission: Admission) => boolean
     /**
-     * Grows the hold of an open request until it covers the usage, as far as the balances go, and makes it durable. The
-     * result is the hold, which can be as small as before; it is undefined if the request is settled. Fails with
-     * {@link Overloaded} if the queue is full or the database is unreachable; the caller may repeat the call.
+     * Grows the hold of an open request until it covers the usage or the balances are used up, and makes it durable.
+     * The result is the hold, even if it did not grow; it is undefined if the request is settled. Fails with {@link
+     * Overloaded} if the queue is full or the database is unreachable; the caller may repeat the call.
      */
     readonly extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => void
     /**

@@ -1,7 +1,7 @@
 /**
- * Counts the requests, the tokens and the money of this process by model and provider, for the metrics. The use cases add
- * attempts and refusals; the stores add the committed settlements of this node's requests. The settlements of a sweep are
- * not counted, because the sweep does not know the provider.
+ * Counts the requests, the tokens and the money of this process by model and provider, for the metrics. The use cases
+ * add attempts and refusals; the stores add the committed settlements of this node's requests. The settlements of a
+ * sweep are not counted, because the provider of an orphaned request is not stored.
  *
  * Only models and providers of the catalog get their own counters, so a client cannot create any. The counters of a route
  * exist after its first request or after the first read of the metrics; a later request finds them with two lookups.
@@ -21,7 +21,10 @@ export const OTHER = "other"
 /** The provider label of requests that were sent to no provider. */
 export const NO_PROVIDER = "none"
 
-/** The maximum number of routes with their own counters. Catalogs of a long-running process can name any number. */
+/**
+ * The maximum number of routes with their own counters. A long-running process can load catalogs with any number of
+ * routes in total.
+ */
 const MAX_ROUTES = 10_000
 
 export const endings: ReadonlyArray<Ending> = [

@@ -1,5 +1,5 @@
 /**
- * Sums what this process has written off since its start, by reason. The stores add each committed settlement, and the
+ * Sums the write-offs of this process since its start, by reason. The stores add each committed settlement, and the
  * metrics read the sums.
  */
 import { type WriteOffReason, writeOffReasons } from "@tollgate/domain/inference/WriteOff"

@@ -23,8 +23,8 @@ export interface Listed<Item> {
 }
 
 /**
- * Returns a page of a list. `read` returns at most `limit` items after a position. It is asked for one item more than the
- * page has: if this item exists, there is another page.
+ * Returns a page of a list. `read` returns at most `limit` items after a position. The limit is one more than the size
+ * of the page: if the additional item exists, there is another page.
  */
 export const listPage = <Item extends { readonly position: Position }, Page extends CursorPage, E, R>(
   list: ListName,

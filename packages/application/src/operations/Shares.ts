@@ -1,10 +1,9 @@
 /**
  * Divides a limited resource, such as places in a queue, between parties.
  *
- * A party can take an amount only if it then holds at most as much as was still free. One party alone therefore gets at
- * most about half of the resource, two parties get a third each, and a party that holds nothing always finds room until
- * very many parties hold something. Only parties that hold something have an entry, so the limit also bounds the number
- * of entries.
+ * A party can take another unit only while it holds fewer units than are free. One party alone therefore gets at most
+ * about half of the resource, and two parties get a third each. A party without units can take one unless very many
+ * parties hold units. Only parties that hold units have an entry, so the limit also bounds the number of entries.
  */
 import * as Effect from "effect/Effect"
 

@@ -72,8 +72,8 @@ export class OperatorPolicy extends Context.Tag("@tollgate/application/OperatorP
 >() {}
 
 /**
- * Maximum number of requests to the operator API that are in progress in this process. One IP address gets at most half of
- * them. Few are enough, because operators are few.
+ * Maximum number of requests to the operator API that are in progress in this process. One IP address gets at most half
+ * of them. A small number is sufficient, because a deployment has few operators.
  */
 const MAX_REQUESTS_IN_PROGRESS = 64
 
@@ -85,7 +85,10 @@ export class OperatorRequests extends Context.Tag("@tollgate/application/Operato
   static readonly layer = Layer.sync(OperatorRequests, () => new Shares<ClientAddress>(MAX_REQUESTS_IN_PROGRESS))
 }
 
-/** Refuses the request if the operator API is off, or if its address holds its share of the requests in progress. */
+/**
+ * Refuses the request if the operator API is off, or if its IP address has used up its share of the requests in
+ * progress.
+ */
 const admitted = <A, E, R>(address: ClientAddress, request: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     if (!(yield* OperatorPolicy).enabled) return yield* new OperatorConsoleOff()
@@ -99,8 +102,8 @@ const admitted = <A, E, R>(address: ClientAddress, request: Effect.Effect<A, E, 
 
 /**
  * Counts a failed attempt of this address, and returns the error of the attempt. Returns `RateLimited` instead if the
- * address has failed too often. Only failures count: failures of others behind the same address never refuse a valid code
- * or token.
+ * address has failed too often. Only failures are counted, so a valid code or token is never refused because of
+ * failures of other clients with the same address.
  */
 const failed = <E>(address: ClientAddress, error: E) =>
   Effect.gen(function* () {

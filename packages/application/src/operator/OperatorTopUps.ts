@@ -21,7 +21,7 @@ export const showTopUpForOperator = (name: string) =>
     return Option.isSome(stored) ? stored.value : yield* new TopUpNotFound()
   })
 
-/** Refreshes an order, also if it is credited, and returns it with whether its payment could be read. */
+/** Refreshes an order, also if it is credited. Returns the order, and whether its payment could be read. */
 export const refreshOrderForOperator = (name: string) =>
   Effect.gen(function* () {
     const { order } = yield* showTopUpForOperator(name)

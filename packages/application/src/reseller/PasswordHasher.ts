@@ -1,6 +1,6 @@
 /**
- * Hashes passwords. The hash function is deliberately slow, so that an attacker with a stolen hash needs long to guess
- * the password.
+ * Hashes passwords. The hash function is deliberately slow, so that an attacker with a stolen hash needs a long time to
+ * guess the password.
  */
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"
@@ -21,8 +21,9 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
   PasswordHasher,
   {
     /**
-     * Takes a place in a queue until the scope closes. Fails with {@link RateLimited} if the client holds its share of
-     * the places. A request takes its place before its other work, so that a request without a place costs little.
+     * Takes a place in a queue until the scope closes. Fails with {@link RateLimited} if the client has used up its
+     * share of the places. A request takes its place before its other work, so that a request without a place needs
+     * little processor time.
      */
     readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
     /** Hashes the password of a signup. */

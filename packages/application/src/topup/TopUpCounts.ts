@@ -1,6 +1,6 @@
 /**
- * Counts what this process did with top-ups since its start, by payment method, for the metrics. The store of the orders
- * adds each committed change.
+ * Counts the top-ups of this process since its start, by payment method and outcome, for the metrics. The store of the
+ * orders adds each committed change.
  */
 import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Context from "effect/Context"

@@ -138,7 +138,7 @@ const picoOf = (amount: UsdMicro | undefined): UsdPico | undefined =>
 export const isUnlimited = (limits: KeyLimits): boolean =>
   !isCounted(limits) && limits.expiresAt === undefined && limits.models === undefined
 
-/** The limits that a server decides with the remembered key, before the request reaches the ledger. */
+/** The limits that a server decides with the cached key, before the request reaches the ledger. */
 export interface LocalLimits {
   /** Whether the ledger counts the requests of the key. */
   readonly counted: boolean
@@ -153,7 +153,7 @@ export const allowsModel = (limits: LocalLimits | undefined, publicName: string)
 export const hasExpired = (limits: LocalLimits | undefined, nowMillis: number): boolean =>
   limits !== undefined && nowMillis >= limits.expiresAtMillis
 
-/** Returns the limits that a server remembers with a key; undefined if the key has no limit. */
+/** Returns the limits that a server caches with a key; undefined if the key has no limit. */
 export const localLimits = (
   counted: boolean,
   expiresAt: Date | undefined,

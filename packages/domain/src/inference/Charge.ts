@@ -9,7 +9,7 @@
  *   no delta delivered            nothing; if the response is complete and has reported output, the reported usage,
  *                                 because that output was hidden reasoning
  *
- * The tokens that the provider used are recorded beside the charge. The operator bears the difference.
+ * The consumed tokens are recorded with the charge. The tokens that are not charged are the operator loss.
  */
 import type { Charge, UsageSource } from "../ledger/Settlement.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"

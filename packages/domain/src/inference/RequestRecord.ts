@@ -1,5 +1,5 @@
 /**
- * Defines everything that the database knows of one request, for an operator who has its id.
+ * Defines the stored data of one request, for an operator who has its id.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -67,7 +67,7 @@ export interface RequestRecord {
   readonly image: ImageRecord | undefined
 }
 
-/** No open or settled request has this id. A request that was refused before it had a hold leaves no record. */
+/** No open or settled request has this id. A request that was refused before it had a hold is not stored. */
 export class RequestNotFound extends Schema.TaggedError<RequestNotFound>()("RequestNotFound", {
   requestId: Schema.String
 }) {}

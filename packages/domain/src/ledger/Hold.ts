@@ -15,7 +15,7 @@ import * as TokenUsage from "./TokenUsage.ts"
 
 /**
  * The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt
- * has unsized content that they do not cover, and another request is open.
+ * has unsized content, the balances do not cover the whole estimate, and another request is open.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
@@ -38,9 +38,9 @@ export interface Hold {
   readonly key?: KeyHold
 }
 
-/** What a hold sets aside of the limits of its key. */
+/** The part of a hold that counts for the limits of its key. */
 export interface KeyHold {
-  /** The amount of the budget; undefined if the key had no limit of spend. */
+  /** The amount that is set aside from the budget; undefined if the key had no limit of spend. */
   readonly budgetPico: UsdPico.UsdPico | undefined
   /** The tokens that the rate window counts until the request is settled. */
   readonly tokens: Tokens.Tokens
@@ -63,7 +63,7 @@ export interface Balances {
 const ONE = Tokens.Tokens(1n)
 const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
-/** Returns the usage that a hold sets aside at the admission, as far as the balances go. */
+/** Returns the usage that a hold sets aside at the admission if the balances cover it. */
 export const expectedUsage = ({ inputCeiling, output, unsizedInput = Tokens.zero }: Estimate): TokenUsage.TokenUsage =>
   TokenUsage.plain(Tokens.add(inputCeiling, unsizedInput), output)
 
@@ -80,8 +80,8 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
  * not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * A prompt with unsized content can cost more than a hold that does not cover the estimate. Such a hold is created only
- * if the balances have no other hold. It takes everything, so the next request fails: at most one open request of the
- * balances can cost more than they have.
+ * if the balances have no other hold. It sets aside everything that is available, so the next request is refused.
+ * Therefore at most one open request can cost more than its balances.
  */
 export const decideHold = (
   estimate: Estimate,

@@ -13,10 +13,10 @@ import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
 
 /**
  * The 60 seconds in which the requests and tokens of a key are counted together. A window begins with the first request
- * after the end of the window before.
+ * after the end of the previous window.
  */
 export interface RateWindow {
-  /** The number of the window. Every window of a key has a larger number than the windows before. */
+  /** The number of the window. Every window of a key has a larger number than its earlier windows. */
   readonly number: bigint
   readonly beganAtMillis: number
   readonly requests: number
@@ -30,7 +30,7 @@ export interface KeyCounts {
   /** The spend in the month of `day`. */
   readonly spentInMonth: UsdPico
   readonly spentTotal: UsdPico
-  /** The sum that open holds set aside of the budget. */
+  /** The part of the budget that open holds set aside. */
   readonly pending: UsdPico
   readonly openRequests: number
   readonly window: RateWindow
@@ -58,8 +58,8 @@ export const RATE_WINDOW_MILLIS = MINUTE_MILLIS
 const MAX_SPENT = 9_000_000_000_000_000_000n
 
 /**
- * Returns the counts at a time. A new day or month begins without spend. The day never goes back, even if the clock of a
- * server is behind.
+ * Returns the counts at a time. A new day or month begins without spend. The day never changes to an earlier day, even
+ * if the clock of a server is behind.
  */
 export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
   const today = dateOf(new Date(nowMillis))

@@ -3,9 +3,9 @@
  * (docs/reference/key-limits.md).
  *
  * The budget part of a hold is the list price of the usage that the hold covers, whether a token plan or the
- * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. A request whose cost
- * is not bounded by what it delivers - a whole response, or a prompt with unsized content - is admitted only if the budget
- * covers its whole estimate.
+ * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. The delivered
+ * output does not bound the cost of a whole response or of a prompt with unsized content. Such a request is admitted
+ * only if the budget covers its whole estimate.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -41,7 +41,7 @@ const RateStatus = Schema.Struct({
   /** The time until the end of the rate window. */
   resetSeconds: Schema.Number
 })
-/** A rate limit of a key, and how much of it is left. */
+/** A rate limit of a key, and its remaining number. */
 export type RateStatus = typeof RateStatus.Type
 
 /** A limit of requests, tokens or concurrent requests of the key refuses the request. */
@@ -106,7 +106,7 @@ export const decideKeyHold = (
   })
 }
 
-/** Returns the budget part of a new hold: the whole estimate, or for a stream everything that is available. */
+/** Returns the budget part of a new hold: the cost of the estimate or, for a stream, at most the available budget. */
 const budgetFor = (
   { estimate, price, streamed }: KeyDemand,
   available: UsdPico.UsdPico | undefined
@@ -168,8 +168,8 @@ const rateStatus = (
 })
 
 /**
- * Grows the budget part of a hold until it covers this usage, or until nothing more is available. A key that has lost its
- * limits of spend since gives the budget part back.
+ * Grows the budget part of a hold until it covers this usage, or until nothing more is available. If the limits of
+ * spend were removed from the key after its admission, the budget part is released.
  */
 export const growKeyHold = (
   hold: KeyHold,
@@ -193,9 +193,9 @@ export const growKeyHold = (
 }
 
 /**
- * Releases the budget part of a hold and adds the cost to the spend. The tokens that were counted for the request are
- * replaced by the charged tokens. If the window of the request has ended, only tokens in excess are counted, in the current
- * window.
+ * Releases the budget part of a hold and adds the cost to the spend. The charged tokens replace the tokens that were
+ * counted at the admission. If the window of the admission has ended, only the excess of charged tokens is counted, in
+ * the current window.
  */
 export const settleKeyHold = (
   hold: KeyHold,

@@ -1,9 +1,9 @@
 /**
  * Slices: the steps in which the hold of a stream grows (docs/reference/billing.md#i2).
  *
- * The output of a stream is set aside slice by slice. The next slice is requested when less than half of the last slice is
- * left, so that it is durable before it is needed. Each slice is twice as large as the slice before, up to a maximum: a
- * short answer sets aside little, and a long answer needs few transactions.
+ * The output of a stream is set aside slice by slice. The next slice is requested when less than half of the last slice
+ * is left, so that it is durable before it is needed. Each slice is twice as large as the slice before, up to a
+ * maximum: a short stream sets aside few tokens, and a long stream needs few transactions.
  */
 import * as Tokens from "../money/Tokens.ts"
 
@@ -17,8 +17,9 @@ export const nextSlice = (slice: Tokens.Tokens): Tokens.Tokens => Tokens.min(Tok
 export const isSliceDue = (room: number, slice: Tokens.Tokens): boolean => room < Tokens.toCount(slice) / 2
 
 /**
- * Returns the number of output tokens that an extension must make room for. `waiting` is the number of tokens that wait to
- * be delivered in one frame; 0 if nothing waits. The slice comes on top, so that the next frames need not wait.
+ * Returns the number of output tokens that a hold must cover after an extension, in addition to the sent output.
+ * `waiting` is the number of tokens in a frame that waits to be delivered; 0 if no frame waits. The slice is added, so
+ * that the next frames need not wait.
  */
 export const extensionSize = (waiting: number, slice: Tokens.Tokens): Tokens.Tokens =>
   Tokens.add(Tokens.fromCount(waiting), slice)

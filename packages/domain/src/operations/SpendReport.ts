@@ -1,5 +1,5 @@
 /**
- * Defines the report of what customers spent: sums of settlements by day, model, reseller, or a combination of them.
+ * Defines the spend report: sums of settlements by day, model, reseller, or a combination of them.
  */
 import type { TokenUsage } from "../ledger/TokenUsage.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
@@ -21,7 +21,7 @@ export interface SpendSums {
   readonly operatorLossPico: UsdPico
 }
 
-/** What the customers paid: plan value and pay-as-you-go. */
+/** Returns the amount that the customers paid: plan value and pay-as-you-go. */
 export const spentPico = ({ paygPico, planValuePico }: SpendSums): bigint => planValuePico + paygPico
 
 /** The name of the group of customers without a reseller. */

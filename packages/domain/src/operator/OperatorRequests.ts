@@ -1,5 +1,6 @@
 /**
- * Defines the bodies with which operators make changes over HTTP. The rules of each member are those of the command line.
+ * Defines the bodies with which operators make changes over HTTP. Each member has the same rules as in the command
+ * line.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

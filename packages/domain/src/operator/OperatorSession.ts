@@ -15,10 +15,10 @@ import { charactersWithin, noHalfSurrogate, oneLine } from "../validation/Text.t
 export const OperatorSessionId = Schema.UUID.pipe(Schema.brand("OperatorSessionId"))
 export type OperatorSessionId = typeof OperatorSessionId.Type
 
-/** Actors in the audit log that are no persons. The actors of resellers contain a colon. */
+/** Actors in the audit log that are not persons. The actors of resellers contain a colon. */
 const RESERVED_ACTORS: ReadonlyArray<string> = ["server", "demo"]
 
-/** The name of an operator in the audit log. It cannot be taken for the actor of a reseller or of a server. */
+/** The name of an operator in the audit log. It differs from every actor of a reseller or of a server. */
 export const OperatorName = Schema.Trim.pipe(
   Schema.filter(charactersWithin(1, 100)),
   Schema.filter(oneLine),
@@ -41,14 +41,14 @@ export interface OperatorSession {
   readonly endedAt: Date | undefined
 }
 
-/** The body that redeems a code. A text that is no code is only wrong. */
+/** The body that redeems a code. A text of any other form is refused like a wrong code. */
 export const CodeRedemption = Schema.Struct({ code: Schema.Redacted(Schema.String) })
 export type CodeRedemption = typeof CodeRedemption.Type
 
 export const CODE_LIFETIME_MILLIS = 2 * 60_000
 /** A session expires if no request uses it for this time. */
 export const IDLE_MILLIS = 30 * 60_000
-/** A session expires this long after the redemption of its code, also if it is in use. */
+/** A session expires after this time since the redemption of its code, also if it is in use. */
 export const LIFETIME_MILLIS = 8 * 60 * 60_000
 /** A use is recorded if the last recorded use is at least this old, so that not every request writes to the database. */
 const RECORD_USE_AFTER_MILLIS = 60_000

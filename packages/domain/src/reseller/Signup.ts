@@ -25,7 +25,10 @@ export const NewPassword = Schema.Redacted(
   )
 )
 
-/** The password of a login attempt. The rules for new passwords do not apply: a wrong password must only be wrong. */
+/**
+ * The password of a login attempt. The rules for new passwords do not apply: a text that violates them is refused like
+ * any other wrong password.
+ */
 export const ClaimedPassword = Schema.Redacted(PasswordText)
 
 /** A WhatsApp number: digits only, including the country code. */
