@@ -1,10 +1,10 @@
 /**
  * Hashes passwords with argon2id. A hash is stored as a PHC string, which contains the hash and its parameters.
  *
- * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited, and
- * further requests are refused, so that password hashing cannot starve the rest of the service. One client cannot take
- * all places in a queue. If no reseller has the given email, the password is verified against a random hash, so that the
- * response takes as long as for a known email.
+ * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited,
+ * and further requests are refused, so that the other requests of the service get processor time and memory. One client
+ * cannot take all places in a queue. If no reseller has the given email, the password is verified against a random
+ * hash, so that the response takes as long as for a known email.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -60,9 +60,9 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
       Effect.map(Effect.makeSemaphore(running[name]), (threads) => ({
         places: new Shares<ClientAddress>(places),
         /**
-         * Runs `work` on one of the limited threads. The thread is released after a rest as long as the work took, so that
-         * a queue that is always full takes at most half of a processor core from the chats. It is released even if the
-         * request is interrupted, but not before the work ends, because the thread is busy until then.
+         * Runs `work` on one of the limited threads. After the work, the thread pauses for as long as the work took. A
+         * queue that is always full therefore uses at most half of a processor core. The thread is released even if the
+         * request is interrupted, but not before the work ends.
          */
         run: <A>(work: () => Promise<A>) =>
           Effect.uninterruptibleMask((restore) =>

@@ -1,7 +1,8 @@
 /**
- * Serves the built console under `/console` (docs/adr/0013-console.md). All files are read once, when the server starts.
- * The build has compressed them already, and their names contain a hash of their content, so browsers keep them for
- * ever. Only the page itself is revalidated; it is the same for every path, because the console routes in the browser.
+ * Serves the built console under `/console` (docs/adr/0013-console.md). All files are read once, when the server
+ * starts. The build has compressed them already, and their names contain a hash of their content, so browsers cache
+ * them for a year. Only the page itself is revalidated. It is the same for every path, because the code in the browser
+ * selects the view by the path.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { extname, join, relative, sep } from "node:path"
@@ -22,8 +23,8 @@ export class ConsoleFolder extends Context.Reference<ConsoleFolder>()("@tollgate
 export const CONSOLE_PATH = "/console"
 
 /**
- * Forbids inline code, code from text, frames, and every request to another host. No policy for Trusted Types exists, so
- * no script can turn text into markup.
+ * Forbids inline code, code from text, frames, and every request to another host. No policy for Trusted Types exists,
+ * so no script can convert text to HTML.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -80,7 +81,7 @@ const notBuilt = surfaceErrorResponse({
   message: "This installation has no console. `npm run build` builds it."
 })
 
-/** Adds the console's routes. Without a folder, the routes say that there is no console. */
+/** Adds the console's routes. Without a folder, the routes return an error that states that there is no console. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const folder = yield* ConsoleFolder

@@ -29,7 +29,9 @@ const balances = {
   payg: Schema.Struct({
     currency: Schema.Literal("USD"),
     balance: text("The pay-as-you-go balance in USD with six decimals.", "12.345678")
-  }).annotations({ description: "The balance that pays what the token plan of a model does not cover." }),
+  }).annotations({
+    description: "The balance that pays for the tokens that the token plan of a model does not cover."
+  }),
   token_plans: Schema.Array(
     Schema.Struct({
       model: text("The public name of the model that the tokens are for.", "demo-chat"),
@@ -37,7 +39,7 @@ const balances = {
       used_tokens: integer("The number of the plan's tokens that settled requests have used.", 150_000),
       remaining_tokens: integer("The purchased tokens minus the used tokens.", 1_850_000),
       status: Schema.Literal("active", "exhausted").annotations({
-        description: "`active` while tokens remain, else `exhausted`."
+        description: "`active` while tokens remain, otherwise `exhausted`."
       })
     }).annotations({ identifier: "TokenPlan" })
   ).annotations({ description: "The token plans; at most one for each model." }),

@@ -120,7 +120,7 @@ const ChangedKeyBody = Schema.Struct({
   name: text("The name of the key.", "laptop"),
   limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
   limit_usage: Schema.NullOr(LimitUsageBody).annotations({
-    description: "What is used of the limits; `null` if the key has no limit of spend or rate."
+    description: "The usage of the limits; `null` if the key has no limit of spend or rate."
   })
 }).annotations({ identifier: "ChangedKey" })
 

@@ -1,5 +1,5 @@
 /**
- * Declares the limits of an API key in requests and responses, and what is used of them (docs/reference/key-limits.md).
+ * Declares the limits of an API key in requests and responses, and their usage (docs/reference/key-limits.md).
  */
 import {
   countedLimits,
@@ -124,13 +124,18 @@ export const LimitUsageBody = Schema.Struct({
       examples: [exampleUsage.available_usd_micro]
     }
   }),
-  open_requests: integer("The number of requests that run.", exampleUsage.open_requests),
-  requests_this_minute: integer("The number of requests in the current minute.", exampleUsage.requests_this_minute),
-  tokens_this_minute: integer("The number of tokens in the current minute.", exampleUsage.tokens_this_minute)
+  open_requests: integer("The number of open requests.", exampleUsage.open_requests),
+  requests_this_minute: integer(
+    "The number of requests in the current rate window of 60 seconds.",
+    exampleUsage.requests_this_minute
+  ),
+  tokens_this_minute: integer(
+    "The number of tokens in the current rate window of 60 seconds.",
+    exampleUsage.tokens_this_minute
+  )
 }).annotations({
   identifier: "LimitUsage",
-  description:
-    "What is used of the limits. It counts from the time at which the key got its first limit of spend or rate.",
+  description: "The usage of the limits since the key got its first limit of spend or rate.",
   examples: [exampleUsage]
 })
 
@@ -152,7 +157,7 @@ export const limitsBody = (limits: KeyLimits): typeof KeyLimitsBody.Type | null 
         models: limits.models ?? null
       }
 
-/** Returns what is used of the limits; null if the ledger does not count the requests of the key. */
+/** Returns the usage of the limits; null if the ledger does not count the requests of the key. */
 export const limitUsageBody = (limits: KeyLimits, counts: KeyCounts | undefined): typeof LimitUsageBody.Type | null => {
   if (counts === undefined) return null
   return {

@@ -53,8 +53,8 @@ export const refuseConnection = (
 }
 
 /**
- * Returns true if the client would take a refusal for the response to another request than the invalid one: if an
- * earlier request of the connection has no complete response, or if the invalid request already has one.
+ * Returns true if the client would treat a refusal as the response to another request. This is the case if an earlier
+ * request of the connection has no complete response, or if the invalid request already has a response.
  */
 const wouldBeMisread = ({ _httpMessage: open, parser }: HttpSocket): boolean =>
   open ? open.headersSent || open.req.complete : parser?.incoming?.complete === false

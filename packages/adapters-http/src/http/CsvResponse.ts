@@ -53,7 +53,8 @@ export const make = (): Context.Tag.Service<CsvResponses> => {
         response.once("close", () => add(caller, -1))
         const stream = (yield* Effect.provideService(csv, CurrentParty, caller)).pipe(
           Stream.provideService(CurrentParty, caller),
-          // The library ends the response normally after a failure. A client would then take a part for the whole.
+          // The library ends the response normally after a failure. A client would then treat a part of the file as the
+          // whole file.
           Stream.ensuringWith((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => response.destroy()))),
           Stream.encodeText
         )

@@ -52,7 +52,9 @@ export const make = (content: string | Uint8Array, options: RepresentationOption
 const accepts = (accepted: string, coding: Coding): boolean =>
   accepted.includes(coding) && !new RegExp(`\\b${coding}\\s*;\\s*q=0(\\.0*)?\\s*(,|$)`, "i").test(accepted)
 
-/** Returns 304 if the client already has the content, else the response in the best coding that the client accepts. */
+/**
+ * Returns 304 if the client already has the content, otherwise the response in the best coding that the client accepts.
+ */
 export const respond = (
   { plain, compressed, notModified, etag }: Representation,
   { headers }: HttpServerRequest

@@ -38,7 +38,7 @@ const everyField = Object.fromEntries(fieldNames.map((name) => [name, {}])) as {
 
 /**
  * Checks that the body is a well-formed JSON object in which each supported member occurs at most once. A name such as
- * `Prompt` is no supported member, and the table of the fields refuses it.
+ * `Prompt` is not a supported member; the table of the fields refuses it.
  */
 const scan = scanner({ members: everyField, media: { members: [], types: [] }, caseSensitive: true })
 

@@ -1,6 +1,7 @@
 /**
- * Completes the OpenAPI document that the library generates from the declared routes. Adds what holds for every
- * operation: common headers, error responses and short operation ids. Removes what the server never sends.
+ * Completes the OpenAPI document that the library generates from the declared routes. Adds the parts that are the same
+ * for every operation: common headers, error responses and short operation ids. Removes the parts that the server never
+ * sends.
  *
  * A request can also get an error before its route reads it, for example 405. No operation can declare these errors, so
  * the extension `x-common-responses` of the document lists them by status.
@@ -57,7 +58,7 @@ interface Operation extends Json {
  */
 const LIBRARY_ERROR = "#/components/schemas/HttpApiDecodeError"
 const LIBRARY_SCHEMAS = ["HttpApiDecodeError", "Issue", "PropertyKey"]
-/** Schemas of the library without a meaning of their own. Their references are replaced by the schemas. */
+/** Schemas of the library that have no meaning for a reader. Their references are replaced by the schemas. */
 const INLINED_SCHEMAS = ["Int", "NonEmptyString"]
 /** Paths of probes, which are served while the server drains. */
 const PROBES: ReadonlyArray<string> = ["/healthz", "/readyz"]

@@ -42,18 +42,21 @@ const components = {
   }
 } as const
 
-/** The headers that an error has only in some cases. They are no components, because a reference makes a header required. */
+/**
+ * The headers that an error has only in some cases. They are not components, because a reference makes a header
+ * required.
+ */
 const optionalHeaders: Readonly<Record<string, object>> = {
   "x-ratelimit-limit-requests": {
     description: "The limit of requests per minute of the API key, if it has one.",
     schema: { type: "integer", minimum: 1 }
   },
   "x-ratelimit-remaining-requests": {
-    description: "The number of requests that the API key has left in this minute.",
+    description: "The number of requests that remain in the current rate window of the API key.",
     schema: { type: "integer", minimum: 0 }
   },
   "x-ratelimit-reset-requests": {
-    description: "The time until the minute ends, such as `42s`.",
+    description: "The time until the current rate window ends, such as `42s`.",
     schema: { type: "string", pattern: "^[0-9]+s$" }
   },
   "x-ratelimit-limit-tokens": {
@@ -61,11 +64,11 @@ const optionalHeaders: Readonly<Record<string, object>> = {
     schema: { type: "integer", minimum: 1 }
   },
   "x-ratelimit-remaining-tokens": {
-    description: "The number of tokens that the API key has left in this minute.",
+    description: "The number of tokens that remain in the current rate window of the API key.",
     schema: { type: "integer", minimum: 0 }
   },
   "x-ratelimit-reset-tokens": {
-    description: "The time until the minute ends, such as `42s`.",
+    description: "The time until the current rate window ends, such as `42s`.",
     schema: { type: "string", pattern: "^[0-9]+s$" }
   }
 }

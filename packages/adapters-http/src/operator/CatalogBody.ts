@@ -1,7 +1,7 @@
 /**
- * Defines the JSON schema of the stored catalog and of its changes, and converts them to this JSON. The JSON of the catalog
- * is that of `tollgate catalog show --json`, which a catalog file can contain. It names the environment variables with the
- * API keys of providers, and never contains a key.
+ * Defines the JSON schema of the stored catalog and of its changes, and converts them to this JSON. The JSON of the
+ * catalog is the same as the output of `tollgate catalog show --json`, which can be applied as a catalog file. It names
+ * the environment variables with the API keys of providers, and never contains a key.
  */
 import type { CatalogChange, StoredCatalog } from "@tollgate/application/catalog/Catalogs"
 import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"

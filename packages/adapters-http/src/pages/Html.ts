@@ -1,6 +1,6 @@
 /**
- * Builds HTML from texts. A value in a template is escaped, unless it is HTML that this module has built, so no name of
- * a model or path of a request can become markup.
+ * Builds HTML from texts. A value in a template is escaped, unless it is HTML that this module has built. The name of a
+ * model or the path of a request is therefore never read as HTML.
  */
 export class Html {
   readonly text: string

@@ -1,6 +1,6 @@
 /**
- * Serves a page at `/` for a person at a browser: what the service is, how to start, and the models with their prices if
- * the operator publishes them. Programs get the JSON of `/` as before (docs/reference/console.md#w7).
+ * Serves a page at `/` for a person at a browser. The page describes the service and the first steps, and lists the
+ * models with their prices if the operator publishes them. Programs get the JSON of `/` (docs/reference/console.md#w7).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -73,7 +73,7 @@ const contentOf = (models: ReadonlyArray<Model>, language: Language): Html => {
 ${pricesOf(models, texts, language)}`
 }
 
-/** Responds to a browser at `/`. Every other request passes. */
+/** Responds to a browser at `/`. Passes every other request to the next handler. */
 export const layer = HttpApiBuilder.middleware(
   Effect.gen(function* () {
     const service = yield* ServiceTitle

@@ -1,14 +1,14 @@
 /**
- * Decides whether a request comes from a person at a browser, who gets pages, or from a program, which gets JSON; and
- * which language the person reads.
+ * Decides whether a request comes from a browser, which gets pages, or from another program, which gets JSON. Also
+ * selects the language of the pages.
  */
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 
 export type Language = "id" | "en"
 
 /**
- * Returns whether the client wants HTML. Browsers name `text/html` when a person opens a page, and never name JSON
- * there. A program that accepts everything, like curl, gets JSON.
+ * Returns true for a request of a browser. When a person opens a page, the header `accept` of a browser names
+ * `text/html` and not JSON. A program that accepts everything, like curl, gets JSON.
  */
 export const wantsPage = ({ method, headers }: HttpServerRequest): boolean => {
   const accepted = headers.accept ?? ""
@@ -21,7 +21,10 @@ const languageIn = (text: string): Language | undefined => {
   return found?.toLowerCase() as Language | undefined
 }
 
-/** Returns the language of the query parameter `lang`, else the first known one of the browser, else Indonesian. */
+/**
+ * Returns the language of the query parameter `lang`. Without it, returns the first supported language that the browser
+ * prefers, or Indonesian if there is none.
+ */
 export const languageOf = ({ headers, originalUrl }: HttpServerRequest): Language => {
   const [, selected = ""] = /[?&]lang=([a-z]+)/.exec(originalUrl) ?? []
   const accepted = (headers["accept-language"] ?? "").split(",").map(languageIn)

@@ -135,7 +135,8 @@ export const layer = (
           refuse(request, response, requestId, error)
           return
         }
-        // Node.js drops bytes that arrive together with such a request, so what follows cannot be parsed.
+        // Node.js drops bytes that arrive together with such a request, so a further request of the connection cannot
+        // be parsed.
         if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
         if (inFlight.draining && !PROBES.has(pathOf(target))) {
           refuse(request, response, requestId, drainingError)

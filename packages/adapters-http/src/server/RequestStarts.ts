@@ -2,11 +2,11 @@
  * Decides when each request to the HttpApi starts, so that these requests delay neither the chats nor each other
  * (docs/reference/limits.md#l14).
  *
- * The handling of a request begins with up to a millisecond of work. At most one request starts in each turn of the event
- * loop, and at most one in 10 ms while the event loop is busy. A party is a client that sends requests: the owner of an
- * `authorization` header or, for requests without this header, an IP address. Parties take turns, and requests with the
- * header take turns with requests without it. Waiting requests occupy almost no memory, because nothing of them is parsed
- * but the header.
+ * The handling of a request begins with up to a millisecond of work. At most one request starts in each turn of the
+ * event loop, and at most one in 10 ms while the event loop is busy. A party is a client that sends requests: the owner
+ * of an `authorization` header or, for requests without this header, an IP address. Parties take turns, and requests
+ * with the header take turns with requests without it. Waiting requests occupy almost no memory, because only their
+ * headers are parsed.
  */
 import { performance } from "node:perf_hooks"
 import { Shares } from "@tollgate/application/operations/Shares"
@@ -42,7 +42,7 @@ export class RequestStarts {
   readonly #places: Shares<string>
   /** The lines of the parties that wait. The party that started a request last is the last one. */
   readonly #lines = { authorized: new Map<string, Line>(), anonymous: new Map<string, Line>() }
-  /** The time until which the earlier requests of an authorized party count, at one interval for each request. */
+  /** The time until which the earlier requests of an authorized party are counted. Each request adds one interval. */
   readonly #countedUntil = new Map<string, number>()
   #isAuthorizedNext = true
   #isScheduled = false
@@ -55,8 +55,8 @@ export class RequestStarts {
   }
 
   /**
-   * Adds a request. `start` must not throw. Returns false, and never starts the request, if the party has its share of
-   * the places for waiting requests.
+   * Adds a request. `start` must not throw. Returns false, and never starts the request, if the party has used up its
+   * share of the places for waiting requests.
    */
   add(party: Party, start: Start): boolean {
     if (!this.#places.take(party.name)) return false

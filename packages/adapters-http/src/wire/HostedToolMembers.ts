@@ -1,5 +1,6 @@
 /**
- * Lists the hosted tools that a body contains: elements of `tools`, and members that turn on a hosted tool.
+ * Lists the hosted tools that a body contains. A hosted tool is an element of `tools`, or is turned on by another
+ * member.
  */
 import type { HostedTool } from "@tollgate/domain/inference/HostedTools"
 import type { ScannedMember } from "./JsonScan.ts"

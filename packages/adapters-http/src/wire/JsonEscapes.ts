@@ -19,7 +19,7 @@ for (const digit of "0123456789abcdefABCDEF") hexValue[digit.charCodeAt(0)] = Nu
 
 const hexValueAt = (bytes: Buffer, at: number): number => hexValue[bytes[at] ?? 0] as number
 
-/** Returns the code unit that four hexadecimal digits encode; -1 if one of the bytes is no such digit. */
+/** Returns the code unit that four hexadecimal digits encode; -1 if one of the bytes is not a hexadecimal digit. */
 export const codeUnitAt = (bytes: Buffer, at: number): number => {
   let codeUnit = 0
   for (let i = at; i < at + 4; i++) {
@@ -30,7 +30,7 @@ export const codeUnitAt = (bytes: Buffer, at: number): number => {
   return codeUnit
 }
 
-/** Returns the position of the first byte that is no hexadecimal digit. */
+/** Returns the position of the first byte that is not a hexadecimal digit. */
 export const firstNotHex = (bytes: Buffer, at: number): number => {
   let i = at
   while (hexValueAt(bytes, i) !== NOT_HEX) i++

@@ -85,7 +85,7 @@ const MAX_UNSAMPLED_BYTES = 64 * 1024
 type Found = { [name: string]: ScannedMember }
 
 const TYPE = new MemberNames(["type"])
-/** The maximum size in bytes of a `type` that is tested. No provider knows a longer type. */
+/** The maximum size in bytes of a `type` that is tested. No provider has a longer type. */
 const MAX_TYPE_BYTES = 1024
 
 /** The methods that are generators yield after each slice. */

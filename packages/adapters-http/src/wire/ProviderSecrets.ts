@@ -1,7 +1,7 @@
 /**
- * `ProviderSecrets` lists what no error text may contain: the names, base URLs and API keys of all providers in the
- * catalog (docs/reference/inference.md#f15). A provider can forward a request to another provider of the catalog, and
- * its error text can then name that provider.
+ * `ProviderSecrets` lists the texts that no error text may contain: the names, base URLs and API keys of all providers
+ * in the catalog (docs/reference/inference.md#f15). A provider can forward a request to another provider of the
+ * catalog, and its error text can then name that provider.
  *
  * The words are collected once for each version of the catalog, when the first error text is redacted.
  */

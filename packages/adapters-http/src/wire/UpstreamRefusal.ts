@@ -1,8 +1,8 @@
 /**
- * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). The client learns that the
- * request is invalid (with the provider's message in redacted form after status 400 or 422), that it is too large, or
- * that the provider's rate limit is reached. Every other error is an upstream failure, for example an error about the
- * gateway's account at the provider, or status 404.
+ * Maps a provider's error to the error for the client (docs/reference/inference.md#f6). The error for the client states
+ * one of three causes: the request is invalid (with the provider's message in redacted form after status 400 or 422),
+ * the request is too large, or the provider's rate limit is reached. Every other error is an upstream failure, for
+ * example an error about the gateway's account at the provider, or status 404.
  */
 
 import {

@@ -2,8 +2,9 @@
  * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many concurrent
  * requests does not delay the others.
  *
- * A fiber without a party takes a connection at once. A party that holds its share waits in its own queue. When a
- * connection becomes free, the queues are served in turn. The limit on the requests of resellers in progress bounds their queues.
+ * A fiber without a party takes a connection at once. A party that has used up its share waits in its own queue. When a
+ * connection becomes free, the queues are served in turn. The limit of requests in progress bounds the queues of
+ * resellers.
  */
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Shares } from "@tollgate/application/operations/Shares"
@@ -29,8 +30,8 @@ export class ConnectionShares {
   }
 
   /**
-   * Waits until the current party may use a connection. Returns an effect that gives the connection back; none after a
-   * timeout. Must be called in an uninterruptible region, so that the connection is given back in every case.
+   * Waits until the current party may use a connection. Returns an effect that releases the connection; none after a
+   * timeout. Must be called in an uninterruptible region, so that the connection is released in every case.
    */
   readonly take: Effect.Effect<Option.Option<Effect.Effect<void>>> = Effect.flatMap(CurrentParty, (party) => {
     if (party === undefined) return Effect.succeedSome(Effect.void)

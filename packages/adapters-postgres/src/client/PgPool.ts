@@ -42,7 +42,7 @@ export const layer = (
     Layer.orDie
   )
 
-/** Opens a pool. `queued` returns the number of callers that wait before they ask the pool for a connection. */
+/** Opens a pool. `queued` returns the number of callers that wait before they request a connection of the pool. */
 const acquire = (
   settings: PgSettings["Type"],
   { maxConnections, name = "other" }: PgPoolOptions,

@@ -142,7 +142,7 @@ export const writeLimits = (keyId: ApiKeyId, limits: KeyLimits): InTransaction<v
       models = ${limits.models === undefined ? null : [...limits.models]}::text[] WHERE id = ${keyId}`
     if (!counted && before?.counted !== true) return
     if (before?.counted !== true) yield* beginCounts(keyId)
-    // After this lock, no transaction of the ledger changes what the open requests of the key set aside.
+    // After this lock, no transaction of the ledger changes the amounts that the open requests of the key set aside.
     yield* sql`SELECT FROM counted_key WHERE key_id = ${keyId} FOR NO KEY UPDATE`
     yield* sql`UPDATE counted_key SET revision = revision + 1,
       spend_per_day_usd_micro = ${limits.spendPerDay ?? null}::bigint,
@@ -168,7 +168,10 @@ const refuseUnknownModels = (models: ReadonlyArray<string>): InTransaction<void,
     if (unknown.length > 0) return yield* new UnknownModels({ models: unknown })
   })
 
-/** Sets all counts to zero. Open requests of an earlier time with limits stay counted, and their window has ended. */
+/**
+ * Sets all counts to zero, except for open requests that were admitted while the key had limits earlier. Their rate
+ * window has ended.
+ */
 const beginCounts = (keyId: ApiKeyId): InTransaction<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -179,7 +182,7 @@ const beginCounts = (keyId: ApiKeyId): InTransaction<void> =>
         window_requests = 0, window_tokens = 0, revision = counted_key.revision + 1`
   })
 
-/** Returns the limits for the audit log. A member that is absent is no limit. */
+/** Returns the limits for the audit log. An absent member means that there is no such limit. */
 export const limitsDetail = (limits: KeyLimits): Record<string, string | number | ReadonlyArray<string>> => ({
   ...detailOf("spend_usd_micro_per_day", limits.spendPerDay?.toString()),
   ...detailOf("spend_usd_micro_per_month", limits.spendPerMonth?.toString()),

@@ -54,7 +54,10 @@ export class BalanceCache {
     return this.#holds.get(requestId)
   }
 
-  /** Returns these keys; undefined if one of them is not cached, or if the time of the database is not known well. */
+  /**
+   * Returns these keys; undefined if one of them is not cached, or if the last reading of the database's clock is too
+   * old.
+   */
   keys(keyIds: ReadonlyArray<ApiKeyId>): CountedKeyRows | undefined {
     if (keyIds.length === 0) return NO_KEYS
     const sinceRead = performance.now() - (this.#readAt?.processMillis ?? Number.NEGATIVE_INFINITY)

@@ -38,7 +38,7 @@ const HOLD: Columns<NewHold> = {
 }
 
 const HOLDS = columnsOf(HOLD)
-/** Only requests of limited keys have these columns, so other requests do not pay for them. */
+/** Only requests of limited keys write these columns, so other requests need no time for them. */
 const HOLDS_OF_COUNTED_KEYS = columnsOf<NewHold>({
   ...HOLD,
   key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico],

@@ -211,7 +211,9 @@ const withMissing = async (
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
-/** What an earlier attempt with an unknown commit outcome has written: a hold, or a settlement with this ending. */
+/**
+ * The row that an earlier attempt with an unknown commit outcome has written: a hold, or a settlement with this ending.
+ */
 type Trace = Hold | Ending
 
 const tracesOf = async (query: Query, { settlements, admissions }: LedgerWork): Promise<Map<RequestId, Trace>> => {

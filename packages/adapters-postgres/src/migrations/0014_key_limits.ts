@@ -2,9 +2,9 @@
  * Adds the limits of API keys.
  *
  * Only rows of limited keys are written more often: a key without limits has no row in `counted_key`, and its open
- * requests have null in the new columns. The release before this migration ignores the new columns and the new table, so
- * it serves limited keys without their limits. The new columns of `open_request` have no constraint, because every request
- * would pay for its check.
+ * requests have null in the new columns. A server of an earlier version ignores the new columns and the new table, so
+ * it does not apply the limits. The new columns of `open_request` have no constraint, because its check would slow down
+ * every request.
  */
 export const keyLimits = /* sql */ `
 ALTER TABLE api_key

@@ -1,5 +1,5 @@
 /**
- * Reads everything that the database knows of one request. Each lookup uses a primary key or an index.
+ * Reads the stored data of one request. Each lookup uses a primary key or an index.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RequestRecords } from "@tollgate/application/operations/RequestRecords"

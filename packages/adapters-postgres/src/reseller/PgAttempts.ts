@@ -3,8 +3,8 @@
  * client IP address each have a counter.
  *
  * An attempt locks all its rows in the order of their keys before it reads them. Attempts that share a row therefore
- * run one after the other and cannot deadlock. A counter that refuses an attempt refuses every attempt until its time is
- * over. The node remembers this time, so that a flood of refused attempts does not use the database.
+ * run one after the other and cannot deadlock. A counter that refuses an attempt refuses every attempt until its time
+ * is over. The node caches this time, so that very many refused attempts do not use the database.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
@@ -22,7 +22,7 @@ import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.
  */
 const PRUNE_BATCH_SIZE = 10
 
-/** Maximum number of full counters that a node remembers. Without its entry, a counter is read from the database. */
+/** Maximum number of full counters that a node caches. A counter that is not cached is read from the database. */
 const MAX_REMEMBERED = 10_000
 
 export const layer: Layer.Layer<Attempts, never, SqlClient.SqlClient> = Layer.effect(
@@ -64,7 +64,7 @@ export const layer: Layer.Layer<Attempts, never, SqlClient.SqlClient> = Layer.ef
         Effect.suspend(() => {
           const remembered = full.refusalOf(windows)
           if (remembered !== undefined) return remembered
-          // The database decides later, so the remembered time is never later than the database's own.
+          // The database decides later, so the cached time is never later than the time of the database.
           const startedAtMillis = performance.now()
           return count(windows).pipe(
             transact,
@@ -80,7 +80,7 @@ export const layer: Layer.Layer<Attempts, never, SqlClient.SqlClient> = Layer.ef
   })
 )
 
-/** Remembers full counters and the time until each of them allows an attempt. */
+/** Caches full counters and the time until each of them allows an attempt. */
 class FullCounters {
   readonly #untilMillis = new ExpiringMap<string, number>(MAX_REMEMBERED)
 
@@ -96,7 +96,7 @@ class FullCounters {
       const untilMillis = this.#untilMillis.get(key, windowMillis) ?? 0
       waitMillis = Math.max(waitMillis, untilMillis - performance.now())
     }
-    // The remembered times are rounded up to seconds, so the database decides about the last second.
+    // The cached times are rounded up to seconds, so the database decides about the last second.
     return waitMillis > 1_000 ? new RateLimited({ retryAfterSeconds: retryAfterSecondsOf(waitMillis) }) : undefined
   }
 }

@@ -2,7 +2,7 @@
  * Limits the concurrent requests to each provider from this process, and keeps one circuit breaker per provider.
  *
  * A request occupies one slot of its provider while the request is open. The number of occupied slots and the circuit
- * breaker are stored under the provider's name, so they survive a change of the catalog. Each request brings the
+ * breaker are stored under the provider's name, so a change of the catalog does not reset them. Each request brings the
  * current settings of its provider, so changed settings apply immediately.
  *
  * If the provider refuses our API key or our account on a route, the route is disabled for a minute. If the catalog is

@@ -154,8 +154,7 @@ const answerOf = (
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
 /**
- * Builds the reasoning item. It contains a summary only if the request asks for a summary, and encrypted content only
- * if the request asks for encrypted content.
+ * Builds the reasoning item. It contains a summary or encrypted content only if the request includes the option for it.
  */
 const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,

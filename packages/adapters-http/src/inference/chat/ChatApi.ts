@@ -63,7 +63,7 @@ const CompletionMessage = Schema.Struct(
   { role: Schema.Literal("assistant"), content: Schema.optional(Schema.NullOr(Schema.Unknown)) },
   otherMembers
 ).annotations({
-  description: "The message. Members that the gateway does not know, such as reasoning, are passed on."
+  description: "The message. Members that this document does not list, such as reasoning, are passed on."
 })
 
 const ChatCompletion = Schema.Struct({

@@ -3,7 +3,7 @@
  * taken yet. A mark contains the number of characters and of deltas that were sent up to and including its write.
  *
  * A write without content has a mark too, because the socket confirms writes, not content. The queue is a ring of
- * numbers, so that a write allocates no memory. The ring grows if more writes are pending than it has room for.
+ * numbers, so that a write allocates no memory. The ring grows if it is full and another write is added.
  */
 const INITIAL_MARKS = 8
 

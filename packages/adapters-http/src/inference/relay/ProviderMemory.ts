@@ -3,7 +3,7 @@
  * events of streams that are not complete yet. Each provider has its own limit, so that a provider that sends endless
  * responses makes only its own requests fail.
  *
- * A response reserves nothing for its first bytes. Nearly all responses are smaller, so they pay nothing for the limit.
+ * A response reserves nothing for its first bytes. Nearly all responses are smaller, so the limit costs them no time.
  */
 import { MemoryReservation, ReservedMemory } from "../../http/MemoryReservation.ts"
 

@@ -187,11 +187,11 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#heldBack = translation
     this.#heldBackAtMillis = performance.now()
     this.#waitingEvents = [...events]
-    // The allowance may have been refused while nothing waited. It does not call back again.
+    // The allowance may have been refused while nothing waited. It then does not call `onChange` again.
     if (this.#delivery.allowance?.refusal !== undefined) this.#allowanceChanged()
   }
 
-  /** Writes what was held back, as far as the hold covers it now, or ends the stream if the hold cannot grow. */
+  /** Writes the held-back translations that the hold covers, or ends the stream if the hold cannot grow. */
   #allowanceChanged(): void {
     const translation = this.#heldBack
     if (this.phase === "over" || translation === undefined) return

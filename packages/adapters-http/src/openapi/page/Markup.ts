@@ -1,5 +1,5 @@
 /**
- * Writes HTML. Text is escaped, so that no text of the OpenAPI document becomes markup.
+ * Writes HTML. Text is escaped, so that no text of the OpenAPI document is read as HTML.
  */
 
 /** HTML text, in which all other text is escaped. */
