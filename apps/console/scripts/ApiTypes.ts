@@ -1,8 +1,8 @@
 /**
  * Writes the types of the client, `dist/types/GatewayApi.d.ts`, from the OpenAPI document of the gateway.
  *
- * The file is made by `npm run check` and is not in the repository, so it is never out of date: a change of the
- * interface that the console does not follow is an error of its type check.
+ * `npm run check` generates the file. It is not in the repository, so it is never out of date: if the interface changes
+ * and the console does not, the type check fails.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * Selects the page of the current path. The pages of a session are loaded on demand, and only with a session: without
- * one, or after it has ended, the user is sent to the page that opens a session, and returns to the page afterwards.
+ * Selects the page of the current path. The pages of a session are loaded on demand, and only with a session. Without a
+ * session, the user is sent to the page that opens a session, and returns to the requested page afterwards.
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentType } from "preact"
@@ -100,7 +100,7 @@ const Enter = ({ session }: { readonly session: Session }) => {
   return null
 }
 
-/** Leaves a page that needs a session. After a session has expired, the next one returns to the page. */
+/** Leaves a page that needs a session. If a session has expired, the next session returns to the page. */
 const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
   useEffect(() => {
     const hasLeft = $hasLeft.get()
@@ -117,7 +117,7 @@ const Content = () => {
   if (route === undefined) return <Unknown />
   const name = route.route
   const Open = open[name]
-  // The link of an operator opens its own session, whatever session the tab has.
+  // The link of an operator opens a new session, also if the tab has another session.
   if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
   if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
   const kind = customerPages.has(name) ? "customer" : name === "reviews" ? "operator" : "reseller"

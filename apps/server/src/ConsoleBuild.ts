@@ -2,7 +2,7 @@
  * Finds the build of the console, which the gateway serves under `/console`.
  *
  * The package is resolved by name, so the same code finds the build from the sources, from `dist`, and from a bundle of
- * a test. A server without a build starts too; its path `/console` says how to build the console.
+ * a test. A server without a build also starts; its path `/console` returns an error with the build command.
  */
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"

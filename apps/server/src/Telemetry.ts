@@ -19,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>
 type TraceSettings = Partial<Pick<ServerConfig, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_TRACES_SAMPLER_ARG">>
 type LogSettings = Pick<ServerConfig, "LOG_FORMAT" | "LOG_LEVEL" | "production"> & TraceSettings
 
-/** Writes the log of this process. `standing` are fields of every entry. */
+/** Writes the log of this process. `standing` contains the fields of every entry. */
 export const layer = (
   { LOG_FORMAT, LOG_LEVEL, production, ...traces }: LogSettings,
   standing: Fields = {}
@@ -60,7 +60,7 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-/** Adds the standing fields, and the trace id of a request that is traced. */
+/** Adds the fields of every entry, and the trace id of a request that is traced. */
 const entriesWith = (
   standing: Fields,
   { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings

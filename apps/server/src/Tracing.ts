@@ -1,6 +1,6 @@
 /**
- * Sends the traces of sampled requests to an OpenTelemetry collector. Without OTEL_EXPORTER_OTLP_ENDPOINT, nothing of it is
- * loaded, and no request is traced.
+ * Sends the traces of sampled requests to an OpenTelemetry collector. Without OTEL_EXPORTER_OTLP_ENDPOINT, no code for
+ * traces is loaded, and no request is traced.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"

@@ -1,5 +1,5 @@
 /**
- * Formats what a catalog file changes, as JSON and as text.
+ * Formats the changes of a catalog file as JSON and as text.
  */
 import type { CatalogChange } from "@tollgate/application/catalog/Catalogs"
 import type { MemberChange } from "@tollgate/domain/catalog/CatalogDifference"

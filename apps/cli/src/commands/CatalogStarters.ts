@@ -5,7 +5,7 @@
 export interface Starter {
   readonly provider: object
   readonly models: ReadonlyArray<object>
-  /** What the operator has to do for this provider. */
+  /** The action that this provider needs from the operator. */
   readonly hint: string
 }
 
@@ -112,7 +112,7 @@ export const starters: Readonly<Record<StarterName, Starter>> = {
         routes: [{ provider: "local", upstream_model: "llama3.2" }]
       }
     ],
-    hint: "Replace base_url by the URL of your OpenAI-compatible server (the default is Ollama on this machine), and set LOCAL_API_KEY; any text will do if your server needs no key."
+    hint: "Replace base_url by the URL of your OpenAI-compatible server (the default is Ollama on this machine), and set LOCAL_API_KEY; it can be any text if your server needs no key."
   }
 }
 

@@ -83,7 +83,7 @@ export const limitsDocument = (limits: KeyLimits) =>
         models: limits.models ?? null
       }
 
-/** Returns what is used of the limits; null if the ledger does not count the requests of the key. */
+/** Returns the usage of the limits; null if the ledger does not count the requests of the key. */
 export const usageDocument = (limits: KeyLimits, counts: KeyCounts | undefined) => {
   if (counts === undefined) return null
   const available = availableBudget(countedLimits(limits), counts)
@@ -117,7 +117,7 @@ const countLine = (limit: string, most: number | undefined, used: number | bigin
   used: used === undefined ? "-" : String(used)
 })
 
-/** Prints each limit with what is used of it. */
+/** Prints each limit with its usage. */
 export const limitsTable = (limits: KeyLimits, counts: KeyCounts | undefined): string =>
   table<Line>(
     [

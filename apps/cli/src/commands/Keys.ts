@@ -125,7 +125,7 @@ const keysOfReseller = (reseller: string, limit: number) =>
 
 const limits = reportCommand(
   "limits",
-  "Show the limits of a key and what is used of them. With options, change the limits.",
+  "Show the limits of a key and their usage. With options, change the limits.",
   { keyId, limits: limitOptions, reason: Options.optional(reason) },
   ({ keyId, limits, reason }) =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * Defines `tollgate requests show`, which shows everything that the database knows of one request.
+ * Defines `tollgate requests show`, which shows the stored data of one request.
  */
 import * as Command from "@effect/cli/Command"
 import { RequestRecords } from "@tollgate/application/operations/RequestRecords"

@@ -1,5 +1,5 @@
 /**
- * Defines `tollgate spend report`, which sums what customers spent by day, model or reseller.
+ * Defines `tollgate spend report`, which sums the spend of customers by day, model or reseller.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -63,13 +63,13 @@ const report = Command.make("report", { ...days, by, csv, json }, ({ by, csv, fr
   }).pipe(Effect.catchTag("ValidationFailed", invalidRange))
 ).pipe(
   Command.withDescription(
-    "Sum what customers spent: at most 92 days, by default the last 31. A customer of several resellers counts at the " +
+    "Show the total spending of customers: at most 92 days, by default the last 31. A customer of several resellers counts at the " +
       "reseller that it was linked to first."
   )
 )
 
 export const spend = Command.make("spend").pipe(
-  Command.withDescription("Report what customers spent."),
+  Command.withDescription("Report the spend of customers."),
   Command.withSubcommands([report])
 )
 

@@ -1,8 +1,8 @@
 /**
- * Replaces the prices in a catalog file by those of a price list. Every other member of the file stays as it is.
+ * Replaces the prices in a catalog file by those of a price list. Every other member of the file is unchanged.
  *
- * A model has the price of its most preferred route that the price list contains. The list may lack the prices of cached
- * tokens: cached tokens are then as expensive as other input tokens.
+ * A model gets the price of its route with the lowest priority number that the price list contains. If the list lacks
+ * the prices of cached tokens, cached tokens get the price of other input tokens.
  */
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import { count } from "../terminal/Output.ts"
@@ -75,7 +75,7 @@ export const importPrices = (
   return { file: { ...file, models }, changes, unlisted }
 }
 
-/** Returns the prices of a catalog file. A price that the list lacks and that no rule derives stays as it is. */
+/** Returns the prices of a catalog file. A price that the list lacks and that no rule derives is unchanged. */
 const withMargin = (
   listed: ListedModel,
   before: Readonly<Record<string, number>>,

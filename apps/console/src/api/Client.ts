@@ -1,6 +1,6 @@
 /**
  * The client of the gateway, typed by its OpenAPI document. It adds the credential of the session to every request, and
- * ends the session when the gateway no longer accepts the credential.
+ * ends the session when the gateway refuses the credential.
  */
 import createClient from "openapi-fetch"
 import type { paths } from "../../dist/types/GatewayApi.d.ts"

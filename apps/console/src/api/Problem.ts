@@ -63,7 +63,9 @@ export const problemOf = (response: Response, body: unknown): Problem => {
   })
 }
 
-/** Returns what to tell the user about the problem, in the user's language where the console knows the code. */
+/**
+ * Returns the message about the problem for the user, in the user's language if the console has a text for the code.
+ */
 export const explain = (problem: Problem, { problems }: Texts): string => {
   const known = problems.byCode[problem.code as keyof typeof problems.byCode]
   if (problem.code === "rate_limited" && problem.retryAfterSeconds !== undefined)

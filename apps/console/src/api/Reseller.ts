@@ -63,7 +63,7 @@ export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray
 export const isPayable = ({ status, expires_at }: Pick<Order, "status" | "expires_at">): boolean =>
   status === "pending" && Date.parse(expires_at) > Date.now()
 
-/** True if a part of the amount has arrived. Only the orders of BNB Smart Chain state what has arrived. */
+/** True if a part of the amount has arrived. Only the orders of BNB Smart Chain state the received amount. */
 export const isUnderpaid = (order: Order): boolean =>
   order.status !== "credited" &&
   order.received_raw !== undefined &&

@@ -1,5 +1,5 @@
 /**
- * Holds the language of the reader and its texts. Each language is one chunk of the build, so a reader loads only one.
+ * Stores the language of the reader and its texts. Each language is one chunk of the build, so a reader loads only one.
  *
  * A text is a string, or a function of its parameters, in a table for each language. TypeScript checks that both tables
  * have the same texts and parameters (docs/adr/0013-console.md).
@@ -18,7 +18,10 @@ const loaders: { readonly [L in Language]: () => Promise<{ readonly texts: Texts
   en: () => import("./en.ts")
 }
 
-/** Returns the stored language, else the first language of the browser that the console has, else Indonesian. */
+/**
+ * Returns the stored language. Without it, returns the first language of the browser that the console has, or
+ * Indonesian if there is none.
+ */
 const preferred = (): Language => {
   const stored = localStorage.getItem(STORED_AS)
   if (stored === "id" || stored === "en") return stored

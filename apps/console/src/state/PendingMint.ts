@@ -1,9 +1,9 @@
 /**
- * Keeps the mint that the reseller is making until its result is known.
+ * Stores the mint that the reseller is making until its result is known.
  *
  * The operation id is chosen once, before the first request. Every repeat sends the same id, so the gateway mints once
- * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is kept in `sessionStorage`, so a reload of
- * the page in the middle of a mint does not forget its id.
+ * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is stored in `sessionStorage`, so a reload
+ * of the page during a mint does not lose its id.
  */
 import { atom, computed } from "nanostores"
 import { $session } from "./Session.ts"

@@ -1,6 +1,6 @@
 /**
- * Holds what the pages before a session need to continue: the path to which a login returns, and the account that waits
- * for its review. Only memory holds it, because it contains a password.
+ * Stores the data that the pages without a session need: the path to which a login returns, and the account that waits
+ * for its review. The data is only in memory, because it contains a password.
  */
 import { atom } from "nanostores"
 
@@ -12,5 +12,5 @@ export interface Credentials {
   readonly password: string
 }
 
-/** Credentials with which the page of the wait asks whether the review is done. */
+/** Credentials with which the waiting page checks whether the review is done. */
 export const $waiting = atom<Credentials | undefined>(undefined)

@@ -1,6 +1,7 @@
 /**
- * Holds the credential of this tab: the token of a reseller or an operator, or the API key of a customer. A credential is stored only in
- * `sessionStorage`, which ends with the tab; it is never part of a URL or of `localStorage` (docs/adr/0013-console.md).
+ * Stores the credential of this tab: the token of a reseller or an operator, or the API key of a customer. A credential
+ * is stored only in `sessionStorage`, which ends with the tab; it is never part of a URL or of `localStorage`
+ * (docs/adr/0013-console.md).
  */
 import { atom } from "nanostores"
 
@@ -27,7 +28,7 @@ const stored = (): Session | undefined => {
 
 export const $session = atom<Session | undefined>(stored())
 
-/** Why the last session ended; undefined if the user ended it or there was none. */
+/** The reason why the last session ended; undefined if the user ended it or there was none. */
 export const $sessionEnd = atom<"expired" | undefined>(undefined)
 
 /** True from the moment when the user ended the session until the first page is shown without it. */
@@ -39,7 +40,7 @@ export const openSession = (session: Session): void => {
   $session.set(session)
 }
 
-/** Forgets the credential and everything else that this tab stored for its user. */
+/** Deletes the credential and all other data that this tab has stored for its user. */
 export const closeSession = (reason?: "expired"): void => {
   if (reason === undefined) sessionStorage.clear()
   else sessionStorage.removeItem(STORED_AS)

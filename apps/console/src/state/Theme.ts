@@ -1,5 +1,6 @@
 /**
- * Holds the colour theme that the reader selected. The attribute `data-theme` of the root overrules the system's theme.
+ * Stores the colour theme that the reader selected. The attribute `data-theme` of the root overrules the system's
+ * theme.
  */
 import { atom } from "nanostores"
 

@@ -1,5 +1,5 @@
 /**
- * The balances of a customer: each token plan with what remains of it, and the pay-as-you-go balance.
+ * The balances of a customer: each token plan with its remaining tokens, and the pay-as-you-go balance.
  */
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 import { useFormat } from "../format/Format.ts"
@@ -16,7 +16,7 @@ const percentOf = (remaining: number, purchased: number): number =>
 
 interface BalancesProps {
   readonly balances: CustomerBalances
-  /** What to do without a plan. */
+  /** The next step of a customer without a plan. */
   readonly hint: string
 }
 

@@ -18,7 +18,7 @@ const copied = async (text: string): Promise<boolean> => {
 
 interface CopyButtonProps {
   readonly text: string
-  /** What is copied, for a screen reader. */
+  /** The name of the copied text, for a screen reader. */
   readonly label: string
   readonly onRefused: () => void
 }

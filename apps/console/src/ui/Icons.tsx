@@ -1,5 +1,6 @@
 /**
- * The drawings of the navigation and the wordmark. A text always stands beside them, so screen readers skip them.
+ * The drawings of the navigation and the wordmark. Each drawing has a text beside it, so screen readers skip the
+ * drawings.
  */
 const outlines = {
   home: "M3 11l9-7 9 7v9a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z",

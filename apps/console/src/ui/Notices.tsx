@@ -11,7 +11,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren
 }
 
-/** A message. Bad news interrupts a screen reader, other news waits for it. */
+/** A message. An error interrupts a screen reader; any other message waits until the screen reader is silent. */
 export const Notice = ({ kind, title, children }: NoticeProps) => (
   <div class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
     {title !== undefined && <p class="notice-title">{title}</p>}
@@ -51,7 +51,7 @@ interface LoadingProps {
   readonly retry: () => void
 }
 
-/** Stands in for data that is not there yet: a quiet placeholder, or the problem with a way to try again. */
+/** Replaces data that is not loaded: with a placeholder, or with the problem and a button to try again. */
 export const Loading = ({ problem, retry }: LoadingProps) => {
   const { common } = useTexts()
   if (problem !== undefined) return <ProblemNotice problem={problem} retry={retry} />
@@ -67,7 +67,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren
 }
 
-/** An empty state, which says what to do next. */
+/** An empty state, which states the next step. */
 export const Empty = ({ title, children }: EmptyProps) => (
   <div class="empty">
     <p class="empty-title">{title}</p>

@@ -1,6 +1,6 @@
 /**
- * The frame of every page: the bar at the top, the navigation of the session, and the footer with language and theme. On
- * a telephone the navigation is at the bottom of the screen, within reach of the thumb.
+ * The frame of every page: the bar at the top, the navigation of the session, and the footer with language and theme.
+ * On a telephone the navigation is at the bottom of the screen.
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentChildren } from "preact"
@@ -79,7 +79,7 @@ const Footer = () => {
   )
 }
 
-/** Forgets the credential. The session of an operator also ends at the gateway, so that its token is refused. */
+/** Deletes the credential. The session of an operator also ends at the gateway, so that its token is refused. */
 const leave = async ({ kind }: Session): Promise<void> => {
   if (kind === "operator") await api.DELETE("/api/operator/session").catch(() => {})
   closeSession()

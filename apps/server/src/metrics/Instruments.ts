@@ -1,6 +1,6 @@
 /**
- * Makes metrics that read their values each time the metrics are read. The counters of the server are plain numbers, so a
- * request pays nothing for a metric.
+ * Makes metrics that read their values each time the metrics are read. The counters of the server are plain numbers, so
+ * a metric costs a request only an addition.
  */
 import { Counter, Gauge, type Registry } from "prom-client"
 

@@ -53,7 +53,7 @@ export const serve = (source: MetricsSource, settings: MetricsSettings): Effect.
   )
 }
 
-/** Lets concurrent readers share one page, so that many of them cost no more than one. */
+/** Shares one page between concurrent readers, so that many readers need no more processor time than one. */
 const shared = (write: () => Promise<string>): (() => Promise<string>) => {
   let writing: Promise<string> | undefined
   return () => {

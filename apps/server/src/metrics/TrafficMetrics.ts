@@ -110,7 +110,7 @@ const byClass = (tokens: Readonly<Record<TokenClass, number>>): ReadonlyArray<re
 /** Converts an amount, rounded down to micro-USD. Prometheus stores floating-point numbers. */
 const usd = (pico: bigint): number => Number(floorToUsd(UsdPico(pico)))
 
-/** Shows histograms that the server keeps itself. A route without observations has no histogram. */
+/** Shows histograms that the server computes itself. A route without observations has no histogram. */
 class LatencyMetric extends Histogram<RouteLabel> {
   readonly #read: () => ReadonlyArray<readonly [RouteTraffic, LatencyHistogram]>
   readonly #about: { readonly name: string; readonly help: string }
@@ -134,7 +134,7 @@ class LatencyMetric extends Histogram<RouteLabel> {
     return Promise.resolve(metric as Awaited<ReturnType<Histogram<RouteLabel>["get"]>>)
   }
 
-  /** The registry calls this method for a page of text. */
+  /** The registry calls this method when it writes the metrics as text. */
   getForPromString(): ReturnType<Histogram<RouteLabel>["get"]> {
     return this.get()
   }

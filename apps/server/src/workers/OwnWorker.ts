@@ -7,8 +7,8 @@ import type { Registry } from "prom-client"
 import { type FromWorker, type ReadMetrics, WORKER_VARIABLE } from "./WorkerMessage.ts"
 
 /**
- * The number of this worker; undefined if this process is no worker of Tollgate. A process manager that runs Tollgate
- * with node:cluster starts workers without this number.
+ * The number of this worker; undefined if this process is not a worker of Tollgate. A process manager that runs
+ * Tollgate with node:cluster starts workers without this number.
  */
 export const ownNumber: string | undefined = cluster.isWorker ? process.env[WORKER_VARIABLE] : undefined
 
@@ -29,7 +29,7 @@ export const report = (message: FromWorker): Effect.Effect<void> =>
     process.send(message, undefined, undefined, () => resume(Effect.void))
   })
 
-/** Sends the metrics of this worker to the primary process whenever it asks for them. */
+/** Sends the metrics of this worker to the primary process when the primary process requests them. */
 export const answerMetrics = (registry: Registry): Effect.Effect<void> =>
   Effect.sync(() => {
     process.on("message", ({ _tag, request }: ReadMetrics) => {

@@ -23,7 +23,7 @@ export type FromWorker =
   | { readonly _tag: "StartFailed"; readonly message: string }
   | { readonly _tag: "Metrics"; readonly request: number; readonly metrics: ProcessMetrics }
 
-/** Asks a worker for its metrics. The worker sends `request` back with the metrics. */
+/** Requests the metrics of a worker. The worker sends `request` back with the metrics. */
 export interface ReadMetrics {
   readonly _tag: "ReadMetrics"
   readonly request: number

@@ -18,7 +18,7 @@ export interface ProcessEnd {
   readonly signal: string | null
 }
 
-/** A worker that does not answer within this time has a blocked event loop. */
+/** A worker that does not respond within this time has a blocked event loop. */
 const METRICS_TIMEOUT_MILLIS = 1_000
 
 export class WorkerProcess {
@@ -86,7 +86,7 @@ export class WorkerProcess {
     this.ended
   )
 
-  /** Reads the current metrics of the worker. Returns the previous ones if the worker does not answer in time. */
+  /** Reads the current metrics of the worker. Returns the previous metrics if the worker does not respond in time. */
   readMetrics(): Promise<ProcessMetrics> {
     const request: ReadMetrics = { _tag: "ReadMetrics", request: ++this.#lastRead }
     return new Promise((resolve) => {

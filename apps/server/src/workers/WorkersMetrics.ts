@@ -1,8 +1,8 @@
 /**
  * Adds the metrics of all workers, so that one page describes the whole server.
  *
- * Counters and histograms include the workers that have ended, as far as they were read before, because a sum that
- * becomes smaller would look to Prometheus like a restart of the whole server.
+ * Counters and histograms include the workers that have ended, as far as they were read before, because Prometheus
+ * would interpret a smaller sum as a restart of the whole server.
  */
 import { AggregatorRegistry, Gauge, Registry } from "prom-client"
 import type { ProcessMetrics } from "./WorkerMessage.ts"
@@ -33,7 +33,7 @@ export class WorkersMetrics {
     this.#workers.add(worker)
   }
 
-  /** Keeps the sums of a worker that has ended. */
+  /** Adds the counters of a worker that has ended to the stored sums. */
   retire(worker: WorkerProcess): Promise<void> {
     this.#retired = this.#retired.then(async () => {
       this.#ended = await sum([this.#ended, worker.lastMetrics.filter(isSum)]).getMetricsAsJSON()

@@ -8,7 +8,7 @@ export const operatorTexts = {
     entryText:
       "Run this command on the server, and open the link that it prints. The link works once, for two minutes.",
     command: "the command",
-    intro: "What needs a person. Everything else is in the command line.",
+    intro: "The decisions that wait for you. For all other tasks, use the command line.",
     nothing: "Nothing waits.",
     resellers: "Resellers that wait for a review",
     moves: {

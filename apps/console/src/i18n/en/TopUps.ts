@@ -48,12 +48,13 @@ export const topUpTexts = {
     waiting: "Pay the exact amount. The quota is added as soon as the payment arrives.",
     underpaid: (received: string, missing: string) =>
       `${received} arrived. Send the missing ${missing} to the same address.`,
-    overdue: "The time to pay is over. Do not pay this order; a payment that is on its way is still credited.",
+    overdue: "The time to pay is over. Do not pay this order. A payment that you have already sent is still credited.",
     crediting: "The payment arrived. The quota is being added.",
     credited: (quota: string) => `${quota} of quota was added.`,
-    late: (quota: string) => `The payment arrived after the deadline. ${quota} of quota was added all the same.`,
-    expired: "No payment arrived in time. Do not pay this order; a payment that is on its way is still credited.",
-    failed: "The payment failed or was taken back. Create a new top-up, or ask the operator.",
+    late: (quota: string) => `The payment arrived after the deadline, but ${quota} of quota was added.`,
+    expired:
+      "No payment arrived in time. Do not pay this order. A payment that you have already sent is still credited.",
+    failed: "The payment failed or was refunded. Create a new top-up, or ask the operator.",
     pay: "Pay",
     timeLeft: "Time left",
     payBefore: (time: string) => `until ${time}`,

@@ -1,5 +1,6 @@
 /**
- * Logs a reseller in. The page also says why the last session ended, and what a suspended or rejected reseller can do.
+ * Logs a reseller in. The page also states why the last session ended, and the options of a suspended or rejected
+ * reseller.
  */
 import { useStore } from "@nanostores/preact"
 import { api, bodyOf } from "../../api/Client.ts"

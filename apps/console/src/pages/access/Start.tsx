@@ -1,5 +1,5 @@
 /**
- * The first page without a session: the two ways in.
+ * The first page without a session. It links to the signup and login of resellers, and to the page for an API key.
  */
 import { useTexts } from "../../i18n/Language.ts"
 import { pathOf } from "../../routes/Routes.ts"

@@ -1,6 +1,6 @@
 /**
- * Shows that an operator must review the account. The page asks the gateway when the user wants it, not by itself,
- * because every question is a login attempt and these are limited.
+ * Shows that an operator must review the account. The page checks the account only when the user clicks a button,
+ * because each check is a login attempt, and login attempts are limited.
  */
 import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"

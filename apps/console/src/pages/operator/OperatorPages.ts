@@ -1,6 +1,6 @@
 /**
- * The pages of an operator, which are loaded together after the link of `tollgate console` is opened. The list has what
- * needs a person first; everything else of the operator is in the command line.
+ * The pages of an operator, which are loaded together after the link of `tollgate console` is opened. The page lists
+ * the decisions that wait for an operator. All other tasks of an operator are in the command line.
  */
 import type { ComponentType } from "preact"
 import type { OperatorPage, PageProps } from "../../routes/Routes.ts"

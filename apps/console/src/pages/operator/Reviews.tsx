@@ -1,6 +1,6 @@
 /**
- * What needs a person: resellers that wait for a review, top-ups with an anomaly, and image requests that were not
- * charged. Each decision is asked for once more before it is sent.
+ * The decisions that wait for an operator: resellers to review, top-ups with an anomaly, and image requests that were
+ * not charged. The operator confirms each decision before it is sent.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"

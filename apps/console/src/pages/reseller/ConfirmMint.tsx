@@ -1,8 +1,8 @@
 /**
  * The second and the third step of a mint: the confirmation with price and quota afterwards, and the result.
  *
- * Nothing is shown as done before the gateway has said so. If its response is lost, the page says that the result is
- * unknown, and a repeat asks with the same operation id.
+ * A mint is shown as done only after the gateway has confirmed it. If the response is lost, the page states that the
+ * result is unknown, and a repeat uses the same operation id.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
@@ -25,7 +25,7 @@ export interface Minted {
 
 interface ConfirmProps {
   readonly mint: PendingMint
-  /** Undefined if the tier is no longer for sale. */
+  /** Undefined if the tier is not for sale. */
   readonly tier: Tier | undefined
   readonly quota: bigint
   readonly onDone: (minted: Minted) => void

@@ -1,5 +1,5 @@
 /**
- * The home of a reseller: the quota, what needs attention, and the sales and the usage of the month.
+ * The home of a reseller: the quota, the next steps, and the sales and the usage of the month.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { type Loaded, useLoaded } from "../../api/Loaded.ts"
@@ -49,7 +49,7 @@ interface AttentionProps {
   readonly customers: number | undefined
 }
 
-/** What the reseller should do next, most urgent first. */
+/** The next steps of the reseller, the most urgent first. */
 const Attention = ({ quota, tiers, orders, customers }: AttentionProps) => {
   const { home } = useTexts()
   const format = useFormat()

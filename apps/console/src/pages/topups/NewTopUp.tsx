@@ -61,7 +61,10 @@ const Preview = ({ method, typed }: { readonly method: Method; readonly typed: s
   )
 }
 
-/** Says why the amount is refused. The detail of the gateway has the bounds: `10000 to 9500000`. */
+/**
+ * Returns the reason why the amount is refused. The error detail of the gateway contains the bounds: `10000 to
+ * 9500000`.
+ */
 const useAmountIssue = (problem: Problem | undefined): string | undefined => {
   const { topUps } = useTexts()
   const format = useFormat()

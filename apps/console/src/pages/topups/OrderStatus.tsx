@@ -1,5 +1,5 @@
 /**
- * The state of an order in words: its status, and what an underpaid or late order means.
+ * Describes the state of an order: its status, and the consequences for an underpaid or late order.
  */
 import { isLate, isPayable, isUnderpaid, type Order } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
