@@ -119,7 +119,7 @@ export default {
       name: "no-dev-dependencies-in-production-code",
       comment: "Production code imports only libraries that a production install contains.",
       severity: "error",
-      // The build of the console contains what it needs of its libraries.
+      // The build of the console contains the code of its libraries.
       from: { path: "^(packages|apps)/[^/]+/src/", pathNot: "^apps/console/" },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] }
     },

@@ -3,8 +3,8 @@
  * settlements over ninety days; `-- 100000` sets another number.
  *
  *   cold     the time to compute each window with a Postgres that has just started
- *   cached   how many times a second a node sends a computed document
- *   beside   how the computation changes the p99 latency of relayed requests, and how many documents two nodes compute
+ *   cached   the number of computed documents that a node sends in a second
+ *   beside   the effect of the computation on the p99 latency of requests, and the number of documents of two nodes
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

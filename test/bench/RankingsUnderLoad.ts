@@ -1,6 +1,6 @@
 /**
- * Measures the rankings of a server that relays requests at the same time: how fast the server sends documents from
- * memory, how much the computation of documents delays relayed requests, and how often two nodes compute one document.
+ * Measures the rankings of a server that relays requests at the same time: the rate of documents sent from memory, the
+ * delay of relayed requests during a computation, and the number of different documents that two nodes compute.
  */
 
 import type { Part, Span } from "./Latencies.ts"
@@ -52,7 +52,7 @@ export const cachedRate = async ({ port }: Target): Promise<number> => {
   }
 }
 
-/** The results of a minute under load in which both nodes are asked for every window every five seconds. */
+/** The results of a minute under load. In this minute both nodes get a request for every window every five seconds. */
 export interface Minute {
   readonly p99Micros: number
   /** The time until both nodes have sent all windows. */

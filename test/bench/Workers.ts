@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- --workers`: a server with two workers beside a server with one process, in the same rounds.
  *
- * No process is pinned to a CPU, because the figure of interest is what one machine serves with all its CPUs. Both servers
- * use the same database.
+ * No process is pinned to a CPU, because the benchmark measures the throughput of a machine with all its CPUs. Both
+ * servers use the same database.
  *
  * The number of customers matters. Two workers that serve the same customer at the same time write the same row, and each
  * has to decide again when the other has changed the balance. So whole responses are measured with one customer for each

@@ -7,7 +7,7 @@ import { clientNames, settingsOf } from "../../apps/console/src/ui/ClientProgram
 const [id, en] = [formatOf("id"), formatOf("en")]
 
 describe("an amount of money", () => {
-  it("is written as the language writes it", () => {
+  it("has the number format of the language", () => {
     expect(id.idr(50_000)).toBe("Rp50.000")
     expect(en.idr(50_000)).toBe("Rp50,000")
     expect(id.usd("5000000")).toBe("$5,00")
@@ -40,7 +40,7 @@ describe("a time", () => {
 })
 
 describe("the settings of client programs", () => {
-  it("are those of docs/clients.md", () => {
+  it("are the settings in docs/clients.md", () => {
     const document = readFileSync(resolve(import.meta.dirname, "../../docs/clients.md"), "utf8")
     const documented = new Set(document.split("\n").map((line) => line.replace(/ +#.*$/, "").trim()))
     const target = { origin: "http://127.0.0.1:8080", key: "$TOLLGATE_KEY", model: "demo-chat" }

@@ -1,6 +1,6 @@
 /**
- * Uses the console as its users do, in a real browser: a reseller from the signup to a customer's usage, and what happens
- * when a request is sent twice, a response is lost, an order expires, a session ends, or a reseller is suspended.
+ * Uses the console in a real browser: a reseller from the signup to a customer's usage. Also tests requests that are
+ * sent twice, lost responses, expired orders, ended sessions and suspended resellers.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -86,7 +86,7 @@ describe.skipIf(isMissing).sequential("a reseller in the console", () => {
     await reseller.sees(/^Kuota \$.* sudah masuk\.$/)
   })
 
-  it("sees an underpaid order and what is missing, and an expired order", async () => {
+  it("sees an underpaid order with the missing amount, and an expired order", async () => {
     await reseller.follow("/console/topups/new")
     await reseller.page.check('input[value="crypto_bep20"]')
     await reseller.fill({ amount: "10" })
@@ -108,7 +108,7 @@ describe.skipIf(isMissing).sequential("a reseller in the console", () => {
     expect(await reseller.page.locator("svg.qr").count()).toBe(0)
   })
 
-  it("is told the range of an amount", async () => {
+  it("sees the allowed range of an amount", async () => {
     await reseller.follow("/console/topups/new")
     await reseller.fill({ amount: "1" })
     await reseller.submit()
@@ -151,7 +151,7 @@ describe.skipIf(isMissing).sequential("a reseller in the console", () => {
     reseller.troubles.length = 0
   })
 
-  it("creates an API key whose secret is shown once, and revokes a key only after a question", async () => {
+  it("creates an API key whose secret is shown once, and revokes a key only after a confirmation", async () => {
     await reseller.page.getByRole("link", { name: "Buat kunci API" }).click()
     for (const name of ["laptop", "server"]) {
       await reseller.fill({ name })
@@ -173,7 +173,7 @@ describe.skipIf(isMissing).sequential("a reseller in the console", () => {
 })
 
 describe.skipIf(isMissing).sequential("a customer in the console", () => {
-  it("streams a chat with the key, and sees its plan and its usage with nothing but the key", async () => {
+  it("streams a chat with the key, and sees its plan and its usage with the same key", async () => {
     const response = await fetch(`${server.url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
@@ -225,7 +225,7 @@ describe.skipIf(isMissing).sequential("a customer in the console", () => {
 })
 
 describe.skipIf(isMissing).sequential("an operator in the console", () => {
-  it("opens the link of tollgate console once, and approves a reseller after a question", async () => {
+  it("opens the link of tollgate console once, and approves a reseller after a confirmation", async () => {
     const waiting = {
       email: "waiting@toko.example",
       password: PASSWORD,
@@ -261,7 +261,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
 })
 
 describe.skipIf(isMissing).sequential("the session of a reseller", () => {
-  it("keeps no credential in a URL or in localStorage", async () => {
+  it("stores no credential in a URL or in localStorage", async () => {
     const { token } = await reseller.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))
     expect(token).toMatch(/^ey/)
     expect(reseller.requests.filter((url) => url.includes(token))).toEqual([])
@@ -290,7 +290,7 @@ describe.skipIf(isMissing).sequential("the session of a reseller", () => {
     await reseller.sees("$50,000123")
   })
 
-  it("ends with the suspension of the reseller, and a login says why", async () => {
+  it("ends with the suspension of the reseller, and a login states the reason", async () => {
     await server.operator("resellers", "suspend", RESELLER, "--reason", "test")
     await reseller.page.getByRole("link", { name: "Pelanggan", exact: true }).click()
     await reseller.sees("Sesi Anda sudah berakhir")

@@ -1,6 +1,6 @@
 /**
  * Opens every page of the console, in both languages and both themes, with names that try to break the page. Checks
- * accessibility, the width of a telephone, the browser's log, and what a first visit loads.
+ * accessibility, the width of a telephone, the browser's log, and the size of the files of a first visit.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -68,7 +68,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** Returns what is wrong with the page that the visitor sees. */
+/** Returns the faults of the page that the visitor sees. */
 const faults = async (visitor: Visitor, path: string): Promise<ReadonlyArray<string>> => {
   await visitor.settled()
   const wide = await visitor.overflow()
@@ -84,40 +84,50 @@ const combinations: ReadonlyArray<Required<VisitorOptions>> = [
 ]
 
 describe.skipIf(isMissing)("every page", () => {
-  it.each(combinations)("is accessible and quiet: $language, $theme, $device", async (options) => {
-    const visitor = await Visitor.arrive(browser, server.url, options)
-    const found: Array<string> = []
-    for (const path of ["/", "/console", "/console/signup", "/console/waiting", "/console/nowhere", "/console/login"]) {
-      await visitor.open(path)
-      found.push(...(await faults(visitor, path)))
+  it.each(combinations)(
+    "is accessible and causes no error in the browser: $language, $theme, $device",
+    async (options) => {
+      const visitor = await Visitor.arrive(browser, server.url, options)
+      const found: Array<string> = []
+      for (const path of [
+        "/",
+        "/console",
+        "/console/signup",
+        "/console/waiting",
+        "/console/nowhere",
+        "/console/login"
+      ]) {
+        await visitor.open(path)
+        found.push(...(await faults(visitor, path)))
+      }
+      await visitor.enter(session)
+      found.push(...(await faults(visitor, "home")))
+      const inside = ["mint", "customers", "topups", "topups/new", "usage", "account"].map((page) => `/console/${page}`)
+      for (const path of [...inside, customerPath, orderPath]) {
+        await visitor.follow(path)
+        found.push(...(await faults(visitor, path)))
+      }
+      expect(await visitor.page.title()).not.toContain("taken over")
+      await visitor.follow("/console/account")
+      await visitor.page
+        .getByRole("main")
+        .getByRole("button", { name: /^(Keluar|Log out)$/ })
+        .click()
+      await visitor.at("/console")
+      await visitor.follow("/console/key")
+      found.push(...(await faults(visitor, "key")))
+      await visitor.fill({ key: secret })
+      await visitor.submit()
+      await visitor.at("/console/balance")
+      found.push(...(await faults(visitor, "balance")))
+      await visitor.follow("/console/clients")
+      found.push(...(await faults(visitor, "clients")))
+      expect(found).toEqual([])
+      expect(visitor.troubles).toEqual([])
+      expect(visitor.foreignRequests).toEqual([])
+      await visitor.leave()
     }
-    await visitor.enter(session)
-    found.push(...(await faults(visitor, "home")))
-    const inside = ["mint", "customers", "topups", "topups/new", "usage", "account"].map((page) => `/console/${page}`)
-    for (const path of [...inside, customerPath, orderPath]) {
-      await visitor.follow(path)
-      found.push(...(await faults(visitor, path)))
-    }
-    expect(await visitor.page.title()).not.toContain("taken over")
-    await visitor.follow("/console/account")
-    await visitor.page
-      .getByRole("main")
-      .getByRole("button", { name: /^(Keluar|Log out)$/ })
-      .click()
-    await visitor.at("/console")
-    await visitor.follow("/console/key")
-    found.push(...(await faults(visitor, "key")))
-    await visitor.fill({ key: secret })
-    await visitor.submit()
-    await visitor.at("/console/balance")
-    found.push(...(await faults(visitor, "balance")))
-    await visitor.follow("/console/clients")
-    found.push(...(await faults(visitor, "clients")))
-    expect(found).toEqual([])
-    expect(visitor.troubles).toEqual([])
-    expect(visitor.foreignRequests).toEqual([])
-    await visitor.leave()
-  })
+  )
 })
 
 describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji", () => {
@@ -140,7 +150,7 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
 const MAX_BYTES = 80 * 1024
 
 describe.skipIf(isMissing)("a first visit", () => {
-  it("loads at most 80 KiB, also with the pages of a reseller", async () => {
+  it("loads at most 80 KiB, including the pages of a reseller", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
     await visitor.enter(session)
     await visitor.settled()

@@ -158,7 +158,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     expect(costOf(rows)).toBe(BigInt(10 * costUsdMicro) * 1_000_000n)
   })
 
-  it("end streams with key_budget_exceeded before they pass the budget", async () => {
+  it("end streams with key_budget_exceeded before they exceed the budget", async () => {
     const customer = await limited({ spend_usd_micro_per_day: 4_000 })
     a.upstream.always(
       script({ steps: [event(chunk({ role: "assistant", content: "" })), again(event(chunk({ content: WORD })))] })
@@ -194,7 +194,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     )
   })
 
-  it("refuse an expired key with 401, also on a server that remembers the key", async () => {
+  it("refuse an expired key with 401, also on a server that has cached the key", async () => {
     const customer = await limited({ expires_at: "2099-01-01T00:00:00Z" })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     expect([await post(a, customer), await post(b, customer)]).toEqual(["served", "served"])

@@ -140,7 +140,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_settled_requests_total", { ...second, ending: "complete" })).toBe(3)
   })
 
-  it("count what a provider used and the customer is not charged as operator loss", async () => {
+  it("count consumed tokens that are not charged as operator loss", async () => {
     const unread = [{ ...chatFrames({ content: [] })[0], choices: [], usage: usage(20, 6) }]
     gateway.upstream.next(stream(unread.concat([{ error: { message: "broken", type: "server_error" } } as never])))
     await ask(MODEL, true)

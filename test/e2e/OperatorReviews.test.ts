@@ -1,5 +1,5 @@
 /**
- * Tests the routes of the operator API for what needs a person first: reseller reviews, flagged top-ups and image reviews
+ * Tests the routes of the operator API for decisions of operators: reseller reviews, flagged top-ups and image reviews
  * (docs/reference/operator.md#resellers).
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"

@@ -61,7 +61,7 @@ describe("the limits of a customer's key", () => {
     expect(Object.keys(created.body)).toEqual(["key_id", "name", "secret"])
   })
 
-  it("are shown to the customer with what is used of them", async () => {
+  it("are shown to the customer together with their usage", async () => {
     const { created } = await create({
       name: "laptop",
       limits: { spend_usd_micro_total: 1_000, tokens_per_minute: 1_000 }

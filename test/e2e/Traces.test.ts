@@ -1,5 +1,5 @@
 /**
- * Tests the traces of a real server process, with a collector that records what it receives.
+ * Tests the traces of a real server process, with a collector that records the received spans.
  */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import { afterAll, beforeAll, expect, it } from "vitest"

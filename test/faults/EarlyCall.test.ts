@@ -1,6 +1,6 @@
 /**
- * The provider is called while the hold is written. The database is frozen at that moment: the client must get nothing
- * before the hold is durable, and a server that is killed there must leave no charge.
+ * Freezes the database while a server writes a hold and the request is already sent to the provider. The client must
+ * receive nothing before the hold is durable. A server that is killed at this moment must leave no charge.
  *
  * KILLS sets the number of servers that are killed (default 3).
  */
@@ -46,14 +46,14 @@ afterAll(async () => {
 
 const startServer = () => ServerProcess.beside(observer, { DATABASE_URL: throughCable(), ...DEAD_SOON })
 
-/** Makes one request, after which the server remembers the key and the balance of the customer. */
+/** Makes one request, after which the server has cached the key and the balance of the customer. */
 const remember = async (server: ServerProcess, customer: Customer): Promise<void> => {
   expect(await StreamClient.open(server.url, customer.key, { deltas: 1 }).over).toBe("done")
   await observer.settled()
 }
 
 describe("a server whose database is frozen after the request was sent to the provider", () => {
-  it("writes not one byte before the database is back, then delivers and charges the stream once", async () => {
+  it("writes no byte before the database responds again, then delivers and charges the stream once", async () => {
     const server = await startServer()
     const customer = await observer.newCustomer(AMPLE_USD_MICRO)
     await remember(server, customer)
@@ -74,7 +74,7 @@ describe("a server whose database is frozen after the request was sent to the pr
   })
 
   it(
-    `leaves no charge and no delivered byte when it is killed there, ${KILLS} times`,
+    `leaves no charge and no delivered byte when it is killed at this moment, ${KILLS} times`,
     async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const server = await startServer()

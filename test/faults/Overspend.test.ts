@@ -127,7 +127,7 @@ const receive = async ({ read }: Protocol, url: string, { key }: Customer): Prom
 describe.each(protocols)(
   "25 parallel streams of 100,000 tokens over two nodes on 0.05 USD, protocol $name",
   (protocol) => {
-    it("deliver what the balance covers, charge exactly that, and write nothing off", async () => {
+    it("deliver the content that the balance covers, charge exactly this content, and write nothing off", async () => {
       const customer = await a.newCustomer(CREDIT_USD_MICRO)
       a.upstream.always(script({ steps: [protocol.upstream] }))
       const all = await Promise.all(

@@ -84,7 +84,7 @@ describe.each(["streams", "whole responses"] as const)("25 parallel %s with prev
     expect(writtenOff).toBe(costPico - charged)
   })
 
-  it("on 0.6 USD: as many as the balance covers are served, and nothing is written off", async () => {
+  it("on 0.6 USD: the requests that the balance covers are served, and nothing is written off", async () => {
     const { rows, charged, writtenOff, refused } = await run(600_000n, 2)
     expect([rows.length, refused]).toEqual([2, REQUESTS - 2])
     expect([charged, writtenOff]).toEqual([2n * costPico, 0n])

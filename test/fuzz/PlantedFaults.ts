@@ -31,7 +31,7 @@ const streamed = (protocol: StreamedProtocol, about: string, change: (subject: S
   target: streamTarget(protocol, change(streamSubjects[protocol]))
 })
 
-/** Changes what a translator returns for each event. */
+/** Changes the result of a translator for each event. */
 const translating =
   (change: (translation: ReturnType<ReturnType<StreamSubject["translator"]>["translate"]>) => typeof translation) =>
   (subject: StreamSubject): StreamSubject => ({
@@ -81,7 +81,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
       decodeEvents(pieces.map((piece, i) => (i > 0 && piece[0] === 0x0a ? piece.subarray(1) : piece)))
     )
   },
-  streamed("chat", "a failed stream ends bare", (subject) => ({ ...subject, errorFrames: () => "" })),
+  streamed("chat", "a failed stream ends without an error frame", (subject) => ({ ...subject, errorFrames: () => "" })),
   streamed(
     "chat",
     "content is delivered but not billed",
@@ -97,7 +97,10 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     "a frame is split in two lines",
     translating((it) => ({ ...it, frames: it.frames.replace(',"', '\n,"') }))
   ),
-  streamed("messages", "a failed stream ends bare", (subject) => ({ ...subject, errorFrames: () => "" })),
+  streamed("messages", "a failed stream ends without an error frame", (subject) => ({
+    ...subject,
+    errorFrames: () => ""
+  })),
   streamed(
     "responses",
     "content is billed twice",

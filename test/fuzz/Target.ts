@@ -28,7 +28,7 @@ export interface FuzzTarget {
   readonly words: ReadonlyArray<string>
   /** The number of inputs that `npm test` runs. */
   readonly testInputs: number
-  /** Starts what the target needs. */
+  /** Starts the services that the target needs. */
   readonly open: () => Promise<OpenTarget>
 }
 

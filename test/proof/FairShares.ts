@@ -1,12 +1,13 @@
 /**
- * Proves that one client address, one reseller or one provider cannot take the service from others: during each attack
- * the chats of another customer get status 200, and their 99th percentile is at most twice the quiet one. Exits
- * with 1 if this does not hold. The server must be built.
+ * Proves that one client address, one reseller or one provider cannot prevent the service for others. During each
+ * attack the chats of another customer get status 200, and the 99th percentile of their latency is at most twice that
+ * of the quiet period. Exits with 1 if one of these conditions is not met. The server must be built.
  *
  *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]
  *
- * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load affects both. The
- * upstream of the measured chats responds at once: a real provider's time would hide a delay by the gateway.
+ * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load affects both.
+ * The upstream of the measured chats responds at once, because the response time of a real provider would hide a delay
+ * of the gateway.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -17,7 +17,7 @@ describe("a series of samples", () => {
     expect(flatness([...warmUp, 100, 100, 100, 100, 109, 109, 109, 109], 0.1).isFlat).toBe(true)
   })
 
-  it("is not called flat if it has too few samples", () => {
+  it("is not flat if it has too few samples", () => {
     expect(flatness([], 0.1).isFlat).toBe(false)
     expect(flatness([100], 0.1).isFlat).toBe(false)
   })

@@ -21,13 +21,11 @@ export const proofPage = (results: ReadonlyArray<Result>, scale: Scale): string 
   )
   return `# Proof
 
-Each promise below is shown by a program of this repository. \`npm run proof -- --hours 1\` runs all of them and writes
-this page. \`npm test\` runs the same programs with small numbers. A larger value of \`--hours\`, such as 24, only makes the
-soak longer.
+A program of this repository tests each guarantee below. \`npm run proof -- --hours 1\` runs all of these programs and writes this page. \`npm test\` runs the same programs with small numbers. A larger value of \`--hours\`, such as 24, only makes the soak longer.
 
 The last run: ${new Date().toISOString().slice(0, 10)}, commit ${commit()}, Node.js ${process.version}, ${machine}.
 
-| Proof | Promise | Wanted | Result | Duration |
+| Proof | Guarantee | Required | Result | Duration |
 |---|---|---|---|---|
 ${rows.join("\n")}
 

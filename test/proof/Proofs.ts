@@ -1,6 +1,6 @@
 /**
  * Lists the proofs of `npm run proof`. Each proof runs a program or a part of the test suite with larger numbers than
- * `npm test`, and shows one promise of the README or of SECURITY.md.
+ * `npm test`, and tests one guarantee of the README or of SECURITY.md.
  */
 
 /** The numbers of one run. `--scale` multiplies the full numbers, so that a short run can check the programs themselves. */
@@ -22,9 +22,9 @@ export interface Count {
 export interface Proof {
   readonly name: string
   readonly promise: string
-  /** What the run must have reached, apart from the result of the program. */
+  /** The numbers that the run must reach. The program must also succeed. */
   readonly wanted: (scale: Scale) => string
-  /** The command of the repository that shows the promise. */
+  /** The command of the repository that tests the guarantee. */
   readonly command: (scale: Scale) => Command
   readonly count?: Count
   /**
@@ -71,14 +71,14 @@ export const proofs: ReadonlyArray<Proof> = [
     name: "hostile-bodies",
     promise: "A customer without a balance cannot exhaust the memory or block the event loop with large bodies.",
     wanted: () =>
-      "ten shapes of 31 MiB, three at once: memory below +200 MiB, /healthz below 100 ms, p99 at most doubled",
+      "ten kinds of bodies of 31 MiB, three at once: memory growth below 200 MiB, /healthz below 100 ms, p99 of other chats at most doubled",
     command: () => program("test/proof/HostileBodies.ts"),
     load: "alone"
   },
   {
     name: "fair-shares",
-    promise: "One client, reseller or provider cannot take the service from the others.",
-    wanted: () => "four attacks: every chat of the others is 200, p99 at most doubled",
+    promise: "One client, reseller or provider cannot prevent the service for the others.",
+    wanted: () => "four attacks: every chat of other customers gets 200, p99 at most doubled",
     command: () => program("test/proof/FairShares.ts"),
     load: "alone"
   },
@@ -92,7 +92,8 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "early-call",
-    promise: "The provider is called early, but nothing is delivered or charged before the hold is durable.",
+    promise:
+      "A request is sent to the provider before its hold is durable, but nothing is delivered or charged before.",
     wanted: ({ of }) => `${count(of(EARLY_KILLS))} servers killed while their database is frozen`,
     command: ({ of }) => tests(["test/faults/EarlyCall.test.ts"], { KILLS: String(of(EARLY_KILLS)) }),
     load: "beside"
@@ -106,7 +107,7 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "database-faults",
-    promise: "Each delivered response is charged exactly once, however its database fails.",
+    promise: "Each delivered response is charged exactly once, also if the database fails.",
     wanted: ({ of }) => `${count(of(DATABASE_FAULTS))} faults: connections ended, backends killed, Postgres stopped`,
     command: ({ of }) => tests(["test/faults/CrashDatabase.test.ts"], { FAULTS: String(of(DATABASE_FAULTS)) }),
     count: { figure: "database faults", wanted: ({ of }) => of(DATABASE_FAULTS), timeShare: 0.35 },
@@ -116,7 +117,7 @@ export const proofs: ReadonlyArray<Proof> = [
     name: "overspend",
     promise: "A balance is never overspent: no token is delivered beyond it, and nothing is written off.",
     wanted: () =>
-      "three protocols, 25 streams at two servers on 0.05 USD; 200 requests at two nodes for a balance of ten",
+      "three protocols, each with 25 streams at two servers and a balance of 0.05 USD; 200 requests at two nodes with a balance for ten requests",
     command: () => tests(["test/faults/Overspend.test.ts", "test/faults/Nodes.test.ts"]),
     load: "beside"
   },
@@ -129,7 +130,8 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "upstream-faults",
-    promise: "A broken provider never causes a wrong charge, and a stream never ends without its protocol's last word.",
+    promise:
+      "A broken provider never causes a wrong charge, and every stream ends with the final event of its protocol or with an error.",
     wanted: () => "at least 40 faults in each of three protocols",
     command: () =>
       tests([
@@ -141,7 +143,8 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "raw-http",
-    promise: "Malformed, slow and idle connections get what the reference states, and others are served.",
+    promise:
+      "Malformed, slow and idle connections are handled as the reference states, and other connections are served.",
     wanted: ({ of }) => `92 requests over raw sockets, ${count(of(IDLE_CONNECTIONS))} idle connections`,
     command: ({ of }) =>
       tests(["test/adapters-http/server/RawRequests.test.ts", "test/adapters-http/server/RawConnections.test.ts"], {
@@ -151,14 +154,14 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "hostile-providers",
-    promise: "A hostile provider costs a bounded memory and time, and other providers serve meanwhile.",
+    promise: "A hostile provider uses a bounded amount of memory and time, and other providers are not affected.",
     wanted: () => "28 attacks over real sockets, and endless lines on twelve streams at once",
     command: () => tests(["test/adapters-http/inference/relay/HostileProviders.test.ts"]),
     load: "beside"
   },
   {
     name: "fuzz",
-    promise: "No input breaks a parser, and every parser agrees with its reference.",
+    promise: "No input causes an exception in a parser, and every parser has the same results as its reference.",
     wanted: ({ of }) => `${count(of(FUZZ_INPUTS))} inputs without a finding`,
     command: ({ of }) => program("test/fuzz/main.ts", "--inputs", String(of(FUZZ_INPUTS))),
     count: { figure: "inputs", wanted: ({ of }) => of(FUZZ_INPUTS), timeShare: 0.3 },
@@ -166,7 +169,7 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "simulation",
-    promise: "The ledger keeps its invariants in every order of events, delays, losses and crashes.",
+    promise: "The invariants of the ledger hold for every order of events, delays, losses and crashes.",
     wanted: ({ of }) => `${count(of(HISTORIES))} simulated histories without a violation`,
     command: ({ of }) => program("test/simulation/main.ts", "--seeds", String(of(HISTORIES))),
     count: { figure: "histories", wanted: ({ of }) => of(HISTORIES), timeShare: 0.3 },
@@ -174,7 +177,8 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "soak",
-    promise: "A server under constant load keeps its memory and its descriptors flat, and its charges exact.",
+    promise:
+      "Under constant load, the memory and the number of descriptors of a server do not grow, and its charges are exact.",
     wanted: ({ soakMinutes }) => `${count(soakMinutes)} minutes of mixed load`,
     command: ({ soakMinutes }) => program("test/proof/Soak.ts", "--minutes", String(soakMinutes)),
     load: "soak"

@@ -1,5 +1,6 @@
 /**
- * The invariants of the ledger, checked against the rows of the modelled database and against what clients received.
+ * The invariants of the ledger, checked against the rows of the modelled database and against the content that clients
+ * received.
  */
 import type { InferenceLedger, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import { isZero } from "@tollgate/domain/inference/ReportedUsage"
@@ -93,7 +94,7 @@ export class Invariants {
     } else if (known[known.length - 1]?.[1] !== available) known.push([now, available])
   }
 
-  /** Checks a settlement against what its client received and what its provider reported. */
+  /** Checks a settlement against the content that its client received and the usage that its provider reported. */
   #checkSettlement(row: SettlementRow): void {
     const { charged, ending, requestId, writeoffPico, writtenBy } = row
     this.#settled.set(requestId, row)

@@ -36,21 +36,21 @@ export const faults: ReadonlyArray<Fault> = [
     violates: /account pending|are not its settlements|only_grows/
   },
   {
-    name: "accounts are written without a comparison with the remembered amounts",
+    name: "accounts are written without a comparison with the cached amounts",
     file: "test/simulation/database/Writes.ts",
     correct: "    row.debits === big(columns, 2, i) &&\n      row.pending === big(columns, 3, i)",
     faulty: "    row.debits <= big(columns, 4, i)",
     violates: /is not its open holds|are not its settlements/
   },
   {
-    name: "a retry forgets that the commit of a settlement may have succeeded",
+    name: "a retry ignores that the commit of a settlement may have succeeded",
     file: `${LEDGER}/Batch.ts`,
     correct: "waiting.maybeCommitted = settled[i]",
     faulty: "waiting.maybeCommitted = undefined",
     violates: /reported as settled by another node/
   },
   {
-    name: "a retry forgets that the commit of an admission may have succeeded",
+    name: "a retry ignores that the commit of an admission may have succeeded",
     file: `${LEDGER}/Batch.ts`,
     correct: 'waiting.maybeCommitted = admitted[i]?._tag === "Right"',
     faulty: "waiting.maybeCommitted = false",
@@ -85,7 +85,7 @@ export const faults: ReadonlyArray<Fault> = [
     violates: /before its hold is durable/
   },
   {
-    name: "an admission is refused because of remembered balances",
+    name: "an admission is refused because of cached balances",
     file: `${LEDGER}/LedgerTransactions.ts`,
     correct: "if (decisions.isRefusal) return undefined",
     faulty: "",

@@ -1,6 +1,5 @@
 /**
- * What happens in one simulated history from the outside: its customers, its requests and its faults. All of it is drawn
- * from the seed.
+ * The input of one simulated history: its customers, its requests and its faults. The seed determines all of it.
  */
 
 import type { Random } from "./Random.ts"

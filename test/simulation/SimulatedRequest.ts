@@ -32,7 +32,7 @@ const TICK_MILLIS = 100
 const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
-/** What the simulation observes of a request, independently of the code that it checks. */
+/** The observations of a request that do not use the checked code. */
 export interface Observer {
   /** Called when content was written to the client. */
   readonly onSent: (request: SimulatedRequest) => void
@@ -200,7 +200,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     return true
   }
 
-  /** The client's socket takes what was written, at once or later. */
+  /** The client's socket takes the written content, at once or later. */
   #taken(then: () => void): void {
     const { text } = this.delivery as Delivery
     const [characters, deltas] = [text.sentCharacters, text.sentDeltas]

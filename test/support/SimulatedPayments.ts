@@ -40,7 +40,7 @@ export const jsonOf = (text: string): Json => {
   }
 }
 
-/** Returns a member as a list; an empty list when the member is no array. */
+/** Returns a member as a list; an empty list if the member is not an array. */
 export const listOf = (member: Json | undefined): ReadonlyArray<Json> =>
   Array.isArray(member) ? (member as ReadonlyArray<Json>) : []
 

@@ -43,7 +43,7 @@ export class StreamClient {
   #rest = ""
   #waiting: Array<() => void> = []
 
-  /** Requests a stream. The `play` member of the request tells the test upstream what to send. */
+  /** Requests a stream. The `play` member of the request determines the response of the test upstream. */
   static open(url: string, key: string, play?: Play, more: object = {}): StreamClient {
     const messages = [{ role: "user", content: "Say hello." }]
     return new StreamClient(url, key, { model: "m", stream: true, messages, ...played(play), ...more })

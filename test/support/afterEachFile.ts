@@ -1,6 +1,6 @@
 /**
- * Registers what runs after every test and after every test file: the check of the recorded replies against the OpenAPI
- * document, and the cleanup. Vitest loads this module for each file.
+ * Registers the functions that run after every test and after every test file: the check of the recorded replies
+ * against the OpenAPI document, and the cleanup. Vitest loads this module for each file.
  */
 import { appendFileSync } from "node:fs"
 import { afterAll, afterEach, expect, inject } from "vitest"

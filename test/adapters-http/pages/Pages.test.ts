@@ -78,7 +78,7 @@ describe("a person at a browser", () => {
 })
 
 describe("a program", () => {
-  it("gets JSON at / and for errors, as before", async () => {
+  it("gets JSON at / and for errors", async () => {
     for (const accept of ["*/*", "application/json", "application/json, text/html;q=0.5"]) {
       const links = await fetch(url, { headers: { accept } })
       expect(await links.json()).toEqual({ docs: "/docs", openapi: "/openapi.json" })

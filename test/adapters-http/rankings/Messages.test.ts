@@ -35,7 +35,7 @@ describe("the texts of the rankings page", () => {
     expect(Object.keys(english).filter((key) => !patterns.some((pattern) => pattern.test(key)))).toEqual([])
   })
 
-  it("stand neither in the page nor in its scripts", () => {
+  it("are neither in the page nor in its scripts", () => {
     const markup = read("index.html")
       .replace(/<!--[\s\S]*?-->|&nbsp;/g, "")
       .replace(/\{\{[\w.]+\}\}/g, "")

@@ -49,7 +49,7 @@ describe("a shared pool of connections", () => {
     })
   )
 
-  it.scopedLive("gives the share back when no connection can be opened", () =>
+  it.scopedLive("releases the share when no connection can be opened", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (let i = 0; i < 10; i++) {

@@ -173,7 +173,7 @@ describe("the group commit queue", () => {
     )
   })
 
-  it("refuses admissions when it is full, and accepts admissions again when there is room", async () => {
+  it("refuses admissions while it is full, and accepts admissions when it is no longer full", async () => {
     const { transaction, admit, results } = stage()
     admit("a")
     const first = await transaction(0)

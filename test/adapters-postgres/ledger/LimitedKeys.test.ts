@@ -29,7 +29,7 @@ const HUNDRED = Array.from({ length: 100 })
 const change = ({ principal }: Customer, limits: KeyLimitsChange) =>
   Effect.flatMap(KeyLimitStore, (store) => store.change(principal.keyId, limits, Stores.operator))
 
-/** A customer with 1 USD and a limited key, as an authenticator that knows the limits returns it. */
+/** A customer with 1 USD and a limited key, as the authenticator returns it after it has read the limits. */
 const aLimited = (limits: KeyLimitsChange, usdMicro = 1_000_000n) =>
   Effect.gen(function* () {
     const customer = yield* aCustomer({ usdMicro })
@@ -95,7 +95,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("is decided from the cache as exactly as from locked rows, and leaves other keys alone", () =>
+    it.scoped("has the same limits with cached counts as with locked rows, and does not limit other keys", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ spend_usd_micro_total: 1 })
         const other = yield* aCustomer({ usdMicro: 1_000_000n })
@@ -125,7 +125,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("extends a stream as far as the budget goes, and releases the rest", () =>
+    it.scoped("extends a stream until the budget is used up, and releases the rest at the settlement", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ spend_usd_micro_per_day: 1 })
         const { ledger } = yield* aNode()
@@ -142,7 +142,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("obeys limits that are set while another node remembers the key without limits", () =>
+    it.scoped("obeys limits that are set while another node has cached the key without limits", () =>
       Effect.gen(function* () {
         const stale = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()
@@ -163,7 +163,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("obeys a change of its limits from the next request on, and keeps its counts", () =>
+    it.scoped("obeys a change of its limits from the next request on, without resetting its counts", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ spend_usd_micro_total: 1 })
         const { ledger } = yield* aNode()
@@ -172,7 +172,7 @@ describe("a limited key in the ledger", () => {
         yield* ledger.settle(complete(served[0] as (typeof served)[0]))
         yield* change(customer, { spend_usd_micro_total: 2 })
         for (let more = 0; more < 5; more++) yield* ledger.admit(aRequest(customer))
-        // The cache of the node still has budget left when the limit becomes lower.
+        // The limit becomes lower while the budget in the cache of the node is not yet spent.
         yield* change(customer, { spend_usd_micro_total: 0 })
         expect(yield* Effect.flip(ledger.admit(aRequest(customer)))).toEqual(new KeyBudgetExceeded())
         yield* change(customer, { spend_usd_micro_total: 2 })
@@ -213,7 +213,7 @@ describe("a limited key in the ledger", () => {
         )
         const admitted = results.filter(({ admitted }) => Either.isRight(admitted))
         expect(admitted).toHaveLength(40)
-        // Free requests give their tokens back.
+        // A request without a charge no longer counts in the tokens of the rate window.
         yield* Effect.all(
           admitted.slice(0, 30).map(({ ledger, request }) => ledger.settle(failed(request))),
           unbounded
@@ -240,7 +240,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("refuses an expired key, which a server still remembers", () =>
+    it.scoped("refuses an expired key that a server has cached", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()
@@ -252,7 +252,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("gets its budget back when a sweep settles the requests of a dead node", () =>
+    it.scoped("regains the unused budget when a sweep settles the requests of a dead node", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aLimited({ spend_usd_micro_total: 1, concurrent_requests: 1 })

@@ -546,7 +546,7 @@ describe("the audit of a ledger", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reports what was written off by reason, and the parts add up to the whole write-off", () =>
+  it.live("reports the write-offs by reason, and their sum is the total write-off", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const reasons = [

@@ -142,14 +142,14 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.scoped("are refused by the node that refused the last one without a statement, until their time is over", () =>
+    it.scoped("are refused by the same node without a statement until the retry time of its refusal is over", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { count } = yield* Attempts
         const address = anAddress()
         for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
         const first = yield* Effect.flip(count(anAttempt(address)))
-        // Only the database could allow the attempt now, and the node does not ask it.
+        // According to the database the attempt is now allowed, but the node does not read the database.
         yield* sql`DELETE FROM login_window`
         const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
         expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)

@@ -211,7 +211,7 @@ describe("a stream whose prompt has unsized content", () => {
     return sent
   }
 
-  it("does not use what is set aside for this content, although its prompt was counted", () => {
+  it("does not use the tokens that are set aside for this content, although its prompt was counted", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
     const tokens = BigInt(delivered(world)) / 3n
@@ -220,7 +220,7 @@ describe("a stream whose prompt has unsized content", () => {
     expect(world.writeOffIfReported(200_000n)).toBe(0n)
   })
 
-  it("uses it after the provider has reported a smaller prompt", () => {
+  it("uses these tokens after the provider has reported a smaller prompt", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
     const prompt = { input: Tokens.Tokens(1_000n), cacheRead: Tokens.zero, cacheWrite: Tokens.zero }

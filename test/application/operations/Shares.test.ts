@@ -42,7 +42,7 @@ describe("the share of a party", () => {
     }
   )
 
-  it("is given back when the work of the party fails or is interrupted", async () => {
+  it("is released when the work of the party fails or is interrupted", async () => {
     const shares = new Shares<string>(2)
     const within = <A, E>(work: Effect.Effect<A, E>) => withinShare(shares, "one", work, Effect.succeed("full"))
     await Effect.runPromise(Effect.flip(within(Effect.fail("failed"))))

@@ -100,7 +100,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("import replaces the prices in a catalog file, with a margin, and keeps everything else", () =>
+    it.effect("import replaces the prices in a catalog file, with a margin, and changes nothing else", () =>
       Effect.gen(function* () {
         const path = aCatalogFile([aModel("gpt-5-mini", { discovery_rank: 3 }), aModel("unlisted")])
         const before = contentsOf(path)

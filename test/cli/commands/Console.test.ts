@@ -38,7 +38,7 @@ describe("tollgate console", () => {
       })
     )
 
-    it.effect("refuses a name that could be taken for another actor, and is refused while the console is off", () =>
+    it.effect("refuses a name that is reserved for other actors, and is refused while the console is off", () =>
       Effect.gen(function* () {
         for (const name of ["server", "reseller:1", ""]) {
           expect(yield* tollgate("console", "--name", name), name).toMatchObject({ code: 2, stdout: "" })

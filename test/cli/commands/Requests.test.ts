@@ -91,7 +91,7 @@ describe("tollgate requests show", () => {
       })
     )
 
-    it.effect("says that an unknown request is not stored, and refuses a text that is no id", () =>
+    it.effect("reports that an unknown request is not stored, and refuses a text that is not an id", () =>
       Effect.gen(function* () {
         const unknown = yield* tollgate("requests", "show", NO_REQUEST)
         expect(unknown).toMatchObject({ code: 3, stdout: "" })

@@ -32,7 +32,7 @@ const namesOf = ({ modelId, resellerId, settled }: Effect.Effect.Success<typeof 
 
 describe("tollgate spend report", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("sums what customers spent by day, model and reseller", () =>
+    it.effect("shows the spending of customers by day, model and reseller", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("spend", "report")).stdout).toMatch(/^No settled requests from /)
         const [one, other] = [yield* aLedger, yield* aLedger]

@@ -64,6 +64,6 @@ describe("a price", () => {
   })
 })
 
-it.each([[[]], ["text"], [null], [{}], [{ a: 1 }]])("a file with the content %j is no price list", (json) => {
+it.each([[[]], ["text"], [null], [{}], [{ a: 1 }]])("a file with the content %j is not a price list", (json) => {
   expect(Either.isLeft(readPriceList(json))).toBe(true)
 })

@@ -56,7 +56,7 @@ describe("limits of a key", () => {
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })
 
-  it("are not remembered with a key that has none", () => {
+  it("are not stored for a key that has none", () => {
     expect(localLimits(false, undefined, undefined)).toBeUndefined()
     expect(hasExpired(undefined, 0)).toBe(false)
     expect(allowsModel(undefined, "m")).toBe(true)

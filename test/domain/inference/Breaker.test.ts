@@ -14,7 +14,7 @@ describe("a circuit breaker", () => {
     expect(Breaker.pass(failTimes([0, 1, 2]), settings, 100)).toEqual({ admitted: false, retryAfterMillis: 402 })
   })
 
-  it("forgets failures older than the window", () => {
+  it("does not count failures older than the window", () => {
     expect(Breaker.pass(failTimes([0, 1, 1_500]), settings, 1_501).admitted).toBe(true)
   })
 
@@ -35,7 +35,7 @@ describe("a circuit breaker", () => {
     expect(Breaker.pass(probed, settings, 1_000).admitted).toBe(true)
   })
 
-  it("forgets failures after a success", () => {
+  it("does not count earlier failures after a success", () => {
     expect(Breaker.served(failTimes([0, 1]))).toEqual(Breaker.closed)
   })
 })

@@ -94,7 +94,7 @@ describe("a hold for a prompt with unsized content", () => {
   const isFree = (account: Account.Account<bigint> | undefined) => (account?.debitsPending ?? 0n) === 0n
 
   property(
-    "covers the estimate, or takes everything while no other request is open",
+    "covers the estimate, or sets aside everything that is available while no other request is open",
     [unsized, price, balances],
     (e, p, b) => {
       const held = Either.getOrUndefined(decideHold(e, p, b))
@@ -161,14 +161,18 @@ describe("a hold that grows", () => {
     return extended.hold.planTokens >= first.hold.planTokens && extended.hold.paygPico >= first.hold.paygPico
   })
 
-  property("takes exactly what the accounts set aside", [estimate, price, balances, usage], (e, p, b, u) => {
-    const holds = grown(e, p, b, u)
-    if (holds === undefined) return true
-    const { hold, plan, payg } = holds.extended
-    const planTaken = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
-    const paygTaken = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
-    return hold.planTokens === planTaken && hold.paygPico === paygTaken
-  })
+  property(
+    "contains exactly the amounts that the accounts set aside",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const holds = grown(e, p, b, u)
+      if (holds === undefined) return true
+      const { hold, plan, payg } = holds.extended
+      const planTaken = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
+      const paygTaken = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
+      return hold.planTokens === planTaken && hold.paygPico === paygTaken
+    }
+  )
 
   property("leaves no balance below zero", [estimate, price, balances, usage], (e, p, b, u) => {
     const extended = grown(e, p, b, u)?.extended
@@ -177,12 +181,16 @@ describe("a hold that grows", () => {
     return extended === undefined || (isPositive(extended.plan) && isPositive(extended.payg))
   })
 
-  property("covers the usage, or takes everything", [estimate, price, balances, usage], (e, p, b, u) => {
-    const extended = grown(e, p, b, u)?.extended
-    if (extended === undefined) return true
-    const covered = coveredOutput(extended.hold, u, p)
-    return (covered !== undefined && covered >= u.output) || paygAvailable(extended) === 0n
-  })
+  property(
+    "covers the usage, or sets aside everything that is available",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const extended = grown(e, p, b, u)?.extended
+      if (extended === undefined) return true
+      const covered = coveredOutput(extended.hold, u, p)
+      return (covered !== undefined && covered >= u.output) || paygAvailable(extended) === 0n
+    }
+  )
 
   property(
     "covers a usage exactly if it covers the output of this usage",
@@ -205,7 +213,7 @@ describe("the output that a hold covers", () => {
     (e, p, b, input) => {
       const held = Either.getOrUndefined(decideHold(e, p, b))
       if (held === undefined) return true
-      // The settlement can use only what the hold set aside, because other requests have spent the rest.
+      // The settlement can use only the amount of the hold, because other requests have spent the rest of the balance.
       const spent = { plan: held.plan && spentUp(held.plan), payg: held.payg && spentUp(held.payg) }
       const writeOff = (output: bigint) => {
         const charged = TokenUsage.plain(input, Tokens.Tokens(output))

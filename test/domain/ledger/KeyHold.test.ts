@@ -98,7 +98,7 @@ const steps: FastCheck.Arbitrary<ReadonlyArray<Step>> = FastCheck.array(
   { maxLength: 40 }
 )
 
-/** A running request: its hold, and what it has delivered. */
+/** A running request: its hold, its input, and the number of delivered tokens. */
 interface Running {
   hold: Hold
   readonly input: bigint
@@ -156,7 +156,7 @@ const play = (limits: CountedLimits, all: ReadonlyArray<Step>, onStep: (counts: 
 
 describe("the budget of a key", () => {
   property(
-    "is never exceeded by what streams deliver and open requests hold",
+    "is never exceeded by the output of streams and the holds of open requests",
     [limitsOfSpend, steps],
     (limits, all) => {
       let isKept = true
@@ -169,11 +169,15 @@ describe("the budget of a key", () => {
     }
   )
 
-  property("has as much pending as its open requests hold", [limitsOfSpend, steps], (limits, all) => {
-    const { counts, running } = play(limits, all, () => {})
-    const held = running.reduce((sum, { hold }) => sum + (hold.key?.budgetPico ?? 0n), 0n)
-    return counts.pending === held && counts.openRequests === running.length
-  })
+  property(
+    "has the sum of the holds of its open requests as its pending amount",
+    [limitsOfSpend, steps],
+    (limits, all) => {
+      const { counts, running } = play(limits, all, () => {})
+      const held = running.reduce((sum, { hold }) => sum + (hold.key?.budgetPico ?? 0n), 0n)
+      return counts.pending === held && counts.openRequests === running.length
+    }
+  )
 
   property("has a spend of a day within that of the month, within the total", [limitsOfSpend, steps], (limits, all) => {
     let isOrdered = true
@@ -198,12 +202,12 @@ describe("the budget of a key", () => {
     expect(availableBudget(limits, countsAt(spent, Date.parse("2026-11-30T17:00:00Z")))).toBe(100n)
   })
 
-  it("does not go back to the day before if a clock is behind", () => {
+  it("does not change to the previous day if a clock is behind", () => {
     const today = countsAt({ ...NO_COUNTS, day: "2026-11-21", spentInDay: UsdPico(7n) }, NOON)
     expect(today).toMatchObject({ day: "2026-11-21", spentInDay: 7n })
   })
 
-  it("gives a stream what is left, but a whole response only its whole estimate", () => {
+  it("admits a stream with the available rest, but a whole response only with its whole estimate", () => {
     const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(60n) }, counts: NO_COUNTS }
     const demand = { estimate: estimateOf(10n, 100n), price: PRICE }
     const stream = decideKeyHold({ ...demand, streamed: true }, key, NOON)

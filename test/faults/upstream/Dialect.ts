@@ -1,5 +1,6 @@
 /**
- * Defines what the fault suite needs of a protocol: requests with the official client, and the results that the client reads.
+ * Defines the parts of a protocol that the fault suite needs: requests with the official client, and the results that
+ * the client reads.
  */
 import type { Figures } from "./Fault.ts"
 
@@ -22,7 +23,7 @@ export interface Caller {
   readonly raised: (error: unknown) => Raised | undefined
 }
 
-/** What the client has received for one request. */
+/** The content that the client has received for one request. */
 export interface Heard {
   requestId: string
   text: string

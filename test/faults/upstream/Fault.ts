@@ -1,10 +1,11 @@
 /**
- * Defines an upstream fault: what the upstream sends, what the client must receive, and what must be charged.
+ * Defines an upstream fault: the bytes of the upstream, the result that the client must receive, and the required
+ * charge.
  */
 import type { Script, Step } from "../../support/upstream/Script.ts"
 
 export interface Fault {
-  /** The test label: what the upstream does, such as "sends invalid JSON". */
+  /** The behaviour of the upstream as a test label, such as "sends invalid JSON". */
   readonly upstream: string
   /** What the client requests: a stream or a whole response. */
   readonly asked: "stream" | "answer"

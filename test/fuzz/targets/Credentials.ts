@@ -1,7 +1,7 @@
 /**
- * The target of what clients present: API keys, cursors, reseller tokens and addresses of proxies. A changed text must
- * never be accepted: an accepted API key and cursor is exactly a text that the server writes, and an accepted token has a
- * correct signature.
+ * The target of credentials and other values that clients present: API keys, cursors, reseller tokens and addresses of
+ * proxies. A changed text must never be accepted: an accepted API key and cursor is exactly a text that the server
+ * writes, and an accepted token has a correct signature.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"

@@ -156,8 +156,11 @@ export const checkClientStream = async (
   const [last, lastData] = [events.at(-1), data.at(-1)]
   must(text.endsWith("\n\n") && last !== undefined && lastData !== undefined, "the stream ends inside a frame")
   const isComplete = isLastWord(last, lastData)
-  must(isComplete || isError(last, lastData), `the stream ends bare, after ${JSON.stringify(last).slice(0, 200)}`)
-  must(!events.slice(0, -1).some((event, i) => isLastWord(event, data[i] ?? {})), "frames follow the last word")
+  must(
+    isComplete || isError(last, lastData),
+    `the stream ends without a final event or an error frame, after ${JSON.stringify(last).slice(0, 200)}`
+  )
+  must(!events.slice(0, -1).some((event, i) => isLastWord(event, data[i] ?? {})), "frames follow the final event")
   const shown = data.filter((_, i) => isShown(events[i] as SseEvent))
   mustEqual(await readByClient(client, text), isComplete ? shown : "an error", "the events that the client reads")
   return { content: contentOf(data), isComplete }

@@ -46,7 +46,7 @@ export class Session {
   #idleMillis = LONGEST_STATEMENT_MILLIS
   #statementMillis = LONGEST_STATEMENT_MILLIS
   #idleCheck: Event | undefined
-  /** Cancels what the running statement waits for; undefined while no statement waits. */
+  /** Cancels the wait of the running statement; undefined while no statement waits. */
   #stopWaiting: (() => void) | undefined
   #busyMillis = 0
   ended = false

@@ -54,7 +54,7 @@ export function* writeStatement(
   return [[true]]
 }
 
-/** Returns whether all API keys are valid, and all accounts that were remembered as missing are missing. */
+/** Returns whether all API keys are valid, and all accounts that were cached as missing are missing. */
 const isFresh = (
   database: Database,
   transaction: Transaction,
@@ -190,7 +190,7 @@ const checkHold = (row: Pick<RequestRow, "planAccount" | "planTokens" | "paygAcc
   check(row.paygAccount !== null || row.paygPico === 0n, "open_request payg account")
 }
 
-/** Rejects a row once, if the simulation has asked for it. */
+/** Rejects a row once, if the simulation has requested it. */
 const rejectIfAsked = (database: Database, requestId: string): void => {
   if (database.rejected.delete(requestId)) throw new Refused("23514", "asked by the simulation")
 }

@@ -1,6 +1,7 @@
 /**
- * A person at a browser: opens pages of the console, fills forms and clicks by what is visible. Records everything that
- * must not happen: errors in the browser's log, violations of the policy, and requests to other hosts.
+ * A simulated person at a browser: opens pages of the console, fills forms, and clicks elements by their visible names.
+ * Records everything that must not happen: errors in the browser's log, violations of the policy, and requests to other
+ * hosts.
  */
 import axe from "axe-core"
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
@@ -25,7 +26,7 @@ export class Visitor {
   readonly page: Page
   readonly #context: BrowserContext
   readonly #origin: string
-  /** What the browser's log should not contain. */
+  /** The errors and warnings in the browser's log. */
   readonly troubles: Array<string> = []
   /** The URLs of all requests. */
   readonly requests: Array<string> = []

@@ -56,7 +56,7 @@ export interface Document {
 
 export const document = OpenApi.fromApi(GatewayApi) as unknown as Document
 
-/** Members of the document that JSON Schema does not know. */
+/** Members of the document that are not keywords of JSON Schema. */
 const MEMBERS = ["openapi", "info", "servers", "security", "tags", "paths", "components", "x-common-responses"]
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false, coerceTypes: false })
@@ -76,7 +76,7 @@ const validatorOf = (schema: object): ValidateFunction => {
   return made
 }
 
-/** Returns what in `value` differs from the schema, or undefined if the value is valid. */
+/** Returns the differences of `value` from the schema, or undefined if the value is valid. */
 export const deviationOf = (schema: object, value: unknown): string | undefined => {
   const validate = validatorOf(schema)
   return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: "body" })

@@ -48,7 +48,10 @@ The OpenAPI document (GET /openapi.json) must state every reply. Declare what is
 - a member of a body: the schema of the response, beside the route
 - a page or a file of a page: PAGES in test/support/openapi/DocumentedReplies.ts`
 
-/** Returns how the reply deviates from the document, and what to do, or undefined if the document states it. */
+/**
+ * Returns the difference of the reply from the document with the action for the developer, or undefined if there is
+ * none.
+ */
 export const deviationOfReply = (reply: RecordedReply): string | undefined => {
   const found = problemOf(reply)
   if (found === undefined) return undefined

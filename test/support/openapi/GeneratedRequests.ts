@@ -32,7 +32,7 @@ const WRONG_VALUES: ReadonlyArray<unknown> = [null, "", -1]
 const PATH_VALUES = [UNKNOWN_ID, "x", "%"]
 /** Values of a query parameter. */
 const QUERY_VALUES = ["", "1", "x"]
-/** Bodies that are no JSON object. */
+/** Bodies that are not a JSON object. */
 const WRONG_BODIES = ["", "{", "[]", `{"a":"${"x".repeat(70_000)}"}`]
 
 export const requestsTo = (plan: RequestPlan): ReadonlyArray<GeneratedRequest> => {

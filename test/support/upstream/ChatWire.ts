@@ -51,7 +51,7 @@ export const usageChunk = (reported: WireUsage, parts: ChatParts = {}) => ({
   usage: reported
 })
 
-/** Returns a whole response, as for a request that asks for no stream. */
+/** Returns a whole response, as for a request without streaming. */
 export const completion = (parts: ChatParts = {}) => ({
   ...envelope("chat.completion", parts),
   choices: [

@@ -87,7 +87,7 @@ export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent
   ]
 }
 
-/** Returns a whole message, as for a request that asks for no stream. */
+/** Returns a whole message, as for a request without streaming. */
 export const message = (parts: MessageParts = {}) => ({
   ...envelope(parts),
   content: [{ type: "text", text: (parts.content ?? ["Hello", " there"]).join("") }],

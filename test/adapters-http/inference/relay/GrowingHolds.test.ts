@@ -33,7 +33,7 @@ const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
 }
 
 describe("a stream whose balance is ample", () => {
-  it("is delivered completely while its hold grows, and gives the whole hold back", async () => {
+  it("is delivered completely while its hold grows, and its settlement releases the whole hold", async () => {
     const { gateway, journal } = await playing([...words(2_000), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("")).toBe(WORD.repeat(2_000))
@@ -51,7 +51,7 @@ describe("a stream whose balance is ample", () => {
 })
 
 describe("a stream that uses up its balance", () => {
-  it("is cut with insufficient_balance, aborts the provider and pays exactly for what was delivered", async () => {
+  it("is cut with insufficient_balance, aborts the upstream request and costs exactly the delivered content", async () => {
     const { upstream, gateway, journal } = await playing([...words(10_000), stall])
     journal.plan = planOf(3_000n)
     const text = await (await post(gateway.url, helloStream)).text()
@@ -64,13 +64,13 @@ describe("a stream that uses up its balance", () => {
     expect(settled?.ending).toBe("balance_exhausted")
     expect(settled?.charge.charged.output).toBe(BigInt(delivered))
     expect(journal.writtenOffPico).toBe(0n)
-    // The next word would have cost more than what is left.
+    // The next word would have cost more than the remaining balance.
     const left = journal.plan.creditsPosted - journal.plan.debitsPosted
     expect(left).toBeGreaterThanOrEqual(0n)
     expect(left).toBeLessThan(BigInt(WORD.length))
   })
 
-  it("is cut before a frame that costs more than what is left", async () => {
+  it("is cut before a frame that costs more than the remaining balance", async () => {
     const { gateway, journal } = await playing([say("cheap"), say(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(2_000n)
     const text = await (await post(gateway.url, helloStream)).text()
@@ -80,7 +80,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("is refused with 402 and free if not even the first frame is covered", async () => {
+  it("is refused with 402 and not charged if the balance does not cover the first frame", async () => {
     const { gateway, journal } = await playing([say(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(500n)
     const response = await post(gateway.url, helloStream)
@@ -89,7 +89,7 @@ describe("a stream that uses up its balance", () => {
     expect([journal.settled[0]?.ending, journal.plan.debitsPosted]).toEqual(["failed", 0n])
   })
 
-  it("is complete if its last frame costs exactly what is left", async () => {
+  it("is complete if its last frame costs exactly the remaining balance", async () => {
     const { gateway, journal } = await playing([say(WORD), say(WORD), ...stop])
     const probe = await post(gateway.url, helloStream)
     await probe.text()
@@ -102,7 +102,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("stops all parallel streams of the customer, who together never pay more than the balance", async () => {
+  it("stops all parallel streams of the customer, which together never cost more than the balance", async () => {
     const { gateway, journal } = await playing([...words(5_000), stall])
     journal.plan = planOf(30_000n)
     const texts = await Promise.all(
@@ -117,7 +117,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.plan.debitsPending).toBe(0n)
   })
 
-  it("writes off only what the provider reports beyond the delivered content", async () => {
+  it("writes off only the reported tokens that exceed the delivered content", async () => {
     const { gateway, journal } = await playing([
       say("a"),
       event(chunk({}, "stop")),
@@ -134,7 +134,7 @@ describe("a stream that uses up its balance", () => {
 })
 
 describe("a stream whose ledger cannot decide", () => {
-  it("goes on to the end of its hold, then waits at most the stall limit, and ends as overloaded", async () => {
+  it("is delivered to the end of its hold, then waits at most for the stall limit, and ends as overloaded", async () => {
     const { gateway, journal } = await playing([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     const text = await (await post(gateway.url, helloStream)).text()
@@ -197,7 +197,7 @@ describe("a request with an ample balance", () => {
   }
   const settle = () => new Promise((resolve) => setTimeout(resolve, 80))
 
-  it("is sent to its provider before its hold is durable, and not one byte is written before it is", async () => {
+  it("is sent to its provider before its hold is durable, but no byte of the response is written before", async () => {
     const { upstream, gateway, durable } = await starting([say("a"), say("b"), ...stop])
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     await (await upstream.received()).over
@@ -236,7 +236,7 @@ describe("a request with an ample balance", () => {
     ["the balance is used up meanwhile", new InsufficientBalance(), 402],
     ["the database is unreachable", new Overloaded({ retryAfterSeconds: 1 }), 503]
   ]
-  it.each(refusals)("is refused and its provider aborted if %s", async (_, refusal, status) => {
+  it.each(refusals)("is refused, and its upstream request is aborted, if %s", async (_, refusal, status) => {
     const { upstream, gateway, durable, journal } = await starting([say("secret"), stall])
     journal.refusal = refusal
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
