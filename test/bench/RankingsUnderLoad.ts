@@ -1,6 +1,7 @@
 /**
- * Measures the rankings of a server that relays requests at the same time: the rate of documents sent from memory, the
- * delay of relayed requests during a computation, and the number of different documents that two nodes compute.
+ * Measures the rankings of a server that relays requests at the same time. The results are the rate of documents sent
+ * from memory, the delay of relayed requests during a computation, and the number of different documents that two nodes
+ * compute.
  */
 
 import type { Part, Span } from "./Latencies.ts"

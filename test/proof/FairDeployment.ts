@@ -1,6 +1,7 @@
 /**
- * Starts the built server for the proof of fair shares: with a durable Postgres, one model of a healthy provider, one
- * model of a provider that hangs, a payment provider that hangs, customers, and two resellers.
+ * Starts the built server for the proof of fair shares: with a durable Postgres, customers, two resellers, and a
+ * payment provider that never responds. One model has a healthy provider; the provider of the other model never
+ * responds.
  *
  * The server trusts the proxy 127.0.0.1, so the clients of the proof can have different IP addresses.
  */

@@ -1,7 +1,7 @@
 /**
- * The target of whole responses (not streams): a body that the gateway writes must parse to the provider's response with
- * the documented changes, numbers and images must stay digit by digit, and a response that becomes a stream must be a
- * correct stream with the same content. Every translator gets every input.
+ * Defines the target of whole responses (not streams). The body that the gateway writes must parse to the provider's
+ * response with the documented changes. No digit of a number and no byte of an image may change. A response that
+ * becomes a stream must be a correct stream with the same content. Every translator gets every input.
  */
 import { isDeepStrictEqual } from "node:util"
 import { parseAroundImage, responseBody } from "@tollgate/adapters-http/images/ImageResponseBody"
@@ -96,8 +96,9 @@ const check =
   }
 
 /**
- * Returns whether a response that is accepted as a whole may fail as a stream: without content, because another provider
- * may respond with content, or with a wrong index of a choice, which only the chunks of a stream need.
+ * Returns whether an accepted whole response may fail as a stream. A response without content may fail, because another
+ * provider may respond with content. A response with a wrong index of a choice may fail, because only the chunks of a
+ * stream need this index.
  */
 const isUnstreamable = ({ content }: TranslatedResponse, failure: ResponseFailure): boolean =>
   content() === "" || (failure._tag === "UpstreamFailed" && failure.cause === "a choice has an invalid index")
