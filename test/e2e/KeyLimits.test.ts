@@ -1,6 +1,5 @@
 /**
- * Tests the limits of API keys over two complete servers on one database, with the official client where its errors
- * matter.
+ * Tests the limits of API keys with two complete servers and one database. The tests of errors use the official client.
  */
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
@@ -176,7 +175,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     expect(costOf(rows)).toBeGreaterThan(3_000n * 1_000_000n)
   })
 
-  it("serve exactly 60 of 200 requests at once with 60 requests per minute, and tell the client when to retry", async () => {
+  it("allow exactly 60 of 200 concurrent requests with 60 requests per minute, and return the time of the retry", async () => {
     const customer = await limited({ requests_per_minute: 60, tokens_per_minute: 1_000_000 })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     const results = await Promise.all(TWO_HUNDRED.map((_, i) => post(i % 2 === 0 ? a : b, customer)))

@@ -297,7 +297,7 @@ describe("a worker that died", () => {
   })
 })
 
-/** Waits for the end of a stream whose server was killed. Returns false if the stream goes on. */
+/** Waits for the end of a stream whose server was killed. Returns false if the stream continues. */
 const endsSoon = (client: StreamClient): Promise<boolean> => {
   const goesOn = client.received(client.deltas.length + 30).then(() => client.ending !== undefined)
   return Promise.race([client.over.then(() => true), goesOn])

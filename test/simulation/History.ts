@@ -282,7 +282,7 @@ export class History {
     })
   }
 
-  /** An operator deregisters a node that lives, and settles its holds. The node goes on. */
+  /** An operator deregisters a live node, and settles its holds. The node continues to run. */
   #sweepLiveNode({ id }: SimulatedNode): void {
     const row = this.#database.nodes.get(id)
     if (row !== undefined) row.left = true

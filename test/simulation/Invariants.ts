@@ -162,7 +162,7 @@ export class Invariants {
       const node = nodes.get(nodeId)
       if (node === undefined || node.left) continue
       const silentMillis = judgedBy === "heartbeats" ? time.now - node.storedAtMillis : clockMillis - node.beatAt
-      // The clock of the node that judges can be a tenth faster.
+      // The clock of the node that measures the silence can be a tenth faster.
       const isDead = silentMillis >= deadAfterMillis * 0.9
       this.#require(isDead, () => `a sweep settles ${requestId} of the live node ${nodeId}`)
     }

@@ -1,8 +1,8 @@
 /**
  * One request of a simulated client, with the provider that responds to it.
  *
- * The production use case `AdmittedRequest` runs unchanged. This class stands for the HTTP adapter: like `StreamAttempt`, it
- * writes content as far as the allowance permits it, and holds back the rest.
+ * The production use case `AdmittedRequest` runs unchanged. This class replaces the HTTP adapter: like `StreamAttempt`,
+ * it writes content as far as the allowance permits it, and holds back the rest.
  */
 import { AdmittedRequest, type Ports } from "@tollgate/application/inference/AdmittedRequest"
 import type { Delivery } from "@tollgate/application/inference/Delivery"

@@ -25,7 +25,7 @@ import {
   openHolds
 } from "./Customers.ts"
 
-/** The events of one request. Nodes 0 and 1 are alive. Node 2 has deregistered, so sweeps judge it dead. */
+/** The events of one request. Nodes 0 and 1 are alive. Node 2 has deregistered, so it is dead for sweeps. */
 interface Story {
   readonly customer: 0 | 1 | 2
   readonly node: 0 | 1 | 2
@@ -50,7 +50,7 @@ const story: FastCheck.Arbitrary<Story> = FastCheck.record({
   )
 })
 
-/** One step of a run. `at` selects one of the open requests. Sweeps judge node 2 dead, like in {@link Story}. */
+/** One step of a run. `at` selects one of the open requests. Node 2 is dead for sweeps, as in {@link Story}. */
 type Step =
   | { readonly kind: "admit"; readonly customer: number; readonly node: number; readonly input: bigint }
   | { readonly kind: "extend"; readonly at: number; readonly output: bigint }

@@ -10,8 +10,8 @@ import { CommandFailed } from "../exit/CommandFailed.ts"
 import { printableLine } from "../terminal/Output.ts"
 
 /**
- * The option `--yes`. It is required when stdin is not a terminal, because the command then cannot ask the question.
- * The option is checked before the database is opened.
+ * The option `--yes`. It is required when stdin is not a terminal, because the operator then cannot answer the
+ * question. The option is checked before the database is opened.
  */
 export const yes = Options.boolean("yes").pipe(
   Options.withDescription("Skip the confirmation."),

@@ -166,7 +166,7 @@ export class ImageExchange implements UpstreamEvents {
   }
 
   /**
-   * Completes `run` with the result and ignores further events. The caller judges the result and then closes the
+   * Completes `run` with the result and ignores further events. The caller classifies the result and then closes the
    * exchange with a verdict.
    */
   #end(result: Effect.Effect<ExchangeResult, FailedAttempt<RouteError>>): void {

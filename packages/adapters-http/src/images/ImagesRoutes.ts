@@ -107,7 +107,7 @@ const serve = (operation: ImageOperation) =>
 /**
  * Returns the error for the client. If a provider refuses the multipart form of an edit request as too large, the error
  * names the image, because the other fields of the form are small. If the shutdown of the server interrupts a request,
- * the error asks the client to repeat the request, which another node can then handle.
+ * the error states that the client can repeat the request, which another node can then handle.
  */
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(

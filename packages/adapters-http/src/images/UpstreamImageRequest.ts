@@ -1,6 +1,6 @@
 /**
- * Builds the request that asks a provider for an image. The request contains the provider's model name, and only the
- * members that the gateway supports.
+ * Builds the image request for a provider. The request contains the provider's model name, and only the members that
+ * the gateway supports.
  */
 import { randomBytes } from "node:crypto"
 import type { UpstreamRequest } from "@tollgate/application/inference/Upstreams"

@@ -3,7 +3,7 @@
  * large to count are estimated from these pieces.
  *
  * The number of pieces is bounded: when all places are taken, every second piece is dropped and the distance doubles.
- * Chance decides which half is dropped, so a client cannot know which pieces of its text will be counted.
+ * The dropped half is chosen at random, so a client cannot predict the counted pieces of its text.
  */
 import { randomInt } from "node:crypto"
 import { BACKSLASH } from "./JsonEscapes.ts"

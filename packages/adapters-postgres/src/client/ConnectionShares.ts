@@ -71,7 +71,7 @@ export class ConnectionShares {
     for (const [next, queue] of this.#queues) {
       if (!this.#shares.take(next)) continue
       const first = queue.shift()
-      // The party goes to the end of the map, so that the other parties are served before it is served again.
+      // The party is moved to the end of the map, so that the other parties are served before its next turn.
       this.#queues.delete(next)
       if (queue.length > 0) this.#queues.set(next, queue)
       if (first === undefined) this.#shares.release(next)

@@ -151,7 +151,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#wake()
   }
 
-  /** Returns whether an admission of this user would be decided soon, as far as the queue can tell. */
+  /** Returns whether an admission of this user would be decided soon, according to the state of the queue. */
   isResponsive(userId: UserId): boolean {
     const { waitingAdmissions, unsettled } = this.#limits
     const hasRoom = this.#waiting.admissions.length < waitingAdmissions && this.unsettled < unsettled

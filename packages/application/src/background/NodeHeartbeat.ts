@@ -76,8 +76,8 @@ export class HeartbeatWatch {
     })
 
   /**
-   * Returns the last heartbeats of the silent nodes. Returns none while this node cannot judge: its own last heartbeat
-   * is late, or its heartbeats have been steady for less than `deadAfter`.
+   * Returns the last heartbeats of the silent nodes. Returns none while this node cannot decide whether they are dead:
+   * its own last heartbeat is late, or its heartbeats have been steady for less than `deadAfter`.
    */
   readonly silent: Effect.Effect<Option.Option<ReadonlyArray<Heartbeat>>> = Effect.map(
     Clock.currentTimeNanos,

@@ -47,7 +47,7 @@ export class DeliveredText {
   }
 
   /**
-   * The number of deltas written so far. The caller remembers this number and `sentCharacters` after a write, and passes
+   * The number of deltas written so far. The caller stores this number and `sentCharacters` after a write, and passes
    * both to {@link markDelivered} once the socket has taken the written bytes.
    */
   get sentDeltas(): number {

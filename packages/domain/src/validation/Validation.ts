@@ -53,7 +53,10 @@ const wordsFor = (message: string): string => {
   return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
 }
 
-/** Joins the accepted forms of a member. Omits null and undefined, because the caller wants to send a value. */
+/**
+ * Joins the accepted forms of a member. Omits null and undefined, because the message is for a caller that has sent a
+ * value.
+ */
 const eitherOf = (words: ReadonlyArray<string>): string => {
   const forms = words.filter((word) => word !== "null" && word !== "undefined")
   return (forms.length > 0 ? forms : words).join(" or ")
