@@ -17,7 +17,8 @@ import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
-import { NodeList } from "@tollgate/application/operations/Nodes"
+import { NodeList, Nodes } from "@tollgate/application/operations/Nodes"
+import { AuditLogEntries } from "@tollgate/application/operator/AuditLogEntries"
 import { AuditRuns } from "@tollgate/application/operator/AuditRuns"
 import { OperatorPolicy, OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
@@ -63,7 +64,9 @@ export const layer = Layer.mergeAll(
   absent(CursorSealer),
   absent(OperatorSessions),
   absent(OperatorPolicy),
+  absent(AuditLogEntries),
   absent(AuditRuns),
+  absent(Nodes),
   absent(Catalogs),
   absent(NodeList),
   absent(OpenHolds),

@@ -14,6 +14,7 @@ export interface OperatorCalls {
   readonly token: string
   readonly get: (path: string) => Promise<Answer>
   readonly post: (path: string, body?: unknown) => Promise<Answer>
+  readonly put: (path: string, body: unknown) => Promise<Answer>
   /** Reads all pages of a list with this page size. */
   readonly all: (path: string, limit: number) => Promise<ReadonlyArray<unknown>>
 }
@@ -35,6 +36,7 @@ export const operatorCalls = async (programme: TestProgramme, actor: string): Pr
     token,
     get,
     post: (path, body) => programme.post(API + path, { token, body }),
+    put: (path, body) => programme.ask("PUT", API + path, { token, body }),
     all: async (path, limit) => {
       const items: Array<unknown> = []
       let cursor = ""

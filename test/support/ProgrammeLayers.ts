@@ -106,7 +106,7 @@ const ports = (settings: ProgrammeSettings) =>
       trustedProxies(settings.trustedProxies)
     ),
     policies({ bounds: defaultBounds, link: settings.linkPolicy }),
-    Layer.succeed(OperatorPolicy, { enabled: settings.operatorConsole }),
+    Layer.succeed(OperatorPolicy, { enabled: settings.operatorConsole, isProduction: false }),
     NoRankings.layer,
     PaymentRefresher.layer,
     inferencePorts(() => Redacted.make("sk-provider"))

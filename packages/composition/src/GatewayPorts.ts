@@ -47,7 +47,10 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
     ArgonPasswordHasher.layer(),
     Layer.provideMerge(signing(config), trustedProxies(config.TRUSTED_PROXIES)),
     policies({ bounds: config.topUpBounds, link: config.CUSTOMER_LINK_POLICY }),
-    Layer.succeed(OperatorPolicy, { enabled: servesOperators(config) }),
+    Layer.succeed(OperatorPolicy, {
+      enabled: servesOperators(config),
+      isProduction: config.NODE_ENV === "production"
+    }),
     PaymentRefresher.layer
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 

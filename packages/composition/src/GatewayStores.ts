@@ -25,6 +25,7 @@ import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as PgNodeList from "@tollgate/adapters-postgres/operations/PgNodeList"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgAuditLogEntries from "@tollgate/adapters-postgres/operator/PgAuditLogEntries"
 import * as PgAuditRuns from "@tollgate/adapters-postgres/operator/PgAuditRuns"
 import * as PgOperatorSessions from "@tollgate/adapters-postgres/operator/PgOperatorSessions"
 import * as PgRankingsCache from "@tollgate/adapters-postgres/rankings/PgRankingsCache"
@@ -86,6 +87,7 @@ export const resellerStores = Layer.mergeAll(
 export const operatorStores = ({ NODE_DEAD_AFTER_SECONDS }: Pick<ServerConfig, "NODE_DEAD_AFTER_SECONDS">) =>
   Layer.mergeAll(
     PgOperatorSessions.layer,
+    PgAuditLogEntries.layer,
     PgImageReviews.layer,
     PgNodeList.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS }),
     Layer.provide(PgAuditRuns.layer, PgAudit.layer)

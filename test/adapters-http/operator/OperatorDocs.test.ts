@@ -4,15 +4,21 @@ import {
   CreditRequest,
   CustomerRequest,
   ImageChargeRequest,
+  KeyLimitsRequest,
   OptionalReason,
   QuotaRequest,
   RequiredReason,
   ReviewRequest
 } from "@tollgate/domain/operator/OperatorRequests"
 import { CodeRedemption } from "@tollgate/domain/operator/OperatorSession"
-import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { operation, resolved, routesOf, undescribedMembers } from "../OpenApiDocument.ts"
+import {
+  type DocumentedBodies,
+  type DocumentedRoutes,
+  expectResponses,
+  expectValidExamples
+} from "../DocumentedRoutes.ts"
+import { routesOf, undescribedMembers } from "../OpenApiDocument.ts"
 
 const any = { 404: ["operator_console_off"], 429: ["rate_limited"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyToken = { ...any, 401: ["invalid_session"] }
@@ -22,14 +28,18 @@ const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
 const withCatalog = { ...anyToken, 413: ["request_too_large"], 422: ["validation_error", "catalog_file_invalid"] }
 
 /** The success status and the error codes (by status) of every route of the operator API. */
-const routes: Readonly<
-  Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
-> = {
+const routes: DocumentedRoutes = {
   "POST /api/operator/session": [201, { ...any, ...anyBody, 401: ["invalid_code"] }],
   "GET /api/operator/session": [200, anyToken],
   "DELETE /api/operator/session": [200, anyToken],
+  "GET /api/operator/sessions": [200, anyToken],
+  "POST /api/operator/sessions/{sessionID}/end": [200, { ...with404("session_not_found"), ...anyBody }],
   "GET /api/operator/resellers": [200, { ...anyToken, 422: ["validation_error"] }],
   "GET /api/operator/resellers/{reseller}": [200, with404("reseller_not_found")],
+  "GET /api/operator/resellers/{reseller}/movements": [
+    200,
+    { ...with404("reseller_not_found"), 422: ["validation_error"] }
+  ],
   "POST /api/operator/resellers/{reseller}/review": [
     200,
     { ...with404("reseller_not_found"), ...anyBody, 409: ["review_refused"] }
@@ -41,6 +51,7 @@ const routes: Readonly<
   "GET /api/operator/topups": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
   "GET /api/operator/topups/{order}": [200, with404("topup_not_found")],
   "POST /api/operator/topups/{order}/refresh": [200, with404("topup_not_found")],
+  "POST /api/operator/topups/refresh": [200, anyToken],
   "GET /api/operator/catalog": [200, anyToken],
   "POST /api/operator/catalog/preview": [200, withCatalog],
   "POST /api/operator/catalog/apply": [200, withCatalog],
@@ -57,6 +68,13 @@ const routes: Readonly<
   ],
   "GET /api/operator/customers/{customer}/keys": [200, { ...with404("user_not_found"), 422: ["validation_error"] }],
   "GET /api/operator/resellers/{reseller}/keys": [200, { ...with404("reseller_not_found"), 422: ["validation_error"] }],
+  "GET /api/operator/customers/{customer}/usage": [200, { ...with404("user_not_found"), 422: ["validation_error"] }],
+  "GET /api/operator/customers/{customer}/usage/daily": [
+    200,
+    { ...with404("user_not_found"), 422: ["validation_error"] }
+  ],
+  "GET /api/operator/keys/{keyID}": [200, with404("key_not_found")],
+  "PUT /api/operator/keys/{keyID}/limits": [200, { ...with404("key_not_found"), ...anyBody }],
   "POST /api/operator/keys/{keyID}/revoke": [200, { ...with404("key_not_found"), ...anyBody }],
   "GET /api/operator/blacklist": [200, { ...anyToken, 422: ["validation_error"] }],
   "POST /api/operator/blacklist": [200, { ...anyToken, ...anyBody }],
@@ -64,6 +82,9 @@ const routes: Readonly<
   "GET /api/operator/holds": [200, { ...anyToken, 422: ["validation_error"] }],
   "POST /api/operator/holds/sweep": [200, anyToken],
   "GET /api/operator/nodes": [200, { ...anyToken, 422: ["validation_error"] }],
+  "GET /api/operator/providers": [200, anyToken],
+  "POST /api/operator/doctor": [200, anyToken],
+  "GET /api/operator/audit-log": [200, { ...anyToken, 422: ["validation_error"] }],
   "GET /api/operator/audit": [200, anyToken],
   "POST /api/operator/audit": [200, anyToken],
   "GET /api/operator/image-reviews": [200, { ...anyToken, 422: ["validation_error"] }],
@@ -77,6 +98,23 @@ const routes: Readonly<
   ]
 }
 
+const bodies: DocumentedBodies = [
+  ["POST /api/operator/session", CodeRedemption],
+  ["POST /api/operator/resellers/{reseller}/review", ReviewRequest],
+  ["POST /api/operator/resellers/{reseller}/quota", QuotaRequest],
+  ["POST /api/operator/catalog/apply", CatalogRequest],
+  ["POST /api/operator/customers", CustomerRequest],
+  ["POST /api/operator/customers/{customer}/credit", CreditRequest],
+  ["POST /api/operator/resellers/{reseller}/customers", CustomerRequest],
+  ["PUT /api/operator/keys/{keyID}/limits", KeyLimitsRequest],
+  ["POST /api/operator/keys/{keyID}/revoke", OptionalReason],
+  ["POST /api/operator/sessions/{sessionID}/end", OptionalReason],
+  ["POST /api/operator/blacklist", BlacklistRequest],
+  ["POST /api/operator/blacklist/remove", BlacklistRequest],
+  ["POST /api/operator/image-reviews/{requestID}/waive", RequiredReason],
+  ["POST /api/operator/image-reviews/{requestID}/charge", ImageChargeRequest]
+]
+
 describe("the OpenAPI document of the operator API", () => {
   it("has every route of the operator API", () => {
     expect([...routesOf(/^\/api\/operator\b/)].sort()).toEqual(Object.keys(routes).sort())
@@ -84,51 +122,13 @@ describe("the OpenAPI document of the operator API", () => {
 
   it.each(Object.entries(routes))(
     "has the success response and every error code of %s, with an example of every error",
-    (route, [success, codes]) => {
-      const { summary, security, responses } = operation(route)
-      expect(summary).toBeTruthy()
-      expect(security).toEqual(route === "POST /api/operator/session" ? [] : [{ operatorToken: [] }])
-      const statuses = Object.keys(responses).map(Number)
-      expect(statuses).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
-      for (const [status, expected] of Object.entries(codes)) {
-        const response = responses[status]
-        for (const code of expected) expect(response?.description).toContain(`\`${code}\``)
-        const { schema, examples } = response?.content["application/json"] ?? {}
-        expect(schema).toHaveProperty("allOf", expect.arrayContaining([{ $ref: "#/components/schemas/ApiError" }]))
-        expect(Object.keys(examples ?? {}).sort()).toEqual([...expected].sort())
-        for (const [code, { value }] of Object.entries(examples ?? {})) {
-          expect(value).toMatchObject({ error: { code, message: expect.any(String), request_id: expect.any(String) } })
-        }
-      }
-    }
+    (route, responses) =>
+      expectResponses(route, responses, route === "POST /api/operator/session" ? undefined : "operatorToken")
   )
 
   it("describes every member of every body", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 
-  it.each([
-    ["POST /api/operator/session", CodeRedemption],
-    ["POST /api/operator/resellers/{reseller}/review", ReviewRequest],
-    ["POST /api/operator/resellers/{reseller}/quota", QuotaRequest],
-    ["POST /api/operator/catalog/apply", CatalogRequest],
-    ["POST /api/operator/customers", CustomerRequest],
-    ["POST /api/operator/customers/{customer}/credit", CreditRequest],
-    ["POST /api/operator/resellers/{reseller}/customers", CustomerRequest],
-    ["POST /api/operator/keys/{keyID}/revoke", OptionalReason],
-    ["POST /api/operator/blacklist", BlacklistRequest],
-    ["POST /api/operator/blacklist/remove", BlacklistRequest],
-    ["POST /api/operator/image-reviews/{requestID}/waive", RequiredReason],
-    ["POST /api/operator/image-reviews/{requestID}/charge", ImageChargeRequest]
-  ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
-    "has valid examples of the body of %s and allows unknown members",
-    (route, schema) => {
-      const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
-      expect(body.examples?.length).toBeGreaterThan(0)
-      for (const example of body.examples ?? []) {
-        expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
-      }
-      expect(body.additionalProperties).not.toBe(false)
-    }
-  )
+  it.each(bodies)("has valid examples of the body of %s and allows unknown members", expectValidExamples)
 })

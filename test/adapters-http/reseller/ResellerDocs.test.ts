@@ -2,9 +2,14 @@ import { ChangeKeyRequest, CustomerKeyRequest, CustomerRequest } from "@tollgate
 import { MintRequest } from "@tollgate/domain/mint/Mint"
 import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
-import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { operation, resolved, routesOf, schemas, securitySchemes, undescribedMembers } from "../OpenApiDocument.ts"
+import {
+  type DocumentedBodies,
+  type DocumentedRoutes,
+  expectResponses,
+  expectValidExamples
+} from "../DocumentedRoutes.ts"
+import { routesOf, schemas, securitySchemes, undescribedMembers } from "../OpenApiDocument.ts"
 
 const anyToken = { 401: ["invalid_credentials"], 500: ["internal_error"], 503: ["overloaded"] }
 const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
@@ -12,9 +17,7 @@ const anyBody = { 413: ["request_too_large"], 503: ["overloaded"] }
 const anyRead = { ...anyToken, 422: ["validation_error"] }
 
 /** The success status and the error codes (by status) of every reseller route. */
-const routes: Readonly<
-  Record<string, readonly [success: number, codes: Readonly<Record<number, ReadonlyArray<string>>>]>
-> = {
+const routes: DocumentedRoutes = {
   "POST /api/reseller/auth/signup": [
     201,
     {
@@ -91,63 +94,33 @@ const routes: Readonly<
   ]
 }
 
+const bodies: DocumentedBodies = [
+  ["POST /api/reseller/auth/signup", Signup],
+  ["POST /api/reseller/auth/login", Login],
+  ["POST /api/reseller/auth/password", PasswordChange],
+  ["POST /api/reseller/topup", TopUpRequest],
+  ["POST /api/reseller/mint", MintRequest],
+  ["POST /api/reseller/customers", CustomerRequest],
+  ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest],
+  ["PATCH /api/reseller/keys/{keyID}", ChangeKeyRequest]
+]
+
 describe("the OpenAPI document of the reseller routes", () => {
   it("has every reseller route", () => {
-    const documented = [...routesOf(/^\/(api\/reseller|webhooks|qr)\b/)]
-    expect(documented.sort()).toEqual(Object.keys(routes).sort())
+    expect([...routesOf(/^\/(api\/reseller|webhooks|qr)\b/)].sort()).toEqual(Object.keys(routes).sort())
   })
 
   it.each(Object.entries(routes))(
     "has the success response and every error code of %s, with an example of every error",
-    (route, [success, codes]) => {
-      const { summary, security, responses } = operation(route)
-      expect(summary).toBeTruthy()
-      const open = /signup|login|^GET \/qr|webhooks/.test(route)
-      expect(security).toEqual(open ? [] : [{ resellerToken: [] }])
-      const statuses = Object.keys(responses).map(Number)
-      expect(statuses).toEqual([success, ...Object.keys(codes).map(Number)].sort((a, b) => a - b))
-      for (const [status, expected] of Object.entries(codes)) {
-        const response = responses[status]
-        for (const code of expected) expect(response?.description).toContain(`\`${code}\``)
-        const { schema, examples } = response?.content["application/json"] ?? {}
-        expect(schema).toMatchObject({
-          allOf: [
-            { $ref: "#/components/schemas/ApiError" },
-            { properties: { error: { properties: { code: { enum: expected } } } } }
-          ]
-        })
-        expect(Object.keys(examples ?? {})).toEqual(expected)
-        for (const [code, { value }] of Object.entries(examples ?? {})) {
-          expect(value).toMatchObject({ error: { code, message: expect.any(String), request_id: expect.any(String) } })
-        }
-      }
-    }
+    (route, responses) =>
+      expectResponses(route, responses, /signup|login|^GET \/qr|webhooks/.test(route) ? undefined : "resellerToken")
   )
 
   it("describes every member of every body", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 
-  it.each([
-    ["POST /api/reseller/auth/signup", Signup],
-    ["POST /api/reseller/auth/login", Login],
-    ["POST /api/reseller/auth/password", PasswordChange],
-    ["POST /api/reseller/topup", TopUpRequest],
-    ["POST /api/reseller/mint", MintRequest],
-    ["POST /api/reseller/customers", CustomerRequest],
-    ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest],
-    ["PATCH /api/reseller/keys/{keyID}", ChangeKeyRequest]
-  ] as ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]>)(
-    "has valid examples of the body of %s and allows unknown members",
-    (route, schema) => {
-      const body = resolved(operation(route).requestBody?.content["application/json"]?.schema ?? {})
-      expect(body.examples?.length).toBeGreaterThan(0)
-      for (const example of body.examples ?? []) {
-        expect(Either.isRight(Schema.decodeUnknownEither(schema)(example))).toBe(true)
-      }
-      expect(body.additionalProperties).not.toBe(false)
-    }
-  )
+  it.each(bodies)("has valid examples of the body of %s and allows unknown members", expectValidExamples)
 
   it("has the reseller token as a security scheme", () => {
     expect(securitySchemes).toHaveProperty("resellerToken.scheme", "bearer")

@@ -41,7 +41,7 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
       preview: () => Effect.dieMessage("tollgate doctor compares no catalog file"),
       apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
-    Layer.mock(OpenHolds, { list: Effect.succeed([]) }),
+    Layer.mock(OpenHolds, { page: () => Effect.succeed([]) }),
     Layer.succeed(ImageReviews, {
       list: () => Effect.succeed([]),
       resolve: () => Effect.dieMessage("tollgate doctor changes nothing")

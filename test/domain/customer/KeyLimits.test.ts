@@ -6,8 +6,10 @@ import {
   isUnlimited,
   KeyLimitsChange,
   localLimits,
-  noLimits
+  noLimits,
+  replacementOf
 } from "@tollgate/domain/customer/KeyLimits"
+import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { read } from "@tollgate/domain/validation/Validation"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
@@ -29,6 +31,12 @@ describe("a change of limits", () => {
     expect(first).toEqual({ ...noLimits, spendPerDay: 5_000_000n, requestsPerMinute: 60, models: ["a", "b"] })
     const second = changeLimits(first, Either.getOrThrow(change({ requests_per_minute: null, concurrent_requests: 2 })))
     expect(second).toEqual({ ...first, requestsPerMinute: undefined, concurrentRequests: 2 })
+  })
+
+  it("replaces all limits for an operator", () => {
+    const before = { ...noLimits, spendPerDay: UsdMicro(5_000_000n), requestsPerMinute: 60, models: ["a"] }
+    const asked = Either.getOrThrow(change({ requests_per_minute: 30, models: null }))
+    expect(changeLimits(before, replacementOf(asked))).toEqual({ ...noLimits, requestsPerMinute: 30 })
   })
 
   it.each([

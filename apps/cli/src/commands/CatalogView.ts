@@ -1,72 +1,13 @@
 /**
- * Formats the stored catalog as JSON and as text tables. The JSON has the members of a catalog file, and also the ids,
- * the retired models and the version of the stored catalog. `catalog apply` accepts it.
+ * Formats the stored catalog as text tables.
  */
 import type { StoredCatalog } from "@tollgate/application/catalog/Catalogs"
-import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
 import type { Model } from "@tollgate/domain/catalog/Model"
 import type { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { toUsdMicro } from "@tollgate/domain/money/UsdCents"
 import { toUsdPico } from "@tollgate/domain/money/UsdMicro"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
-import { count, type Json } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-
-export const catalogDocument = ({ models, providers, tiers, version }: StoredCatalog): Json => ({
-  version,
-  providers: providers.map((provider) => ({
-    name: provider.name,
-    base_url: provider.baseUrl,
-    api_key_env: provider.apiKeyEnv,
-    auth: provider.auth,
-    protocols: provider.protocols,
-    ...(needsAllowHttp(provider.baseUrl) ? { allow_http: true } : {}),
-    max_concurrency: provider.maxConcurrency,
-    timeouts: {
-      first_byte_ms: provider.timeouts.firstByteMillis,
-      idle_ms: provider.timeouts.idleMillis,
-      total_ms: provider.timeouts.totalMillis
-    },
-    breaker: {
-      failures: provider.breaker.failures,
-      window_ms: provider.breaker.windowMillis,
-      open_ms: provider.breaker.openMillis
-    }
-  })),
-  models: models.map((model) => ({
-    model_id: model.id,
-    public_name: model.publicName,
-    display_name: model.displayName,
-    author: model.author,
-    kind: model.kind,
-    discovery_rank: model.discoveryRank,
-    hidden: model.hidden,
-    retired: model.retired,
-    capabilities: model.capabilities,
-    ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
-    ...(model.hostedTools?.length ? { hosted_tools: model.hostedTools } : {}),
-    price_usd_micro_per_million_tokens: {
-      input: count(model.price.input),
-      cache_read: count(model.price.cacheRead),
-      cache_write: count(model.price.cacheWrite),
-      output: count(model.price.output)
-    },
-    routes: model.routes.map((route) => ({
-      provider: route.provider,
-      upstream_model: route.upstreamModel,
-      priority: route.priority,
-      weight: route.weight
-    })),
-    tiers: tiers
-      .filter(({ publicName }) => publicName === model.publicName)
-      .map((tier) => ({
-        plan_tier_id: tier.id,
-        tier_usd_cents: count(tier.tierUsdCents),
-        granted_tokens: count(tier.grantedTokens),
-        for_sale: tier.forSale
-      }))
-  }))
-})
 
 export const catalogTables = ({ models, providers, tiers, version }: StoredCatalog): string => {
   if (models.length === 0 && providers.length === 0) {

@@ -5,9 +5,9 @@
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"
 import * as Effect from "effect/Effect"
 import { Settings } from "../runtime/Settings.ts"
-import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = Effect.gen(function* () {
   const settings = yield* Settings

@@ -2,16 +2,12 @@
  * Checks whether each payment provider responds and accepts the configured credentials.
  */
 import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
-import {
-  type PaymentProvider,
-  PaymentProviders,
-  type ProviderUnavailable
-} from "@tollgate/application/topup/PaymentProviders"
+import { paymentFindings as probeAll } from "@tollgate/application/operator/Diagnosis"
+import { type Finding, ok, warn } from "@tollgate/application/operator/Finding"
 import * as Effect from "effect/Effect"
 import type { CommandFailed } from "../exit/CommandFailed.ts"
 import { config, providersOf } from "../runtime/Payments.ts"
 import type { Settings } from "../runtime/Settings.ts"
-import { type Finding, fail, ok, warn } from "./Finding.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
@@ -29,35 +25,3 @@ export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFaile
         )
   ]
 })
-
-const probeAll = Effect.gen(function* () {
-  const { all } = yield* PaymentProviders
-  if (all.length === 0) {
-    const advice = "Resellers cannot top up. Set the credentials of a provider; docs/operations.md lists the variables."
-    return [warn("payments", "no provider is configured", advice)]
-  }
-  return yield* Effect.forEach(all, probeOne, { concurrency: "unbounded" })
-})
-
-const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
-  const check = `payments ${provider.method}`
-  return Effect.match(provider.probe, {
-    onSuccess: () => ok(check, `${provider.label} responds`),
-    onFailure: ({ detail, kind }) =>
-      isTransient(kind)
-        ? warn(
-            check,
-            `${provider.label}: ${detail}`,
-            "Top-ups by this method are refused until the provider responds again."
-          )
-        : fail(
-            check,
-            `${provider.label}: ${detail}`,
-            "Check the settings of this provider. Top-ups by this method are refused until its response is correct."
-          )
-  })
-}
-
-/** Returns true if the provider can recover without a change of the settings. */
-const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
-  kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

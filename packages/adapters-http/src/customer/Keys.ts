@@ -37,7 +37,7 @@ const timestampOrNull = (description: string) =>
 
 const userId = uuid("The id of the customer who owns the key.", example.user_id)
 
-const KeyBody = Schema.Struct({
+export const KeyBody = Schema.Struct({
   key_id: uuid("The key's id, which is not secret.", example.key_id),
   prefix: text("The first part of the API key, which is not secret.", example.prefix),
   name: text("The name of the key.", example.name),

@@ -50,6 +50,19 @@ export const nextCursor = Schema.NullOr(Schema.String).annotations({
   }
 })
 
+/** Declares a page of a list. */
+export const pageOf = <A, I>(
+  item: Schema.Schema<A, I>,
+  page: { readonly identifier: string; readonly description: string; readonly example?: A }
+) =>
+  Schema.Struct({
+    data: Schema.Array(item).annotations({ description: page.description }),
+    next_cursor: nextCursor
+  }).annotations({
+    identifier: page.identifier,
+    ...(page.example === undefined ? {} : { examples: [{ data: [page.example], next_cursor: null }] })
+  })
+
 const exampleDay = { date: "2026-11-20", requests: 12, total_tokens: 34_567, display_cost_usd_micro: "17283.5" }
 
 const date = (description: string) =>

@@ -10,23 +10,14 @@ import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import * as Store from "@tollgate/application/reseller/Blacklist"
 import { BlacklistRequest } from "@tollgate/domain/operator/OperatorRequests"
 import type { BlacklistEntry } from "@tollgate/domain/reseller/Blacklist"
-import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import {
-  instant,
-  type MembersOf,
-  type ParametersOf,
-  singleValues,
-  text,
-  timestamp,
-  unknownMembers
-} from "../openapi/Fields.ts"
+import { instant, type MembersOf, text, timestamp, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 const example = { pattern: "@spam.example", created_at: "2026-11-20T09:30:00.000Z", listed: true }
@@ -37,10 +28,11 @@ const EntryBody = Schema.Struct({
   listed: Schema.Boolean.annotations({ description: "False after the entry was removed." })
 }).annotations({ identifier: "BlacklistEntry", examples: [example] })
 
-const EntryPage = Schema.Struct({
-  data: Schema.Array(EntryBody).annotations({ description: "The entries, ordered by pattern." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "BlacklistPage", examples: [{ data: [example], next_cursor: null }] })
+const EntryPage = pageOf(EntryBody, {
+  identifier: "BlacklistPage",
+  description: "The entries, ordered by pattern.",
+  example
+})
 
 const RequestBody = Schema.Struct(
   {
@@ -93,15 +85,6 @@ const toBody = ({ createdAt, pattern }: BlacklistEntry, listed: boolean): typeof
   listed
 })
 
-const entryPage = (query: ParametersOf<CursorQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listBlacklist(yield* singleValues(query))
-      const body: typeof EntryPage.Type = { data: items.map((entry) => toBody(entry, true)), next_cursor: nextCursor }
-      return body
-    })
-  )
-
 const added = forOperator((session) =>
   Effect.gen(function* () {
     const { pattern, reason } = yield* jsonBody(BlacklistRequest)
@@ -121,7 +104,9 @@ const removed = forOperator((session) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorBlacklistApi), "operatorBlacklist", (handlers) =>
   handlers
-    .handleRaw("listBlacklist", ({ urlParams }) => entryPage(urlParams))
+    .handleRaw("listBlacklist", ({ urlParams }) =>
+      pageForOperator(urlParams, listBlacklist, (entry) => toBody(entry, true))
+    )
     .handleRaw("addToBlacklist", () => added)
     .handleRaw("removeFromBlacklist", () => removed)
 )

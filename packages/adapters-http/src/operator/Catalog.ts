@@ -5,6 +5,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { catalogDocument } from "@tollgate/application/catalog/CatalogDocument"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
@@ -15,7 +16,7 @@ import { type MembersOf, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { CatalogBody, ChangeBody, toCatalogBody, toChangeBody } from "./CatalogBody.ts"
+import { CatalogBody, ChangeBody, toChangeBody } from "./CatalogBody.ts"
 import { forOperator } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
@@ -75,7 +76,7 @@ export class OperatorCatalogApi extends HttpApiGroup.make("operatorCatalog")
 const shown = forOperator(() =>
   Effect.map(
     Effect.flatMap(Catalogs, (catalogs) => catalogs.load),
-    toCatalogBody
+    (stored): typeof CatalogBody.Type => catalogDocument(stored)
   )
 )
 

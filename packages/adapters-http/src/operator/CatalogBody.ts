@@ -1,12 +1,9 @@
 /**
- * Defines the JSON schema of the stored catalog and of its changes, and converts them to this JSON. The JSON of the
- * catalog is the same as the output of `tollgate catalog show --json`, which can be applied as a catalog file. It names
- * the environment variables with the API keys of providers, and never contains a key.
+ * Defines the JSON schema of the stored catalog (the result of `catalogDocument`) and of its changes.
  */
-import type { CatalogChange, StoredCatalog } from "@tollgate/application/catalog/Catalogs"
-import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
+import type { CatalogChange } from "@tollgate/application/catalog/Catalogs"
 import * as Schema from "effect/Schema"
-import { integer, text, uuid, wholeNumber } from "../openapi/Fields.ts"
+import { integer, text, uuid } from "../openapi/Fields.ts"
 
 const names = (description: string) => Schema.Array(Schema.String).annotations({ description })
 const flag = (description: string) => Schema.Boolean.annotations({ description })
@@ -96,60 +93,4 @@ export const toChangeBody = (change: CatalogChange): typeof ChangeBody.Type => (
   changed: change.changed,
   retired: change.retired,
   members: change.members.map(({ after, before, member, name }) => ({ name, member, before, after }))
-})
-
-export const toCatalogBody = ({ models, providers, tiers, version }: StoredCatalog): typeof CatalogBody.Type => ({
-  version,
-  providers: providers.map((provider) => ({
-    name: provider.name,
-    base_url: provider.baseUrl,
-    api_key_env: provider.apiKeyEnv,
-    auth: provider.auth,
-    protocols: provider.protocols,
-    ...(needsAllowHttp(provider.baseUrl) ? { allow_http: true } : {}),
-    max_concurrency: provider.maxConcurrency,
-    timeouts: {
-      first_byte_ms: provider.timeouts.firstByteMillis,
-      idle_ms: provider.timeouts.idleMillis,
-      total_ms: provider.timeouts.totalMillis
-    },
-    breaker: {
-      failures: provider.breaker.failures,
-      window_ms: provider.breaker.windowMillis,
-      open_ms: provider.breaker.openMillis
-    }
-  })),
-  models: models.map((model) => ({
-    model_id: model.id,
-    public_name: model.publicName,
-    display_name: model.displayName,
-    author: model.author,
-    kind: model.kind,
-    discovery_rank: model.discoveryRank,
-    hidden: model.hidden,
-    retired: model.retired,
-    capabilities: model.capabilities,
-    ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
-    ...(model.hostedTools?.length ? { hosted_tools: model.hostedTools } : {}),
-    price_usd_micro_per_million_tokens: {
-      input: wholeNumber(model.price.input),
-      cache_read: wholeNumber(model.price.cacheRead),
-      cache_write: wholeNumber(model.price.cacheWrite),
-      output: wholeNumber(model.price.output)
-    },
-    routes: model.routes.map((route) => ({
-      provider: route.provider,
-      upstream_model: route.upstreamModel,
-      priority: route.priority,
-      weight: route.weight
-    })),
-    tiers: tiers
-      .filter(({ publicName }) => publicName === model.publicName)
-      .map((tier) => ({
-        plan_tier_id: tier.id,
-        tier_usd_cents: wholeNumber(tier.tierUsdCents),
-        granted_tokens: wholeNumber(tier.grantedTokens),
-        for_sale: tier.forSale
-      }))
-  }))
 })

@@ -9,7 +9,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { type ListedUser, Users } from "@tollgate/application/customer/Users"
-import { listUsers, type UsersQuery } from "@tollgate/application/operator/OperatorLists"
+import { listUsers } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import type { User } from "@tollgate/domain/customer/User"
@@ -21,9 +21,7 @@ import {
   instant,
   integer,
   type MembersOf,
-  type ParametersOf,
   parameter,
-  singleValues,
   text,
   timestamp,
   unknownMembers,
@@ -31,10 +29,10 @@ import {
   wholeNumber
 } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 import { amountField, operationIdField, optionalReason, PaygBody, requiredReason, toPayg } from "./RequestFields.ts"
 
 const example = {
@@ -54,19 +52,19 @@ const UserBody = Schema.Struct({
   created_at: timestamp("The time at which the customer was created.", example.created_at)
 }).annotations({ identifier: "OperatorCustomer", examples: [example] })
 
-const UserPage = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      ...UserBody.fields,
-      payg: PaygBody,
-      active_keys: integer("The number of keys that are not revoked.", 2),
-      resellers: Schema.Array(Schema.String).annotations({
-        description: "The emails of the resellers whose customer this is."
-      })
-    }).annotations({ identifier: "ListedOperatorCustomer" })
-  ).annotations({ description: "The customers, newest first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "OperatorCustomerPage" })
+const ListedUserBody = Schema.Struct({
+  ...UserBody.fields,
+  payg: PaygBody,
+  active_keys: integer("The number of keys that are not revoked.", 2),
+  resellers: Schema.Array(Schema.String).annotations({
+    description: "The emails of the resellers whose customer this is."
+  })
+}).annotations({ identifier: "ListedOperatorCustomer" })
+
+const UserPage = pageOf(ListedUserBody, {
+  identifier: "OperatorCustomerPage",
+  description: "The customers, newest first."
+})
 
 const ShownUser = Schema.Struct({
   ...UserBody.fields,
@@ -187,21 +185,12 @@ const toBody = (user: User): typeof UserBody.Type => ({
   created_at: instant(user.createdAt)
 })
 
-const toListed = (user: ListedUser): (typeof UserPage.Type)["data"][number] => ({
+const toListed = (user: ListedUser): typeof ListedUserBody.Type => ({
   ...toBody(user),
   payg: toPayg(user.paygPico),
   active_keys: user.activeKeys,
   resellers: user.resellers
 })
-
-const userPage = (query: ParametersOf<UsersQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listUsers(yield* singleValues(query))
-      const body: typeof UserPage.Type = { data: items.map(toListed), next_cursor: nextCursor }
-      return body
-    })
-  )
 
 const shown = (named: string) =>
   forOperator(() =>
@@ -271,7 +260,7 @@ const linked = (named: string) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorCustomersApi), "operatorCustomers", (handlers) =>
   handlers
-    .handleRaw("listCustomersForOperator", ({ urlParams }) => userPage(urlParams))
+    .handleRaw("listCustomersForOperator", ({ urlParams }) => pageForOperator(urlParams, listUsers, toListed))
     .handleRaw("showCustomer", ({ path }) => shown(path.customer))
     .handleRaw("createCustomer", () => created)
     .handleRaw("creditCustomer", ({ path }) => credited(path.customer))

@@ -10,25 +10,13 @@ import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds
 import type { ListedNode } from "@tollgate/application/operations/Nodes"
 import { listHolds, listNodes } from "@tollgate/application/operator/OperatorLists"
 import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
-import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import {
-  instant,
-  instantOrNull,
-  integer,
-  orNull,
-  type ParametersOf,
-  singleValues,
-  text,
-  timestamp,
-  uuid,
-  wholeNumber
-} from "../openapi/Fields.ts"
+import { instant, instantOrNull, integer, orNull, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 
 const hold = {
   request_id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70",
@@ -57,10 +45,11 @@ const HoldBody = Schema.Struct({
   orphaned: Schema.Boolean.annotations({ description: "True if the node of the request is dead." })
 }).annotations({ identifier: "OpenHold", examples: [hold] })
 
-const HoldPage = Schema.Struct({
-  data: Schema.Array(HoldBody).annotations({ description: "The open holds, oldest first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "OpenHoldPage", examples: [{ data: [hold], next_cursor: null }] })
+const HoldPage = pageOf(HoldBody, {
+  identifier: "OpenHoldPage",
+  description: "The open holds, oldest first.",
+  example: hold
+})
 
 const SweptBody = Schema.Struct({
   swept: integer("The number of settled holds.", 0)
@@ -75,21 +64,22 @@ const node = {
   open_requests: 12
 }
 
-const NodePage = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      node_id: uuid("The id of the node.", node.node_id),
-      state: Schema.Literal("alive", "dead", "left").annotations({
-        description: "`alive`: sends heartbeats. `dead`: has sent none for too long. `left`: has stopped normally."
-      }),
-      started_at: timestamp("The time at which the node started.", node.started_at),
-      beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
-      left_at: orNull(timestamp("The time at which the node stopped, or `null`.", node.beat_at)),
-      open_requests: integer("The number of open requests of the node.", node.open_requests)
-    }).annotations({ identifier: "OperatorNode", examples: [node] })
-  ).annotations({ description: "The nodes of the last week, the last started first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "OperatorNodePage", examples: [{ data: [node], next_cursor: null }] })
+const NodeBody = Schema.Struct({
+  node_id: uuid("The id of the node.", node.node_id),
+  state: Schema.Literal("alive", "dead", "left").annotations({
+    description: "`alive`: sends heartbeats. `dead`: has sent none for too long. `left`: has stopped normally."
+  }),
+  started_at: timestamp("The time at which the node started.", node.started_at),
+  beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
+  left_at: orNull(timestamp("The time at which the node stopped, or `null`.", node.beat_at)),
+  open_requests: integer("The number of open requests of the node.", node.open_requests)
+}).annotations({ identifier: "OperatorNode", examples: [node] })
+
+const NodePage = pageOf(NodeBody, {
+  identifier: "OperatorNodePage",
+  description: "The nodes of the last week, the last started first.",
+  example: node
+})
 
 const readHolds = HttpApiEndpoint.get("listHolds", "/api/operator/holds")
   .setUrlParams(Schema.Struct(cursorParameters))
@@ -135,7 +125,7 @@ const toHold = (open: OpenHold): typeof HoldBody.Type => ({
   orphaned: open.orphaned
 })
 
-const toNode = (listed: ListedNode): (typeof NodePage.Type)["data"][number] => ({
+const toNode = (listed: ListedNode): typeof NodeBody.Type => ({
   node_id: listed.id,
   state: listed.state,
   started_at: instant(listed.startedAt),
@@ -144,15 +134,6 @@ const toNode = (listed: ListedNode): (typeof NodePage.Type)["data"][number] => (
   open_requests: listed.openRequests
 })
 
-const holdPage = (query: ParametersOf<CursorQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listHolds(yield* singleValues(query))
-      const body: typeof HoldPage.Type = { data: items.map(toHold), next_cursor: nextCursor }
-      return body
-    })
-  )
-
 const swept = forOperator(() =>
   Effect.map(
     Effect.flatMap(OpenHolds, (holds) => holds.sweep),
@@ -160,18 +141,9 @@ const swept = forOperator(() =>
   )
 )
 
-const nodePage = (query: ParametersOf<CursorQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listNodes(yield* singleValues(query))
-      const body: typeof NodePage.Type = { data: items.map(toNode), next_cursor: nextCursor }
-      return body
-    })
-  )
-
 export const layer = HttpApiBuilder.group(gateway.add(OperatorHoldsApi), "operatorHolds", (handlers) =>
   handlers
-    .handleRaw("listHolds", ({ urlParams }) => holdPage(urlParams))
+    .handleRaw("listHolds", ({ urlParams }) => pageForOperator(urlParams, listHolds, toHold))
     .handleRaw("sweepHolds", () => swept)
-    .handleRaw("listNodes", ({ urlParams }) => nodePage(urlParams))
+    .handleRaw("listNodes", ({ urlParams }) => pageForOperator(urlParams, listNodes, toNode))
 )

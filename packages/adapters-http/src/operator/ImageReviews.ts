@@ -6,7 +6,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Reviews from "@tollgate/application/images/ImageReviews"
-import { type ImageReviewsQuery, listImageReviews } from "@tollgate/application/operator/OperatorLists"
+import { listImageReviews } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { ReviewNotFound } from "@tollgate/domain/images/ImageReview"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -19,19 +19,17 @@ import {
   instantOrNull,
   type MembersOf,
   orNull,
-  type ParametersOf,
   parameter,
-  singleValues,
   text,
   timestamp,
   unknownMembers,
   uuid
 } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 import { amountField, PaygBody, requiredReason, toPayg } from "./RequestFields.ts"
 
 const example = {
@@ -70,10 +68,11 @@ const members = {
 
 const ReviewBody = Schema.Struct(members).annotations({ identifier: "ImageReview", examples: [example] })
 
-const ReviewPage = Schema.Struct({
-  data: Schema.Array(ReviewBody).annotations({ description: "The reviews, oldest first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "ImageReviewPage", examples: [{ data: [example], next_cursor: null }] })
+const ReviewPage = pageOf(ReviewBody, {
+  identifier: "ImageReviewPage",
+  description: "The reviews, oldest first.",
+  example
+})
 
 const ChargedBody = Schema.Struct({ ...members, payg: PaygBody }).annotations({ identifier: "ChargedImageReview" })
 
@@ -153,15 +152,6 @@ const toBody = ({ resolved, ...review }: Reviews.ImageReview): typeof ReviewBody
   resolved_because: resolved?.operator.reason ?? null
 })
 
-const reviewPage = (query: ParametersOf<ImageReviewsQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listImageReviews(yield* singleValues(query))
-      const body: typeof ReviewPage.Type = { data: items.map(toBody), next_cursor: nextCursor }
-      return body
-    })
-  )
-
 const isUuid = Schema.is(Schema.UUID)
 const readId = (id: string): Effect.Effect<RequestId, ReviewNotFound> =>
   isUuid(id) ? Effect.succeed(RequestId(id.toLowerCase())) : Effect.fail(new ReviewNotFound({ requestId: id }))
@@ -190,7 +180,7 @@ const charged = (requestId: string) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorImagesApi), "operatorImages", (handlers) =>
   handlers
-    .handleRaw("listImageReviews", ({ urlParams }) => reviewPage(urlParams))
+    .handleRaw("listImageReviews", ({ urlParams }) => pageForOperator(urlParams, listImageReviews, toBody))
     .handleRaw("waiveImage", ({ path }) => waived(path.requestID))
     .handleRaw("chargeImage", ({ path }) => charged(path.requestID))
 )

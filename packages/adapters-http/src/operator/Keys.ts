@@ -1,22 +1,31 @@
 /**
- * Lists and revokes API keys for operators (docs/reference/operator.md#customers-and-keys). A response never contains a
- * secret, so keys cannot be created here.
+ * Lists, shows, limits and revokes API keys for operators (docs/reference/operator.md#customers-and-keys). A response
+ * never contains a secret, so keys cannot be created here.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { type KeyStatus, readKeyStatus, setKeyLimits } from "@tollgate/application/customer/KeyLimits"
 import { listKeysOfReseller, listKeysOfUser } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { ApiKeyId, ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
-import { OptionalReason } from "@tollgate/domain/operator/OperatorRequests"
+import { KeyLimitsRequest, OptionalReason } from "@tollgate/domain/operator/OperatorRequests"
 import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { KeyPageBody, toPage } from "../customer/Keys.ts"
+import {
+  KeyLimitsBody,
+  KeyLimitsChangeBody,
+  LimitUsageBody,
+  limitsBody,
+  limitUsageBody
+} from "../customer/KeyLimitsBody.ts"
+import { KeyBody, KeyPageBody, toPage } from "../customer/Keys.ts"
 import {
   instant,
+  instantOrNull,
   type MembersOf,
   type ParametersOf,
   singleValues,
@@ -51,6 +60,32 @@ const RevokedBody = Schema.Struct({
   examples: [{ key_id: KEY, name: "laptop", revoked: true, revoked_at: AT }]
 })
 
+const LimitsBody = Schema.Struct(
+  {
+    limits: KeyLimitsChangeBody.annotations({
+      identifier: "KeyLimitsToSet",
+      description: "All limits of the key. An absent member, like `null`, is no limit. Other members are refused."
+    }),
+    reason: optionalReason
+  } satisfies MembersOf<typeof KeyLimitsRequest>,
+  unknownMembers
+).annotations({
+  identifier: "KeyLimitsRequest",
+  examples: [{ limits: { spend_usd_micro_per_day: 5_000_000, models: ["demo-chat"] }, reason: "agreed by email" }]
+})
+
+const StatusBody = Schema.Struct({
+  key_id: keyId,
+  name: text("The name of the key.", "laptop"),
+  user_id: KeyBody.fields.user_id,
+  created_at: KeyBody.fields.created_at,
+  revoked_at: KeyBody.fields.revoked_at,
+  limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
+  limit_usage: Schema.NullOr(LimitUsageBody).annotations({
+    description: "What is used of the limits; `null` if the key has no limit of spend or rate."
+  })
+}).annotations({ identifier: "OperatorKey" })
+
 const ofUser = HttpApiEndpoint.get("listKeysOfCustomer", "/api/operator/customers/:customer/keys")
   .setPath(Schema.Struct({ customer: text("The customer's id or email.", "customer@example.com") }))
   .setUrlParams(Schema.Struct(cursorParameters))
@@ -70,6 +105,23 @@ const ofReseller = HttpApiEndpoint.get("listKeysOfReseller", "/api/operator/rese
     })
   )
 
+const readKey = HttpApiEndpoint.get("showKey", "/api/operator/keys/:keyID")
+  .setPath(Schema.Struct({ keyID: keyId }))
+  .addSuccess(StatusBody)
+  .annotateContext(documented({ summary: "Show an API key with its limits", errors: ["ApiKeyNotFound"] }))
+
+const putLimits = HttpApiEndpoint.put("setKeyLimits", "/api/operator/keys/:keyID/limits")
+  .setPath(Schema.Struct({ keyID: keyId }))
+  .setPayload(LimitsBody)
+  .addSuccess(StatusBody)
+  .annotateContext(
+    documented({
+      summary: "Set all limits of an API key",
+      description: "Replaces the limits of the key. The ledger applies them from the next request on every server.",
+      errors: [...bodyErrors, "ApiKeyNotFound"]
+    })
+  )
+
 const revoke = HttpApiEndpoint.post("revokeKey", "/api/operator/keys/:keyID/revoke")
   .setPath(Schema.Struct({ keyID: keyId }))
   .setPayload(RevokeBody)
@@ -85,6 +137,8 @@ const revoke = HttpApiEndpoint.post("revokeKey", "/api/operator/keys/:keyID/revo
 export class OperatorKeysApi extends HttpApiGroup.make("operatorKeys")
   .add(ofUser)
   .add(ofReseller)
+  .add(readKey)
+  .add(putLimits)
   .add(revoke)
   .addError(OperatorError)
   .annotateContext(
@@ -102,6 +156,26 @@ const keysOfReseller = (named: string, query: ParametersOf<CursorQuery>) =>
   forOperator(() =>
     Effect.gen(function* () {
       return toPage(yield* listKeysOfReseller(named, yield* singleValues(query)))
+    })
+  )
+
+const toStatus = ({ counts, key }: KeyStatus): typeof StatusBody.Type => ({
+  key_id: key.id,
+  name: key.name,
+  user_id: key.userId,
+  created_at: instant(key.createdAt),
+  revoked_at: instantOrNull(key.revokedAt),
+  limits: limitsBody(key.limits),
+  limit_usage: limitUsageBody(key.limits, counts)
+})
+
+const shown = (id: string) => forOperator(() => Effect.map(readKeyStatus(id), toStatus))
+
+const limited = (id: string) =>
+  forOperator((session) =>
+    Effect.gen(function* () {
+      const { limits, reason } = yield* jsonBody(KeyLimitsRequest)
+      return toStatus(yield* setKeyLimits(id, limits, operatorOf(session, "keys limits", reason)))
     })
   )
 
@@ -127,5 +201,7 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorKeysApi), "operato
   handlers
     .handleRaw("listKeysOfCustomer", ({ path, urlParams }) => keysOfUser(path.customer, urlParams))
     .handleRaw("listKeysOfReseller", ({ path, urlParams }) => keysOfReseller(path.reseller, urlParams))
+    .handleRaw("showKey", ({ path }) => shown(path.keyID))
+    .handleRaw("setKeyLimits", ({ path }) => limited(path.keyID))
     .handleRaw("revokeKey", ({ path }) => revoked(path.keyID))
 )

@@ -8,6 +8,7 @@
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type { Listed } from "@tollgate/application/operations/CursorSealer"
 import { asOperator } from "@tollgate/application/operator/OperatorSessions"
 import type { OperatorSession } from "@tollgate/domain/operator/OperatorSession"
 import * as Effect from "effect/Effect"
@@ -15,6 +16,7 @@ import { bearerToken } from "../auth/ResellerCaller.ts"
 import { refusalResponse } from "../http/Refusal.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
+import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { type OperatorFailure, operatorErrorBody } from "../wire/OperatorErrors.ts"
 
 export const clientAddress = Effect.gen(function* () {
@@ -50,4 +52,17 @@ export const forOperator = <A, E extends OperatorFailure, R>(
       return yield* asOperator(bearerToken(request.rawHeaders), yield* clientAddress, body)
     }),
     status
+  )
+
+/** Returns a page of a list to the operator. `read` gets the query parameters, of which each has one value. */
+export const pageForOperator = <Query, Item, Body, E extends OperatorFailure, R>(
+  query: ParametersOf<Query>,
+  read: (query: Partial<Record<keyof Query & string, string>>) => Effect.Effect<Listed<Item>, E, R>,
+  toBody: (item: Item) => Body
+) =>
+  forOperator(() =>
+    Effect.map(Effect.flatMap(singleValues<keyof Query & string>(query), read), ({ items, nextCursor }) => ({
+      data: items.map(toBody),
+      next_cursor: nextCursor
+    }))
   )

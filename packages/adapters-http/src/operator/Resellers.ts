@@ -5,12 +5,13 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { listResellers, type ResellersQuery } from "@tollgate/application/operator/OperatorLists"
+import { listQuotaMovements, listResellers } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { QuotaRequest, ReviewRequest } from "@tollgate/domain/operator/OperatorRequests"
+import type { QuotaMovement } from "@tollgate/domain/reseller/QuotaMovement"
 import { type Reseller, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
@@ -19,19 +20,18 @@ import {
   digits,
   instant,
   type MembersOf,
-  type ParametersOf,
+  orNull,
   parameter,
-  singleValues,
   text,
   timestamp,
   unknownMembers,
   uuid
 } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 import { operationIdField, optionalReason, requiredReason } from "./RequestFields.ts"
 
 const example = {
@@ -52,10 +52,11 @@ const ResellerBody = Schema.Struct({
   created_at: timestamp("The time of the signup.", example.created_at)
 }).annotations({ identifier: "OperatorReseller", examples: [example] })
 
-const ResellerPage = Schema.Struct({
-  data: Schema.Array(ResellerBody).annotations({ description: "The resellers, newest first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "OperatorResellerPage", examples: [{ data: [example], next_cursor: null }] })
+const ResellerPage = pageOf(ResellerBody, {
+  identifier: "OperatorResellerPage",
+  description: "The resellers, newest first.",
+  example
+})
 
 const ShownReseller = Schema.Struct({
   ...ResellerBody.fields,
@@ -74,18 +75,40 @@ const ReviewBody = Schema.Struct(
   unknownMembers
 ).annotations({ identifier: "ResellerReview", examples: [{ move: "approve", reason: "documents checked" }] })
 
+/** Declares an amount that can be negative as a string of decimal digits. */
+const signedDigits = (description: string, example: string) =>
+  Schema.String.annotations({ jsonSchema: { type: "string", pattern: "^-?[0-9]+$", description, examples: [example] } })
+
+const movement = {
+  at: "2026-11-20T09:30:00.000Z",
+  kind: "topup" as const,
+  change_usd_micro: "25000000",
+  reference: "RTO-019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
+}
+
+const MovementBody = Schema.Struct({
+  at: timestamp("The time of the movement.", movement.at),
+  kind: Schema.Literal("topup", "mint", "adjustment").annotations({ description: "What moved the quota." }),
+  change_usd_micro: signedDigits("The change in micro-USD; negative if it removes quota.", movement.change_usd_micro),
+  reference: orNull(
+    text("The order number of a top-up, or the operation id of a mint; `null` for an adjustment.", movement.reference)
+  )
+}).annotations({ identifier: "QuotaMovement", examples: [movement] })
+
+const MovementPage = pageOf(MovementBody, {
+  identifier: "QuotaMovementPage",
+  description: "The movements, newest first.",
+  example: movement
+})
+
 const adjustment = { amount_usd_micro: "-5000000", operation_id: "refund of order 7", reason: "refunded by transfer" }
 
 const QuotaBody = Schema.Struct(
   {
-    amount_usd_micro: Schema.String.annotations({
-      jsonSchema: {
-        type: "string",
-        pattern: "^-?[0-9]+$",
-        description: "The change in micro-USD; a negative change deducts quota, which never becomes negative.",
-        examples: [adjustment.amount_usd_micro]
-      }
-    }),
+    amount_usd_micro: signedDigits(
+      "The change in micro-USD; a negative change deducts quota, which never becomes negative.",
+      adjustment.amount_usd_micro
+    ),
     operation_id: operationIdField,
     reason: requiredReason
   } satisfies MembersOf<typeof QuotaRequest>,
@@ -95,14 +118,7 @@ const QuotaBody = Schema.Struct(
 const AdjustedBody = Schema.Struct({
   reseller_id: uuid("The reseller's id.", example.id),
   operation_id: text("The operation id of the request.", adjustment.operation_id),
-  amount_usd_micro: Schema.String.annotations({
-    jsonSchema: {
-      type: "string",
-      pattern: "^-?[0-9]+$",
-      description: "The change that is booked.",
-      examples: ["-5000000"]
-    }
-  }),
+  amount_usd_micro: signedDigits("The change that is booked.", "-5000000"),
   already_applied: Schema.Boolean.annotations({
     description:
       "True if an earlier request with the operation id booked the change, so that this request changed nothing."
@@ -121,6 +137,10 @@ const readResellers = HttpApiEndpoint.get("listResellersForOperator", PATH)
         enum: [...ResellerStatus.literals],
         description: "Returns only resellers with this status."
       }),
+      search: parameter({
+        type: "string",
+        description: "Returns only resellers with this text in their name or email."
+      }),
       ...cursorParameters
     })
   )
@@ -131,6 +151,17 @@ const readReseller = HttpApiEndpoint.get("showReseller", `${PATH}/:reseller`)
   .setPath(reseller)
   .addSuccess(ShownReseller)
   .annotateContext(documented({ summary: "Show a reseller with its quota", errors: ["ResellerNotFound"] }))
+
+const readMovements = HttpApiEndpoint.get("listQuotaMovements", `${PATH}/:reseller/movements`)
+  .setPath(reseller)
+  .setUrlParams(Schema.Struct(cursorParameters))
+  .addSuccess(MovementPage)
+  .annotateContext(
+    documented({
+      summary: "List the movements of a reseller's quota",
+      errors: ["ValidationFailed", "ResellerNotFound"]
+    })
+  )
 
 const review = HttpApiEndpoint.post("reviewReseller", `${PATH}/:reseller/review`)
   .setPath(reseller)
@@ -158,6 +189,7 @@ const adjustQuota = HttpApiEndpoint.post("adjustQuota", `${PATH}/:reseller/quota
 export class OperatorResellersApi extends HttpApiGroup.make("operatorResellers")
   .add(readResellers)
   .add(readReseller)
+  .add(readMovements)
   .add(review)
   .add(adjustQuota)
   .addError(OperatorError)
@@ -174,14 +206,12 @@ const toBody = (reseller: Reseller): typeof ResellerBody.Type => ({
   created_at: instant(reseller.createdAt)
 })
 
-const resellerPage = (query: ParametersOf<ResellersQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listResellers(yield* singleValues(query))
-      const body: typeof ResellerPage.Type = { data: items.map(toBody), next_cursor: nextCursor }
-      return body
-    })
-  )
+const toMovement = ({ at, changeUsdMicro, kind, reference }: QuotaMovement): typeof MovementBody.Type => ({
+  at: instant(at),
+  kind,
+  change_usd_micro: changeUsdMicro.toString(),
+  reference: reference ?? null
+})
 
 const shownReseller = (named: string) =>
   forOperator(() =>
@@ -221,8 +251,11 @@ const adjusted = (named: string) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorResellersApi), "operatorResellers", (handlers) =>
   handlers
-    .handleRaw("listResellersForOperator", ({ urlParams }) => resellerPage(urlParams))
+    .handleRaw("listResellersForOperator", ({ urlParams }) => pageForOperator(urlParams, listResellers, toBody))
     .handleRaw("showReseller", ({ path }) => shownReseller(path.reseller))
+    .handleRaw("listQuotaMovements", ({ path, urlParams }) =>
+      pageForOperator(urlParams, (query) => listQuotaMovements(path.reseller, query), toMovement)
+    )
     .handleRaw("reviewReseller", ({ path }) => reviewed(path.reseller))
     .handleRaw("adjustQuota", ({ path }) => adjusted(path.reseller))
 )

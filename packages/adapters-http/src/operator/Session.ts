@@ -5,16 +5,33 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { endSession, openSession } from "@tollgate/application/operator/OperatorSessions"
-import { CodeRedemption, expiresAt, type OperatorSession } from "@tollgate/domain/operator/OperatorSession"
+import {
+  endSession,
+  endSessionOf,
+  OperatorSessions,
+  openSession,
+  type ReadSession
+} from "@tollgate/application/operator/OperatorSessions"
+import { OptionalReason } from "@tollgate/domain/operator/OperatorRequests"
+import { CodeRedemption, expiresAt, type OperatorSession, stateOf } from "@tollgate/domain/operator/OperatorSession"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { instant, type MembersOf, text, timestamp, unknownMembers, uuid } from "../openapi/Fields.ts"
+import {
+  instant,
+  instantOrNull,
+  type MembersOf,
+  orNull,
+  text,
+  timestamp,
+  unknownMembers,
+  uuid
+} from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
 import { clientAddress, forOperator, operatorResponse } from "./OperatorCaller.ts"
+import { optionalReason } from "./RequestFields.ts"
 
 const example = {
   id: "019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11",
@@ -58,6 +75,35 @@ const EndedBody = Schema.Struct({
   ended: Schema.Literal(true).annotations({ description: "Always true: the token is refused." })
 }).annotations({ identifier: "EndedOperatorSession", examples: [{ ended: true }] })
 
+const listed = {
+  ...example,
+  state: "open" as const,
+  opened_at: "2026-11-20T09:30:30.000Z",
+  used_at: "2026-11-20T09:40:00.000Z",
+  ended_at: null,
+  current: true
+}
+
+const ListedBody = Schema.Struct({
+  ...SessionBody.fields,
+  state: Schema.Literal("waiting", "open", "ended", "expired").annotations({
+    description: "`waiting`: its code is not redeemed yet. `open`: can be used. `ended`, `expired`: is refused."
+  }),
+  opened_at: orNull(timestamp("The time at which its code was redeemed, or `null`.", listed.opened_at)),
+  used_at: orNull(timestamp("The time of its last recorded use, or `null`.", listed.used_at)),
+  ended_at: orNull(timestamp("The time at which it was ended, or `null`.", listed.used_at)),
+  current: Schema.Boolean.annotations({ description: "True for the session of the request." })
+}).annotations({ identifier: "ListedOperatorSession", examples: [listed] })
+
+const ListBody = Schema.Struct({
+  sessions: Schema.Array(ListedBody).annotations({ description: "The sessions of the last week, newest first." })
+}).annotations({ identifier: "OperatorSessionList", examples: [{ sessions: [listed] }] })
+
+const EndBody = Schema.Struct(
+  { reason: optionalReason } satisfies MembersOf<typeof OptionalReason>,
+  unknownMembers
+).annotations({ identifier: "OperatorSessionEnd", examples: [{ reason: "the telephone was lost" }] })
+
 const PATH = "/api/operator/session"
 
 const open = HttpApiEndpoint.post("openOperatorSession", PATH)
@@ -80,10 +126,28 @@ const end = HttpApiEndpoint.del("endOperatorSession", PATH)
   .addSuccess(EndedBody)
   .annotateContext(documented({ summary: "End the session", errors: [] }))
 
+const list = HttpApiEndpoint.get("listOperatorSessions", "/api/operator/sessions")
+  .addSuccess(ListBody)
+  .annotateContext(documented({ summary: "List the sessions of the last week", errors: [] }))
+
+const endOther = HttpApiEndpoint.post("revokeOperatorSession", "/api/operator/sessions/:sessionID/end")
+  .setPath(Schema.Struct({ sessionID: uuid("The id of the session.", example.id) }))
+  .setPayload(EndBody)
+  .addSuccess(ListedBody)
+  .annotateContext(
+    documented({
+      summary: "End a session",
+      description: "Every server refuses its token at once. A session that has ended or expired stays unchanged.",
+      errors: [...bodyErrors, "OperatorSessionNotFound"]
+    })
+  )
+
 export class OperatorSessionApi extends HttpApiGroup.make("operatorSession")
   .add(open)
   .add(read)
   .add(end)
+  .add(list)
+  .add(endOther)
   .addError(OperatorError)
   .annotateContext(
     OpenApi.annotations({ title: "Operator: session", description: "The session of an operator in the console." })
@@ -110,9 +174,35 @@ const current = forOperator((session) => Effect.succeed<typeof CurrentBody.Type>
 
 const ended = forOperator((session) => Effect.as(endSession(session), { ended: true } satisfies typeof EndedBody.Type))
 
+const toListed = ({ now, session }: ReadSession, current: OperatorSession): typeof ListedBody.Type => ({
+  ...toBody(session),
+  state: stateOf(session, now),
+  opened_at: instantOrNull(session.openedAt),
+  used_at: instantOrNull(session.usedAt),
+  ended_at: instantOrNull(session.endedAt),
+  current: session.id === current.id
+})
+
+const sessions = forOperator((current) =>
+  Effect.map(
+    Effect.flatMap(OperatorSessions, ({ list }) => list),
+    (found): typeof ListBody.Type => ({ sessions: found.map((each) => toListed(each, current)) })
+  )
+)
+
+const endedOther = (id: string) =>
+  forOperator((current) =>
+    Effect.gen(function* () {
+      const { reason } = yield* jsonBody(OptionalReason)
+      return toListed(yield* endSessionOf(current, id, reason), current)
+    })
+  )
+
 export const layer = HttpApiBuilder.group(gateway.add(OperatorSessionApi), "operatorSession", (handlers) =>
   handlers
     .handleRaw("openOperatorSession", () => opened)
     .handleRaw("readOperatorSession", () => current)
     .handleRaw("endOperatorSession", () => ended)
+    .handleRaw("listOperatorSessions", () => sessions)
+    .handleRaw("revokeOperatorSession", ({ path }) => endedOther(path.sessionID))
 )

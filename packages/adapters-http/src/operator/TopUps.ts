@@ -6,22 +6,27 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { listTopUpsForOperator, type TopUpsQuery } from "@tollgate/application/operator/OperatorLists"
-import { refreshOrderForOperator, showTopUpForOperator } from "@tollgate/application/operator/OperatorTopUps"
+import { listTopUpsForOperator } from "@tollgate/application/operator/OperatorLists"
+import {
+  OpenTopUpRefresh,
+  refreshOrderForOperator,
+  showTopUpForOperator
+} from "@tollgate/application/operator/OperatorTopUps"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type ParametersOf, parameter, singleValues, text } from "../openapi/Fields.ts"
+import { integer, parameter, text } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
+import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, pageForOperator } from "./OperatorCaller.ts"
 import { exampleTopUp, TopUpBody, toTopUpBody } from "./TopUpBody.ts"
 
-const TopUpPage = Schema.Struct({
-  data: Schema.Array(TopUpBody).annotations({ description: "The orders, newest first." }),
-  next_cursor: nextCursor
-}).annotations({ identifier: "OperatorTopUpPage", examples: [{ data: [exampleTopUp], next_cursor: null }] })
+const TopUpPage = pageOf(TopUpBody, {
+  identifier: "OperatorTopUpPage",
+  description: "The orders, newest first.",
+  example: exampleTopUp
+})
 
 const RefreshedBody = Schema.Struct({
   refreshed: Schema.Boolean.annotations({
@@ -31,6 +36,16 @@ const RefreshedBody = Schema.Struct({
   }),
   topup: TopUpBody
 }).annotations({ identifier: "RefreshedTopUp", examples: [{ refreshed: true, topup: exampleTopUp }] })
+
+const RefreshedOrdersBody = Schema.Struct({
+  attempted: integer("The number of orders whose payment was to be read.", 12),
+  refreshed: integer("The number of these orders whose payment was read, or needed no reading.", 12),
+  credited: integer("The number of orders that became `credited`.", 1),
+  without_provider: integer("The number of open orders whose payment provider is not configured.", 0)
+}).annotations({
+  identifier: "RefreshedTopUps",
+  examples: [{ attempted: 12, refreshed: 12, credited: 1, without_provider: 0 }]
+})
 
 const PATH = "/api/operator/topups"
 const order = Schema.Struct({ order: text("The order's id, or its number `RTO-...`.", exampleTopUp.id) })
@@ -80,23 +95,27 @@ const refreshTopUp = HttpApiEndpoint.post("refreshTopUpForOperator", `${PATH}/:o
     })
   )
 
+const refreshOpen = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/refresh`)
+  .addSuccess(RefreshedOrdersBody)
+  .annotateContext(
+    documented({
+      summary: "Refresh all open top-up orders from their payment providers",
+      description:
+        "Credits the paid orders. With many open orders this takes minutes; it continues if the client disconnects. The " +
+        "request has no body.",
+      errors: []
+    })
+  )
+
 export class OperatorTopUpsApi extends HttpApiGroup.make("operatorTopUps")
   .add(readTopUps)
   .add(readTopUp)
   .add(refreshTopUp)
+  .add(refreshOpen)
   .addError(OperatorError)
   .annotateContext(
     OpenApi.annotations({ title: "Operator: top-ups", description: "The top-up orders of resellers." })
   ) {}
-
-const topUpPage = (query: ParametersOf<TopUpsQuery>) =>
-  forOperator(() =>
-    Effect.gen(function* () {
-      const { items, nextCursor } = yield* listTopUpsForOperator(yield* singleValues(query))
-      const body: typeof TopUpPage.Type = { data: items.map(toTopUpBody), next_cursor: nextCursor }
-      return body
-    })
-  )
 
 const shown = (named: string) => forOperator(() => Effect.map(showTopUpForOperator(named), toTopUpBody))
 
@@ -108,9 +127,24 @@ const refreshed = (named: string) =>
     }))
   )
 
+const refreshedOpen = forOperator(() =>
+  Effect.map(
+    Effect.flatMap(OpenTopUpRefresh, ({ run }) => run),
+    ({ attempted, credited, refreshed, withoutProvider }): typeof RefreshedOrdersBody.Type => ({
+      attempted,
+      refreshed,
+      credited,
+      without_provider: withoutProvider
+    })
+  )
+)
+
 export const layer = HttpApiBuilder.group(gateway.add(OperatorTopUpsApi), "operatorTopUps", (handlers) =>
   handlers
-    .handleRaw("listTopUpsForOperator", ({ urlParams }) => topUpPage(urlParams))
+    .handleRaw("listTopUpsForOperator", ({ urlParams }) =>
+      pageForOperator(urlParams, listTopUpsForOperator, toTopUpBody)
+    )
     .handleRaw("showTopUp", ({ path }) => shown(path.order))
     .handleRaw("refreshTopUpForOperator", ({ path }) => refreshed(path.order))
+    .handleRaw("refreshOpenTopUps", () => refreshedOpen)
 )

@@ -13,13 +13,16 @@ import { ImagesApi } from "../images/ImagesApi.ts"
 import { relayGroups } from "../inference/RelayRoutes.ts"
 import { MintsApi } from "../mint/Mints.ts"
 import { OperatorAuditApi } from "../operator/Audit.ts"
+import { OperatorAuditLogApi } from "../operator/AuditLog.ts"
 import { OperatorBlacklistApi } from "../operator/Blacklist.ts"
 import { OperatorCatalogApi } from "../operator/Catalog.ts"
 import { OperatorCustomersApi } from "../operator/Customers.ts"
+import { OperatorUsageApi } from "../operator/CustomerUsage.ts"
 import { OperatorHoldsApi } from "../operator/Holds.ts"
 import { OperatorImagesApi } from "../operator/ImageReviews.ts"
 import { OperatorKeysApi } from "../operator/Keys.ts"
 import { OperatorResellersApi } from "../operator/Resellers.ts"
+import { OperatorServiceApi } from "../operator/Service.ts"
 import { OperatorSessionApi } from "../operator/Session.ts"
 import { OperatorTopUpsApi } from "../operator/TopUps.ts"
 import { RankingsApi } from "../rankings/RankingsFeed.ts"
@@ -52,9 +55,12 @@ export class GatewayApi extends relayGroups
   .add(OperatorTopUpsApi)
   .add(OperatorImagesApi)
   .add(OperatorAuditApi)
+  .add(OperatorAuditLogApi)
   .add(OperatorBlacklistApi)
   .add(OperatorCatalogApi)
   .add(OperatorCustomersApi)
   .add(OperatorHoldsApi)
   .add(OperatorKeysApi)
+  .add(OperatorServiceApi)
+  .add(OperatorUsageApi)
   .add(OperationsApi) {}

@@ -3,6 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { OperatorRequests } from "@tollgate/application/operator/OperatorSessions"
+import { OpenTopUpRefresh } from "@tollgate/application/operator/OperatorTopUps"
 import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
@@ -21,13 +22,16 @@ import * as Mints from "../mint/Mints.ts"
 import * as DocumentationPage from "../openapi/DocumentationPage.ts"
 import * as DocumentRoute from "../openapi/DocumentRoute.ts"
 import * as OperatorAudit from "../operator/Audit.ts"
+import * as OperatorAuditLog from "../operator/AuditLog.ts"
 import * as OperatorBlacklist from "../operator/Blacklist.ts"
 import * as OperatorCatalog from "../operator/Catalog.ts"
 import * as OperatorCustomers from "../operator/Customers.ts"
+import * as OperatorUsage from "../operator/CustomerUsage.ts"
 import * as OperatorHolds from "../operator/Holds.ts"
 import * as OperatorImages from "../operator/ImageReviews.ts"
 import * as OperatorKeys from "../operator/Keys.ts"
 import * as OperatorResellers from "../operator/Resellers.ts"
+import * as OperatorService from "../operator/Service.ts"
 import * as OperatorSession from "../operator/Session.ts"
 import * as OperatorTopUps from "../operator/TopUps.ts"
 import * as PageFrame from "../pages/PageFrame.ts"
@@ -65,12 +69,15 @@ const operator = Layer.mergeAll(
   OperatorTopUps.layer,
   OperatorImages.layer,
   OperatorAudit.layer,
+  OperatorAuditLog.layer,
   OperatorBlacklist.layer,
   OperatorCatalog.layer,
   OperatorCustomers.layer,
   OperatorHolds.layer,
-  OperatorKeys.layer
-).pipe(Layer.provide(OperatorRequests.layer))
+  OperatorKeys.layer,
+  OperatorService.layer,
+  OperatorUsage.layer
+).pipe(Layer.provide(OpenTopUpRefresh.layer), Layer.provide(OperatorRequests.layer))
 
 const routes = Layer.mergeAll(
   RelayRoutes.layer,

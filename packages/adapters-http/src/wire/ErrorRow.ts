@@ -4,6 +4,7 @@
  *     {"error":{"code","message","request_id","details"?:[{"path","message"}]}}
  */
 import type { FieldIssue } from "@tollgate/domain/validation/Validation"
+import type * as Effect from "effect/Effect"
 
 export interface ErrorRow<E> {
   readonly status: number
@@ -15,6 +16,19 @@ export interface ErrorRow<E> {
   /** Condition under which the error occurs, for the OpenAPI document. */
   readonly meaning: string
   readonly example: E
+}
+
+/** The errors of a use case. */
+export type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> =
+  Effect.Effect.Error<ReturnType<UseCase>>
+
+interface Tagged {
+  readonly _tag: string
+}
+
+/** One row for each error of a surface. */
+export type RowsOf<Failure extends Tagged> = {
+  readonly [Tag in Failure["_tag"]]: ErrorRow<Extract<Failure, { readonly _tag: Tag }>>
 }
 
 /** An error response: its status, its headers in addition to the common headers, and its JSON body. */
@@ -59,3 +73,18 @@ export const documented = <E>(row: ErrorRow<E>): DocumentedError => ({
   meaning: row.meaning,
   example: errorResponse(row, row.example, EXAMPLE_REQUEST_ID)
 })
+
+export interface ErrorTable<Failure extends Tagged> {
+  readonly bodyOf: (error: Failure, requestId: string) => ErrorResponse
+  /** Returns the row of an error for the OpenAPI document. */
+  readonly documentedError: (tag: Failure["_tag"]) => DocumentedError
+}
+
+export const errorTable = <Failure extends Tagged>(rows: RowsOf<Failure>): ErrorTable<Failure> => {
+  // TypeScript cannot infer that the row found by an error's tag accepts that error.
+  const rowOf = (tag: Failure["_tag"]) => rows[tag] as unknown as ErrorRow<Failure>
+  return {
+    bodyOf: (error, requestId) => errorResponse(rowOf(error._tag), error, requestId),
+    documentedError: (tag) => documented(rowOf(tag))
+  }
+}

@@ -8,7 +8,7 @@ import type { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import type { Users } from "@tollgate/application/customer/Users"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type * as Lists from "@tollgate/application/operator/OperatorLists"
-import type { asOperator, openSession } from "@tollgate/application/operator/OperatorSessions"
+import type { asOperator, endSessionOf, openSession } from "@tollgate/application/operator/OperatorSessions"
 import type { refreshOrderForOperator } from "@tollgate/application/operator/OperatorTopUps"
 import type { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import type { Quota } from "@tollgate/application/reseller/Quota"
@@ -18,12 +18,13 @@ import { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
 import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
-import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import type { RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import {
   InvalidConsoleCode,
   InvalidOperatorSession,
-  OperatorConsoleOff
+  OperatorConsoleOff,
+  OperatorSessionNotFound
 } from "@tollgate/domain/operator/OperatorSession"
 import { PatternNotListed } from "@tollgate/domain/reseller/Blacklist"
 import { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
@@ -31,19 +32,15 @@ import { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import { ReviewRefused } from "@tollgate/domain/reseller/Review"
 import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { ValidationFailed } from "@tollgate/domain/validation/Validation"
-import type * as Effect from "effect/Effect"
-import { type DocumentedError, documented, type ErrorResponse, type ErrorRow, errorResponse } from "./ErrorRow.ts"
+import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
-
-type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
-  ReturnType<UseCase>
->
+import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
 /** Every error of a request to the operator API. */
 export type OperatorFailure =
   | FailureOf<
       | typeof openSession
+      | typeof endSessionOf
       | typeof asOperator<unknown, never, never>
       | typeof Lists.listTopUpsForOperator
       | typeof reviewReseller
@@ -60,24 +57,10 @@ export type OperatorFailure =
   | RequestTooLarge
   | CatalogFileInvalid
 
-type Rows = { readonly [Tag in OperatorFailure["_tag"]]: ErrorRow<Extract<OperatorFailure, { readonly _tag: Tag }>> }
-
 const MAX_ISSUES = 50
 
-const challenge = () => ({ "www-authenticate": "Bearer" })
-
-const rows: Rows = {
-  ValidationFailed: {
-    status: 422,
-    code: "validation_error",
-    message: ({ details: [first] }) =>
-      first === undefined || first.path === ""
-        ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
-        : `${first.path}: ${first.message}.`,
-    details: ({ details }) => details,
-    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
-    example: new ValidationFailed({ details: [{ path: "code", message: "is missing" }] })
-  },
+const rows: RowsOf<OperatorFailure> = {
+  ValidationFailed: validationFailed({ path: "code", message: "is missing" }),
   CatalogFileInvalid: {
     status: 422,
     code: "catalog_file_invalid",
@@ -91,7 +74,7 @@ const rows: Rows = {
     status: 401,
     code: "invalid_code",
     message: () => "The code is wrong, used, expired or revoked. Run `tollgate console` to get a new code.",
-    headers: challenge,
+    headers: bearerChallenge,
     meaning: "The code is unknown, already used, older than two minutes or revoked.",
     example: new InvalidConsoleCode()
   },
@@ -99,7 +82,7 @@ const rows: Rows = {
     status: 401,
     code: "invalid_session",
     message: () => "The session is missing, expired or ended. Run `tollgate console` to open a new session.",
-    headers: challenge,
+    headers: bearerChallenge,
     meaning: "The token is missing or unknown, or its session has expired or ended.",
     example: new InvalidOperatorSession()
   },
@@ -160,6 +143,13 @@ const rows: Rows = {
     meaning: "No API key has this id.",
     example: new ApiKeyNotFound({ keyId: "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11" })
   },
+  OperatorSessionNotFound: {
+    status: 404,
+    code: "session_not_found",
+    message: () => "There is no operator session with this id.",
+    meaning: "No operator session of the last week has this id.",
+    example: new OperatorSessionNotFound({ id: "019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11" })
+  },
   PatternNotListed: {
     status: 404,
     code: "pattern_not_listed",
@@ -203,13 +193,7 @@ const rows: Rows = {
     meaning: "The `operation_id` was already used for another reseller or another amount.",
     example: new AdjustmentConflict({ operationId: "refund of order 7" })
   },
-  RequestTooLarge: {
-    status: 413,
-    code: "request_too_large",
-    message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send a smaller body.`,
-    meaning: "The body is larger than the route accepts.",
-    example: new RequestTooLarge({ limitBytes: 65_536 })
-  },
+  RequestTooLarge: requestTooLarge("The body is larger than the route accepts."),
   RateLimited: {
     status: 429,
     code: "rate_limited",
@@ -219,22 +203,9 @@ const rows: Rows = {
       "The code or token is invalid, and this IP address has failed ten times within a minute; see `retry-after`.",
     example: new RateLimited({ retryAfterSeconds: 12 })
   },
-  Overloaded: {
-    status: 503,
-    code: "overloaded",
-    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
-    headers: retryAfter,
-    meaning: "The service is at capacity or shutting down; see `retry-after`.",
-    example: new Overloaded({ retryAfterSeconds: 1 })
-  }
+  Overloaded: overloaded
 }
 
-export type OperatorErrorTag = keyof Rows
+export type OperatorErrorTag = OperatorFailure["_tag"]
 
-export const operatorErrorBody = (error: OperatorFailure, requestId: string): ErrorResponse =>
-  // TypeScript cannot infer that the row found by an error's tag accepts that error.
-  errorResponse(rows[error._tag] as ErrorRow<OperatorFailure>, error, requestId)
-
-/** Returns the row of an error for the OpenAPI document. */
-export const documentedError = (tag: OperatorErrorTag): DocumentedError =>
-  documented(rows[tag] as ErrorRow<OperatorFailure>)
+export const { bodyOf: operatorErrorBody, documentedError } = errorTable<OperatorFailure>(rows)

@@ -14,7 +14,7 @@ import type { asReseller, changePassword, logIn, signUp } from "@tollgate/applic
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
-import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import type { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { IdempotencyConflict } from "@tollgate/domain/mint/Mint"
 import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
@@ -26,14 +26,9 @@ import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod
 import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { ValidationFailed } from "@tollgate/domain/validation/Validation"
-import type * as Effect from "effect/Effect"
-import { type DocumentedError, documented, type ErrorResponse, type ErrorRow, errorResponse } from "./ErrorRow.ts"
+import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
-
-type FailureOf<UseCase extends (...given: never) => Effect.Effect<unknown, unknown, unknown>> = Effect.Effect.Error<
-  ReturnType<UseCase>
->
+import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
 /** Every error of a request to the reseller routes. */
 export type ResellerFailure =
@@ -58,8 +53,6 @@ export type ResellerFailure =
   | RequestTooLarge
   | Overloaded
 
-type Rows = { readonly [Tag in ResellerFailure["_tag"]]: ErrorRow<Extract<ResellerFailure, { readonly _tag: Tag }>> }
-
 const rangeOf = ({ bounds }: AmountOutOfRange): string =>
   bounds === null ? "an amount that the payment provider accepts" : `${bounds.min} to ${bounds.max}`
 
@@ -69,23 +62,13 @@ const notFound: { readonly [What in NotFound["what"]]: string } = {
   webhook: "This service receives no webhooks from a payment provider with this name."
 }
 
-const rows: Rows = {
-  ValidationFailed: {
-    status: 422,
-    code: "validation_error",
-    message: ({ details: [first] }) =>
-      first === undefined || first.path === ""
-        ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
-        : `${first.path}: ${first.message}.`,
-    details: ({ details }) => details,
-    meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
-    example: new ValidationFailed({ details: [{ path: "email", message: "an email address, like name@example.com" }] })
-  },
+const rows: RowsOf<ResellerFailure> = {
+  ValidationFailed: validationFailed({ path: "email", message: "an email address, like name@example.com" }),
   InvalidCredentials: {
     status: 401,
     code: "invalid_credentials",
     message: () => "The email or password is wrong, or the token is missing or invalid. Log in to get a new token.",
-    headers: () => ({ "www-authenticate": "Bearer" }),
+    headers: bearerChallenge,
     meaning:
       "The email or password is wrong, or the token is missing, invalid or expired, or its reseller is not active.",
     example: new InvalidCredentials()
@@ -142,13 +125,7 @@ const rows: Rows = {
     meaning: "The `operation_id` was already used for another customer or tier.",
     example: new IdempotencyConflict()
   },
-  RequestTooLarge: {
-    status: 413,
-    code: "request_too_large",
-    message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send a smaller body.`,
-    meaning: "The body is larger than 64 KiB.",
-    example: new RequestTooLarge({ limitBytes: 65_536 })
-  },
+  RequestTooLarge: requestTooLarge("The body is larger than 64 KiB."),
   AmountOutOfRange: {
     status: 422,
     code: "amount_out_of_range",
@@ -198,22 +175,9 @@ const rows: Rows = {
     meaning: "No payment provider for this method is available now; see `retry-after`.",
     example: new PaymentProviderUnavailable({ retryAfterSeconds: 30 })
   },
-  Overloaded: {
-    status: 503,
-    code: "overloaded",
-    message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
-    headers: retryAfter,
-    meaning: "The service is at capacity or shutting down; see `retry-after`.",
-    example: new Overloaded({ retryAfterSeconds: 1 })
-  }
+  Overloaded: overloaded
 }
 
-export type ResellerErrorTag = keyof Rows
+export type ResellerErrorTag = ResellerFailure["_tag"]
 
-export const resellerErrorBody = (error: ResellerFailure, requestId: string): ErrorResponse =>
-  // TypeScript cannot infer that the row found by an error's tag accepts that error.
-  errorResponse(rows[error._tag] as ErrorRow<ResellerFailure>, error, requestId)
-
-/** Returns the row of an error for the OpenAPI document. */
-export const documentedError = (tag: ResellerErrorTag): DocumentedError =>
-  documented(rows[tag] as ErrorRow<ResellerFailure>)
+export const { bodyOf: resellerErrorBody, documentedError } = errorTable<ResellerFailure>(rows)

@@ -2,8 +2,8 @@
  * Reads and changes the limits of API keys. An operator can change the limits of every key. A reseller can change the
  * limits of the keys of its customers (docs/reference/key-limits.md).
  */
-import { type ApiKey, ApiKeyId, type ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
-import type { KeyLimitsChange, UnknownModels } from "@tollgate/domain/customer/KeyLimits"
+import { type ApiKey, ApiKeyId, ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
+import { type KeyLimitsChange, replacementOf, type UnknownModels } from "@tollgate/domain/customer/KeyLimits"
 import type { KeyCounts } from "@tollgate/domain/ledger/KeyCounts"
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
@@ -55,4 +55,25 @@ export const changeCustomerKey = (resellerId: ResellerId, keyId: string, change:
     if (Option.isNone(id)) return yield* new NotFound({ what: "key" })
     const store = yield* KeyLimitStore
     return yield* Effect.catchTag(store.changeOfCustomer(resellerId, id.value, change), "UnknownModels", unknownModels)
+  })
+
+/** Returns an API key for an operator. */
+export const readKeyStatus = (keyId: string) =>
+  Effect.gen(function* () {
+    const id = readKeyId(keyId)
+    if (Option.isNone(id)) return yield* new ApiKeyNotFound({ keyId })
+    return yield* (yield* KeyLimitStore).read(id.value)
+  })
+
+/** Sets all limits of an API key for an operator (`PUT /api/operator/keys/{keyID}/limits`). */
+export const setKeyLimits = (keyId: string, limits: KeyLimitsChange, operator: Operator) =>
+  Effect.gen(function* () {
+    const id = readKeyId(keyId)
+    if (Option.isNone(id)) return yield* new ApiKeyNotFound({ keyId })
+    const store = yield* KeyLimitStore
+    return yield* Effect.catchTag(
+      store.change(id.value, replacementOf(limits), operator),
+      "UnknownModels",
+      unknownModels
+    )
   })

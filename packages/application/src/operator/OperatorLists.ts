@@ -23,8 +23,10 @@ import { OpenHolds } from "../ledger/OpenHolds.ts"
 import { CursorSealer, listPage } from "../operations/CursorSealer.ts"
 import { NodeList } from "../operations/Nodes.ts"
 import { Blacklist } from "../reseller/Blacklist.ts"
+import { QuotaMovements } from "../reseller/QuotaMovements.ts"
 import { Resellers } from "../reseller/Resellers.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
+import { AuditLogEntries } from "./AuditLogEntries.ts"
 
 /** Reads the query of a page. */
 export const readPage = (
@@ -49,14 +51,37 @@ const readWord = <const Word extends string>(
 
 export interface ResellersQuery extends CursorQuery {
   readonly status?: string | undefined
+  readonly search?: string | undefined
+}
+
+const MAX_SEARCH_LENGTH = 254
+
+/** Reads the text to search for. Undefined if the query does not contain the parameter. */
+const readSearch = (given: string | undefined): Either.Either<string | undefined, ValidationFailed> => {
+  const search = given?.trim()
+  return search === undefined || (search !== "" && search.length <= MAX_SEARCH_LENGTH && !search.includes("\0"))
+    ? Either.right(search)
+    : Either.left(invalid("search", `1 to ${MAX_SEARCH_LENGTH} characters`))
 }
 
 /** Returns a page of the resellers, newest first. */
 export const listResellers = (query: ResellersQuery) =>
   Effect.gen(function* () {
     const status = yield* readWord("status", ResellerStatus.literals, query.status)
+    const search = yield* readSearch(query.search)
     const resellers = yield* Resellers
-    return yield* listPage("r1", yield* readPage("r1", query), (page) => resellers.page(status, page))
+    return yield* listPage("r1", yield* readPage("r1", query), (page) => resellers.page({ status, search }, page))
+  })
+
+/** Returns a page of the movements of a reseller's quota, newest first. */
+export const listQuotaMovements = (idOrEmail: string, query: CursorQuery) =>
+  Effect.gen(function* () {
+    const movements = yield* QuotaMovements
+    const { id } = yield* (yield* Resellers).named(idOrEmail)
+    const page = yield* readPage("q1", query)
+    return yield* listPage("q1", page, (wanted) =>
+      movements.list(id, { ...wanted, range: { from: undefined, before: undefined } })
+    )
   })
 
 export interface TopUpsQuery extends CursorQuery {
@@ -100,16 +125,11 @@ export interface UsersQuery extends CursorQuery {
   readonly status?: string | undefined
 }
 
-const MAX_SEARCH_LENGTH = 254
-
 /** Returns a page of the users, newest first. */
 export const listUsers = (query: UsersQuery) =>
   Effect.gen(function* () {
     const status = yield* readWord("status", ["active", "blocked"], query.status)
-    const search = query.search?.trim()
-    if (search !== undefined && (search === "" || search.length > MAX_SEARCH_LENGTH)) {
-      return yield* invalid("search", `1 to ${MAX_SEARCH_LENGTH} characters of an email`)
-    }
+    const search = yield* readSearch(query.search)
     const users = yield* Users
     return yield* listPage("c1", yield* readPage("c1", query), ({ after, limit }) => {
       const olderThan = after === undefined ? undefined : UserId.make(after.id)
@@ -145,22 +165,37 @@ export const listNodes = (query: CursorQuery) =>
     return yield* listPage("n1", yield* readPage("n1", query), (page) => nodes.page(page))
   })
 
-const BLACKLIST = "b1 "
-
-/** Returns a page of the blacklist, ordered by pattern. Its cursor contains the last pattern of the page. */
-export const listBlacklist = (query: CursorQuery) =>
+/**
+ * Returns a page of a list that is ordered by one text. Its cursor contains this text of the last item of the page.
+ * `read` returns at most `limit` items after a text.
+ */
+const listByText = <Item>(
+  list: "b1" | "l1",
+  query: CursorQuery,
+  textOf: (item: Item) => string,
+  read: (limit: number, after: string | undefined) => Effect.Effect<ReadonlyArray<Item>>
+) =>
   Effect.gen(function* () {
     const sealer = yield* CursorSealer
+    const name = `${list} `
     const { limit } = yield* readPage("c1", { limit: query.limit })
     const after =
       query.cursor === undefined
         ? undefined
-        : yield* Option.filter(sealer.open(query.cursor), (text) => text.startsWith(BLACKLIST)).pipe(
+        : yield* Option.filter(sealer.open(query.cursor), (text) => text.startsWith(name)).pipe(
             Effect.mapError(() => invalid("cursor", "not a cursor issued by this server"))
           )
-    const found = yield* (yield* Blacklist).page(limit + 1, after?.slice(BLACKLIST.length))
+    const found = yield* read(limit + 1, after?.slice(name.length))
     const items = found.slice(0, limit)
     const last = items.at(-1)
-    const nextCursor = found.length > limit && last !== undefined ? sealer.seal(BLACKLIST + last.pattern) : null
+    const nextCursor = found.length > limit && last !== undefined ? sealer.seal(name + textOf(last)) : null
     return { items, nextCursor }
   })
+
+/** Returns a page of the blacklist, ordered by pattern. */
+export const listBlacklist = (query: CursorQuery) =>
+  Effect.flatMap(Blacklist, ({ page }) => listByText("b1", query, ({ pattern }) => pattern, page))
+
+/** Returns a page of the audit log, newest first. */
+export const listAuditLog = (query: CursorQuery) =>
+  Effect.flatMap(AuditLogEntries, ({ page }) => listByText("l1", query, ({ sequence }) => sequence, page))

@@ -10,14 +10,16 @@ import {
   OperatorConsoleOff,
   type OperatorName,
   type OperatorSession,
-  type OperatorSessionId,
-  type OperatorSessionNotFound
+  OperatorSessionId,
+  OperatorSessionNotFound
 } from "@tollgate/domain/operator/OperatorSession"
 import { type ClientAddress, operatorWindows } from "@tollgate/domain/reseller/AttemptLimit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { CurrentParty } from "../operations/CurrentParty.ts"
 import { Shares, withinShare } from "../operations/Shares.ts"
 import { Attempts } from "../reseller/ResellerAccess.ts"
@@ -65,10 +67,10 @@ export class OperatorSessions extends Context.Tag("@tollgate/application/Operato
   }
 >() {}
 
-/** Whether this deployment serves the operator API. */
+/** Whether this deployment serves the operator API, and whether it is one of production. */
 export class OperatorPolicy extends Context.Tag("@tollgate/application/OperatorPolicy")<
   OperatorPolicy,
-  { readonly enabled: boolean }
+  { readonly enabled: boolean; readonly isProduction: boolean }
 >() {}
 
 /**
@@ -150,6 +152,16 @@ export const endSession = (session: OperatorSession) =>
     const ended = (yield* OperatorSessions).end(session.id, operatorOf(session, "end of the session", undefined))
     // A session that was deleted in the meantime has ended too.
     yield* Effect.catchTag(ended, "OperatorSessionNotFound", () => Effect.void)
+  })
+
+const readSessionId = Schema.decodeOption(OperatorSessionId)
+
+/** Ends the session with this id in the name of the operator of another session, or of the same one. */
+export const endSessionOf = (caller: OperatorSession, sessionId: string, reason: string | undefined) =>
+  Effect.gen(function* () {
+    const id = readSessionId(sessionId)
+    if (Option.isNone(id)) return yield* new OperatorSessionNotFound({ id: sessionId })
+    return yield* (yield* OperatorSessions).end(id.value, operatorOf(caller, "console revoke", reason))
   })
 
 /** Returns the operator of a session for the audit log. Without a reason, the reason is the name of the action. */

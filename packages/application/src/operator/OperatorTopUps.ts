@@ -3,9 +3,15 @@
  * payment providers see, in upper or lower case.
  */
 import { OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SingleFlight from "../operations/SingleFlight.ts"
+import type { PaymentProviders } from "../topup/PaymentProviders.ts"
+import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
+import { type OpenRefreshCounts, refreshOpenTopUps } from "../topup/RefreshDueOrders.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
 import { refreshTopUpForOperator } from "../topup/TopUps.ts"
 
@@ -28,3 +34,30 @@ export const refreshOrderForOperator = (name: string) =>
     const { refreshed } = yield* refreshTopUpForOperator(order.id)
     return { refreshed, stored: yield* showTopUpForOperator(order.id) }
   })
+
+/** The refresh of all open orders for operators. */
+export class OpenTopUpRefresh extends Context.Tag("@tollgate/application/OpenTopUpRefresh")<
+  OpenTopUpRefresh,
+  {
+    /**
+     * Refreshes all open orders. Concurrent callers on one node share one refresh, which continues if the callers
+     * disconnect.
+     */
+    readonly run: Effect.Effect<OpenRefreshCounts>
+  }
+>() {
+  static readonly layer: Layer.Layer<OpenTopUpRefresh, never, TopUpOrders | PaymentProviders | PaymentRefresher> =
+    Layer.scoped(
+      OpenTopUpRefresh,
+      Effect.map(
+        SingleFlight.make<"refresh", OpenRefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher>(1),
+        (refreshes) => ({
+          run: refreshes.run(
+            "refresh",
+            () => refreshOpenTopUps,
+            Effect.dieMessage("two refreshes of all orders have the same key")
+          )
+        })
+      )
+    )
+}

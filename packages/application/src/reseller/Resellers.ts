@@ -25,6 +25,13 @@ export interface Credentials {
   readonly passwordHash: PasswordHash
 }
 
+export interface ResellerFilter {
+  /** Undefined selects every status. */
+  readonly status: ResellerStatus | undefined
+  /** Selects names and emails that contain this text, in upper or lower case. */
+  readonly search: string | undefined
+}
+
 export interface ListedReseller extends Reseller {
   readonly position: Position
 }
@@ -40,11 +47,8 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
     readonly named: (idOrEmail: string) => Effect.Effect<Reseller, ResellerNotFound>
     /** Returns the resellers with one status, or all resellers, newest first. */
     readonly list: (status: ResellerStatus | undefined) => Effect.Effect<ReadonlyArray<Reseller>>
-    /** Returns a page of the resellers with one status, or of all resellers, newest first. */
-    readonly page: (
-      status: ResellerStatus | undefined,
-      page: CursorPage
-    ) => Effect.Effect<ReadonlyArray<ListedReseller>>
+    /** Returns a page of the resellers that the filter selects, newest first. */
+    readonly page: (filter: ResellerFilter, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedReseller>>
     /**
      * Locks the reseller's row and applies `decideTokenEnd`, in one transaction. With a new password, stores its hash and
      * writes an audit log entry. `caller` is the reseller as it was when its token was checked.

@@ -93,6 +93,18 @@ export const KeyLimitsChange = Schema.Struct({
 }).annotations({ parseOptions: { onExcessProperty: "error" } })
 export type KeyLimitsChange = typeof KeyLimitsChange.Type
 
+/** Returns the change that sets exactly these limits: an absent limit is removed. */
+export const replacementOf = (limits: KeyLimitsChange): Required<KeyLimitsChange> => ({
+  spend_usd_micro_per_day: limits.spend_usd_micro_per_day ?? null,
+  spend_usd_micro_per_month: limits.spend_usd_micro_per_month ?? null,
+  spend_usd_micro_total: limits.spend_usd_micro_total ?? null,
+  requests_per_minute: limits.requests_per_minute ?? null,
+  tokens_per_minute: limits.tokens_per_minute ?? null,
+  concurrent_requests: limits.concurrent_requests ?? null,
+  expires_at: limits.expires_at ?? null,
+  models: limits.models ?? null
+})
+
 export const changeLimits = (limits: KeyLimits, change: KeyLimitsChange): KeyLimits => {
   const changed = <A, B>(
     before: A | undefined,

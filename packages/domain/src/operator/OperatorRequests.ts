@@ -4,6 +4,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { KeyLimitsChange } from "../customer/KeyLimits.ts"
 import { MAX_CREDIT } from "../customer/PaygCredit.ts"
 import { MAX_CHARGE } from "../images/ImageReview.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
@@ -43,6 +44,9 @@ export type ReviewRequest = typeof ReviewRequest.Type
 
 /** The body of a change that needs no reason. */
 export const OptionalReason = Schema.Struct({ reason })
+
+/** The body that sets all limits of a key. */
+export const KeyLimitsRequest = Schema.Struct({ limits: KeyLimitsChange, reason })
 
 /** The body of a change that needs a reason. */
 export const RequiredReason = Schema.Struct({ reason: Reason })

@@ -1,0 +1,40 @@
+/**
+ * Defines the rows that the error tables of the reseller routes and of the operator API share.
+ */
+import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
+import type { FieldIssue } from "@tollgate/domain/validation/Validation"
+import { ValidationFailed } from "@tollgate/domain/validation/Validation"
+import type { ErrorRow } from "./ErrorRow.ts"
+import { retryAfter } from "./RetryAfter.ts"
+
+export const validationFailed = (example: FieldIssue): ErrorRow<ValidationFailed> => ({
+  status: 422,
+  code: "validation_error",
+  message: ({ details: [first] }) =>
+    first === undefined || first.path === ""
+      ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
+      : `${first.path}: ${first.message}.`,
+  details: ({ details }) => details,
+  meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
+  example: new ValidationFailed({ details: [example] })
+})
+
+export const requestTooLarge = (meaning: string): ErrorRow<RequestTooLarge> => ({
+  status: 413,
+  code: "request_too_large",
+  message: ({ limitBytes }) => `The request body is larger than ${limitBytes} bytes. Send a smaller body.`,
+  meaning,
+  example: new RequestTooLarge({ limitBytes: 65_536 })
+})
+
+export const overloaded: ErrorRow<Overloaded> = {
+  status: 503,
+  code: "overloaded",
+  message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
+  headers: retryAfter,
+  meaning: "The service is at capacity or shutting down; see `retry-after`.",
+  example: new Overloaded({ retryAfterSeconds: 1 })
+}
+
+/** The header of a response to a request without valid credentials. */
+export const bearerChallenge = () => ({ "www-authenticate": "Bearer" })

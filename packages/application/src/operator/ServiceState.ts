@@ -1,0 +1,78 @@
+/**
+ * Checks the deployment for operators, and shows the providers as this node sees them.
+ */
+import type { Breaker } from "@tollgate/domain/inference/Breaker"
+import * as Effect from "effect/Effect"
+import { CurrentCatalog } from "../catalog/Catalogs.ts"
+import { Upstreams } from "../inference/Upstreams.ts"
+import { Database } from "../operations/Database.ts"
+import { type NodeId, Nodes } from "../operations/Nodes.ts"
+import { catalogFindings, holdFindings, imageFindings, paymentFindings, stateFindings } from "./Diagnosis.ts"
+import { type Finding, fail, ok, warn } from "./Finding.ts"
+import { OperatorPolicy } from "./OperatorSessions.ts"
+
+export interface ProviderState {
+  readonly name: string
+  readonly breaker: Breaker["state"]
+  /** The open exchanges of this node with the provider. */
+  readonly openExchanges: number
+}
+
+export interface NodeProviders {
+  readonly nodeId: NodeId
+  readonly providers: ReadonlyArray<ProviderState>
+}
+
+/** Returns the providers of the catalog. Each node has its own circuit breakers. */
+export const readProviders: Effect.Effect<NodeProviders, never, CurrentCatalog | Upstreams | Nodes> = Effect.gen(
+  function* () {
+    const loads = new Map((yield* Upstreams).loads().map((load) => [load.provider, load]))
+    const { providers } = (yield* CurrentCatalog).get()
+    return {
+      nodeId: (yield* Nodes).self,
+      providers: [...providers.values()].map(({ name }) => ({
+        name,
+        breaker: loads.get(name)?.breaker ?? "closed",
+        openExchanges: loads.get(name)?.open ?? 0
+      }))
+    }
+  }
+)
+
+const TIMEOUT = "10 seconds"
+
+const unreachable = fail("database", `no response within ${TIMEOUT}`, "Check the database and the connections to it.")
+
+const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
+  breaker === "closed"
+    ? ok(`provider ${name}`, "the circuit breaker is closed")
+    : warn(
+        `provider ${name}`,
+        "the circuit breaker is open, because requests to the provider failed",
+        "Requests use the other routes of their models. Check the provider and its API key."
+      )
+
+/** Runs the checks of `tollgate doctor` that a server can run. The checks of the payment providers call the providers. */
+export const runChecks = Effect.gen(function* () {
+  const { isProduction } = yield* OperatorPolicy
+  const { providers } = yield* readProviders
+  const state = yield* Effect.flatMap(Database, ({ state }) => Effect.timeoutOption(state, TIMEOUT))
+  const stored =
+    state._tag === "None"
+      ? [unreachable]
+      : [
+          ...stateFindings(state.value, isProduction),
+          ...(yield* catalogFindings((provider) =>
+            breakerFinding(
+              providers.find(({ name }) => name === provider.name) ?? {
+                name: provider.name,
+                breaker: "closed",
+                openExchanges: 0
+              }
+            )
+          )),
+          ...(yield* holdFindings),
+          ...(yield* imageFindings)
+        ]
+  return [...stored, ...(yield* paymentFindings)]
+})
