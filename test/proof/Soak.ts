@@ -133,8 +133,8 @@ const check = async (calls: ReadonlyArray<Call>): Promise<void> => {
 }
 
 /**
- * A stream that its client leaves is charged for what the client's socket accepted. The client may have left before it
- * read all of it, so such a charge can only be checked for at least the deltas that were read.
+ * If a client disconnects from a stream, the charge covers all deltas that its socket accepted. The client may have
+ * read fewer deltas, so this function only checks that the charge covers the deltas that the client read.
  */
 const faultOf = ({ isComplete, receivedTokens }: Call, row: Row): string | undefined => {
   if (row.writeoff_pico !== "0") return "written off"

@@ -24,7 +24,7 @@ describe("the memory of a customer", () => {
     expect(reservationOf("c").take(125)).toBe(true)
   })
 
-  it("is free for others again after the release, and a released reservation takes no more", () => {
+  it("is available to others after the release, and a released reservation cannot grow", () => {
     const { reserved, reservationOf } = start()
     const [first, other] = [reservationOf("a"), reservationOf("b")]
     first.take(500)

@@ -68,7 +68,7 @@ describe("discarded bodies", () => {
     await end(uploads)
   })
 
-  it("are forgotten if their connection was closed before", async () => {
+  it("are ignored if their connection is already closed", async () => {
     const body = new PassThrough()
     body.destroy()
     await turns(2)

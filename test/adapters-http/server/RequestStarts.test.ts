@@ -76,7 +76,7 @@ describe("requests that arrive together", () => {
     socket.destroy()
   })
 
-  it("take turns between the clients, and between requests with and without an authorization header", async () => {
+  it("alternate between the clients, and between requests with and without an authorization header", async () => {
     const starts = new Starts()
     for (const name of ["a", "a", "a", "b"]) starts.add(authorized(name))
     for (const name of ["x", "x", "y"]) starts.add(address(name))

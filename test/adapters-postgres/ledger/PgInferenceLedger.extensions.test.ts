@@ -51,7 +51,7 @@ const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: big
 
 describe("the inference ledger in Postgres", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped("returns the hold of an admission, which is smaller than the estimate when the balance is", () =>
+    it.scoped("returns the hold of an admission, which is smaller than the estimate if the balance is smaller than the estimate", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
         const { ledger } = yield* aNode()

@@ -75,8 +75,8 @@ const headersOf = ({ headers, body }: WireErrorBody): ReadonlyArray<string> => [
 ]
 
 /**
- * Value of `discardedBytes` for a caller that sets `shouldKeepAlive` to false. Node.js then closes the connection
- * after the response, whatever the length of the unread body is.
+ * Value of `discardedBytes` for a caller that sets `shouldKeepAlive` to false. Node.js then closes the connection after
+ * the response, for any length of the unread body.
  */
 export const ANY_LENGTH = Number.POSITIVE_INFINITY
 

@@ -46,20 +46,21 @@ export const limitDiscarding = (request: IncomingMessage): void => {
 /** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 8 MiB per second. */
 const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
-/** The bytes that a body can deliver before it is paused again: one read of Node.js. */
+/** The maximum number of bytes that a body delivers before it is paused again: one read of Node.js. */
 const PIECE_BYTES = 64 * 1024
 
 /** The maximum number of bodies that are being discarded. Each occupies 64 KiB or more until it ends. */
 const MAX_DISCARDED_BODIES = 256
 
 /**
- * The bodies that are being discarded. They share one rate, so that refused uploads leave the processor to other
- * requests. When there are too many, the connection of the oldest one is closed; its response was written long before.
+ * The bodies that are being discarded. They share one rate, so that refused uploads do not take the processor time of
+ * other requests. When there are too many, the connection of the oldest body is closed; its response was written long
+ * before.
  */
 class DiscardedBodies {
   /** All bodies, the oldest first. */
   readonly #all = new Set<IncomingMessage>()
-  /** The paused bodies. The one that has waited longest is read next. */
+  /** The paused bodies. The body that has waited longest is read next. */
   readonly #paused = new Set<IncomingMessage>()
   #bytesLeft = DISCARDED_BYTES_PER_TICK
   #timer: NodeJS.Timeout | undefined

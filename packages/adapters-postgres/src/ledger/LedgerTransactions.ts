@@ -59,7 +59,8 @@ export class LedgerTransactions {
 
   /**
    * Returns whether the cache has ample balances for this request. Balances of the last transaction suffice, even if
-   * another node has changed them since: an ample balance is far larger than what other nodes can use meanwhile.
+   * another node has changed them since: an ample balance is far larger than the amount that other nodes can use in the
+   * meantime.
    */
   isAmple(admission: Admission): boolean {
     return this.#cache.isAmple(admission)

@@ -134,7 +134,7 @@ describe("a provider that", () => {
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it("ends its stream twice and continues causes one end", async () => {
+  it("ends its stream twice and continues causes a single end of the client's stream", async () => {
     const gateway = await start()
     const frames = chatFrames({ content: ["a"], usage: usage(1, 1) })
     upstream.next({ ...stream(frames), steps: [...stream(frames).steps, done, word, ...stream(frames).steps, done] })
