@@ -61,7 +61,7 @@ describe("resellers in the operator API", () => {
 })
 
 describe("the limits of a key in the operator API", () => {
-  it("are set as a whole, apply to the next request, and are shown with what is used of them", async () => {
+  it("are replaced as a whole, apply to the next request, and are shown together with their usage", async () => {
     const [id, secret] = await aKey()
     const none = { key_id: id, name: "laptop", user_id: customer.userId, created_at: TIME, revoked_at: null }
     expect((await ani.get(`/keys/${id}`)).body).toEqual({ ...none, limits: null, limit_usage: null })
@@ -90,7 +90,7 @@ describe("the limits of a key in the operator API", () => {
 })
 
 describe("the usage of a customer in the operator API", () => {
-  it("is shown to an operator as to the customer itself", async () => {
+  it("is the same for an operator as for the customer", async () => {
     const [, secret] = await aKey()
     programme.upstream.next(json(completion({ usage: usage(30, 20) })))
     await programme.post("/v1/chat/completions", { token: secret, body: CHAT })

@@ -51,13 +51,15 @@ const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: big
 
 describe("the inference ledger in Postgres", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped("returns the hold of an admission, which is smaller than the estimate if the balance is smaller than the estimate", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
-        const { ledger } = yield* aNode()
-        expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
-        expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
-      })
+    it.scoped(
+      "returns the hold of an admission, which is smaller than the estimate if the balance is smaller than the estimate",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
+          const { ledger } = yield* aNode()
+          expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
+          expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
+        })
     )
 
     it.scoped("admits one of 25 requests with unsized content on two nodes if the balance does not cover one", () =>

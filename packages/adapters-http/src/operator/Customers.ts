@@ -57,7 +57,7 @@ const ListedUserBody = Schema.Struct({
   payg: PaygBody,
   active_keys: integer("The number of keys that are not revoked.", 2),
   resellers: Schema.Array(Schema.String).annotations({
-    description: "The emails of the resellers whose customer this is."
+    description: "The emails of the resellers to which the customer is linked."
   })
 }).annotations({ identifier: "ListedOperatorCustomer" })
 

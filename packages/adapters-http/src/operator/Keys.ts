@@ -1,6 +1,6 @@
 /**
  * Lists, shows, limits and revokes API keys for operators (docs/reference/operator.md#customers-and-keys). A response
- * never contains a secret, so keys cannot be created here.
+ * never contains a secret, so these routes cannot create keys.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -82,7 +82,7 @@ const StatusBody = Schema.Struct({
   revoked_at: KeyBody.fields.revoked_at,
   limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
   limit_usage: Schema.NullOr(LimitUsageBody).annotations({
-    description: "What is used of the limits; `null` if the key has no limit of spend or rate."
+    description: "The usage of the limits; `null` if the key has no limit of spend or rate."
   })
 }).annotations({ identifier: "OperatorKey" })
 

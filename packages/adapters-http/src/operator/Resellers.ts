@@ -88,7 +88,7 @@ const movement = {
 
 const MovementBody = Schema.Struct({
   at: timestamp("The time of the movement.", movement.at),
-  kind: Schema.Literal("topup", "mint", "adjustment").annotations({ description: "What moved the quota." }),
+  kind: Schema.Literal("topup", "mint", "adjustment").annotations({ description: "The cause of the movement." }),
   change_usd_micro: signedDigits("The change in micro-USD; negative if it removes quota.", movement.change_usd_micro),
   reference: orNull(
     text("The order number of a top-up, or the operation id of a mint; `null` for an adjustment.", movement.reference)

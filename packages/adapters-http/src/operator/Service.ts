@@ -50,8 +50,8 @@ const ChecksBody = Schema.Struct({
       status: Schema.Literal("ok", "warn", "fail").annotations({
         description: "`fail`: a part of the service cannot work, or money is at risk. `warn`: any other problem."
       }),
-      detail: text("What the check found.", finding.detail),
-      advice: orNull(text("What to do; `null` if there is nothing to do.", finding.advice))
+      detail: text("The result of the check.", finding.detail),
+      advice: orNull(text("The action that corrects the problem; `null` if there is none.", finding.advice))
     }).annotations({ identifier: "ServiceCheck", examples: [finding] })
   ).annotations({ description: "The checks." })
 }).annotations({ identifier: "ServiceChecks", examples: [{ ok: true, checks: [finding] }] })

@@ -1,5 +1,5 @@
 /**
- * Lists the audit log in Postgres, newest first. The primary key serves the order.
+ * Lists the audit log in Postgres, newest first. The query uses the primary key for this order.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { AuditLogEntries, type AuditLogEntry } from "@tollgate/application/operator/AuditLogEntries"

@@ -67,7 +67,7 @@ export class OperatorSessions extends Context.Tag("@tollgate/application/Operato
   }
 >() {}
 
-/** Whether this deployment serves the operator API, and whether it is one of production. */
+/** Whether this deployment serves the operator API, and whether it is in production. */
 export class OperatorPolicy extends Context.Tag("@tollgate/application/OperatorPolicy")<
   OperatorPolicy,
   { readonly enabled: boolean; readonly isProduction: boolean }

@@ -1,5 +1,5 @@
 /**
- * Checks the deployment for operators, and shows the providers as this node sees them.
+ * Checks the deployment for operators, and shows the state of the providers in this node.
  */
 import type { Breaker } from "@tollgate/domain/inference/Breaker"
 import * as Effect from "effect/Effect"
