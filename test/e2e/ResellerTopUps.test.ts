@@ -135,6 +135,8 @@ describe("a new top-up order", () => {
     ["an amount that is a string", { method: "qris", amount_idr: "10000" }, ["amount_idr"]],
     ["a fractional amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["an amount that is too large for a number", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
+    ["an empty operation_id", { method: "qris", amount_idr: 10_000, operation_id: "" }, ["operation_id"]],
+    ["an operation_id that is a number", { method: "qris", amount_idr: 10_000, operation_id: 7 }, ["operation_id"]],
     ["an unknown token", { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" }, ["token_kind"]],
     ["a body that is not JSON", "method=qris", [""]]
   ])("is refused with 422 validation_error for %s: %j", async (_, body, paths) => {
@@ -155,6 +157,43 @@ describe("a new top-up order", () => {
       expect(listOf(answer.body.error?.details)).toEqual([{ path: member, message: `${min} to ${max}` }])
     }
     for (const amount of [min, max]) expect((await order({ method, [member]: amount })).status).toBe(201)
+  })
+})
+
+describe("a top-up order with an operation_id", () => {
+  const request = { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "usdc", operation_id: "order 7" }
+
+  it("is created once by two requests at once with one operation_id, and returned again later", async () => {
+    const payer = await programme.reseller()
+    const both = await Promise.all([order(request, payer), order(request, payer)])
+    expect(both.map(({ status }) => status)).toEqual([201, 201])
+    const [{ already_applied: first, ...created }, { already_applied: second, ...repeated }] = both.map(
+      ({ body }) => body
+    ) as [Answer["body"], Answer["body"]]
+    expect([first, second].sort()).toEqual([false, true])
+    expect(repeated).toEqual(created)
+    expect((await order(request, payer)).body).toEqual({ ...created, already_applied: true })
+    expect((await programme.get("/api/reseller/topups", payer)).body.total).toBe(1)
+
+    await programme.simulate("pay", textOf(created.order_number))
+    await look(created.id, payer)
+    expect((await order(request, payer)).body).toMatchObject({ id: created.id, status: "credited" })
+    expect((await order({ ...request, operation_id: undefined }, payer)).body.already_applied).toBeUndefined()
+    expect((await order(request)).body).toMatchObject({ already_applied: false })
+  })
+
+  it.each([
+    { amount_usd_micro: 5_000_001 },
+    { token_kind: "usdt" },
+    { token_kind: null },
+    { method: "crypto" },
+    { method: "qris", amount_usd_micro: null, amount_idr: 50_000 },
+    { amount_idr: 50_000 },
+    { amount_usd_micro: 1 }
+  ])("is refused with 409 idempotency_conflict if its operation_id belongs to another order: %j", async (other) => {
+    const operation_id = JSON.stringify(other)
+    expect((await order({ ...request, operation_id })).status).toBe(201)
+    expect(refusalIn(await order({ ...request, operation_id, ...other }))).toBe("409 idempotency_conflict")
   })
 })
 

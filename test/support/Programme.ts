@@ -75,6 +75,7 @@ export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [ce
 /** Describes a new order. By default it is a `crypto_bep20` order of 10 USD. */
 export const aNewTopUp = (resellerId: ResellerId, facts: Partial<NewTopUp> = {}): NewTopUp => ({
   resellerId,
+  operationId: undefined,
   method: "crypto_bep20",
   amount: { _tag: "Dollars", tokenKind: "usdt" },
   quotaUsdMicro: UsdMicro(10_000_000n),

@@ -40,6 +40,7 @@ const routes: DocumentedRoutes = {
     {
       ...anyToken,
       ...anyBody,
+      409: ["idempotency_conflict"],
       422: ["validation_error", "amount_out_of_range"],
       429: ["rate_limited"],
       503: ["overloaded", "provider_unavailable"]

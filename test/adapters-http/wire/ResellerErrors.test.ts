@@ -3,8 +3,8 @@ import { join, resolve } from "node:path"
 import { type ResellerFailure, resellerErrorBody } from "@tollgate/adapters-http/wire/ResellerErrors"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
-import { IdempotencyConflict } from "@tollgate/domain/mint/Mint"
 import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { IdempotencyConflict } from "@tollgate/domain/operations/Operation"
 import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
@@ -54,7 +54,7 @@ describe("an error of the reseller routes", () => {
 
   it("has a row in this test for each error that the domain's reseller features declare", () => {
     const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
-    const declared = ["reseller", "mint", "topup", "validation"]
+    const declared = ["reseller", "mint", "topup", "operations", "validation"]
       .flatMap((folder) => readdirSync(join(domain, folder)).map((file) => join(domain, folder, file)))
       .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/TaggedError<\w+>\(\)\(\s*"(\w+)"/g)])
       .map(([, tag]) => tag ?? "")

@@ -1,10 +1,11 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
-import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import { OperationUsed, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentInstructions } from "@tollgate/domain/topup/PaymentMethod"
 import {
@@ -142,6 +143,48 @@ describe("a top-up in Postgres", () => {
           for (const refusal of refused) expect(refusal).toMatchObject({ maxUnpaidOrders: 50, retryAfterSeconds: 20 })
           yield* orders.draft(aNewTopUp((yield* aReseller()).id))
         })
+    )
+
+    it.scoped(
+      "is drafted once by requests with one operation id on two nodes at once, also at the limit of unpaid orders",
+      () =>
+        Effect.gen(function* () {
+          const orders = yield* TopUpOrders
+          const elsewhere = yield* Effect.provide(TopUpOrders, yield* anotherNode)
+          const reseller = yield* aReseller()
+          const operationId = OperationId.make("topup-1")
+          const topUp = aNewTopUp(reseller.id, { operationId })
+          yield* Effect.replicateEffect(orders.draft(aNewTopUp(reseller.id)), 49)
+          const drafts = yield* Effect.forEach(
+            Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? orders : elsewhere)),
+            (node) => Effect.either(node.draft(topUp)),
+            { concurrency: 10 }
+          )
+          const [used, [draft, ...others]] = Arr.separate(drafts)
+          if (draft === undefined) throw new Error("no request drafted the order")
+          expect(others).toEqual([])
+          expect(used).toEqual(Array(19).fill(new OperationUsed({ earlier: { operationId, draft, order: undefined } })))
+          const opened = Option.getOrThrow(yield* orders.makeReady(draft.id, anOpening(draft)))
+          expect(yield* elsewhere.ofOperation(reseller.id, operationId)).toEqual(
+            Option.some({ operationId, draft, order: opened.order })
+          )
+          const foreign = yield* aReseller()
+          expect(yield* orders.ofOperation(foreign.id, operationId)).toEqual(Option.none())
+          yield* orders.draft(aNewTopUp(foreign.id, { operationId }))
+        })
+    )
+
+    it.effect("leaves its operation id free when it is abandoned", () =>
+      Effect.gen(function* () {
+        const orders = yield* TopUpOrders
+        const reseller = yield* aReseller()
+        const topUp = aNewTopUp(reseller.id, { operationId: OperationId.make("topup-1") })
+        const first = yield* orders.draft(topUp)
+        yield* orders.abandon(first.id, "the provider does not respond")
+        expect(yield* orders.ofOperation(reseller.id, OperationId.make("topup-1"))).toEqual(Option.none())
+        const second = yield* orders.draft(topUp)
+        expect(second.id).not.toBe(first.id)
+      })
     )
 
     it.effect(

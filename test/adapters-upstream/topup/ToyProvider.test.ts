@@ -47,7 +47,7 @@ describe("a payment provider that is defined only by its descriptor", () => {
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
       const reseller = yield* Programme.aReseller()
-      const order = yield* Effect.provide(createTopUp(reseller, request), context)
+      const { order } = yield* Effect.provide(createTopUp(reseller, request), context)
       expect(order).toMatchObject({ status: "pending", provider: "toy", simulated: false })
       expect(order.instructions).toMatchObject({
         _tag: "Qris",
@@ -67,7 +67,7 @@ describe("a payment provider that is defined only by its descriptor", () => {
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway
       const reseller = yield* Programme.aReseller()
-      const order = yield* Effect.provide(createTopUp(reseller, request), context)
+      const { order } = yield* Effect.provide(createTopUp(reseller, request), context)
       const number = orderNumberOf(order.id)
       server.settle(number)
       const { body, headers } = server.webhookFor(number)

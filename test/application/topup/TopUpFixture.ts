@@ -12,10 +12,17 @@ import {
   type Reported
 } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
-import { type AbandonedTopUp, type StoredTopUp, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import {
+  type AbandonedTopUp,
+  type EarlierTopUp,
+  OperationUsed,
+  type StoredTopUp,
+  TopUpOrders
+} from "@tollgate/application/topup/TopUpOrders"
+import type { OperationId } from "@tollgate/domain/operations/Operation"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
-import { type OrderId, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { type OrderId, type TopUpDraft, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import { Clock, Effect, Layer, Logger, Option } from "effect"
 import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
 
@@ -24,6 +31,7 @@ export const seen = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
 
 export class TopUpFixture {
   readonly orders = new Map<OrderId, StoredTopUp>()
+  readonly drafts = new Map<OperationId, TopUpDraft>()
   readonly abandoned = new Map<OrderId, string>()
   /** The batches of due orders, one per call. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
@@ -86,15 +94,25 @@ export class TopUpFixture {
     return Option.fromNullable(this.orders.get(id))
   }
 
+  #earlier(operationId: OperationId | undefined): Option.Option<EarlierTopUp> {
+    const draft = operationId === undefined ? undefined : this.drafts.get(operationId)
+    if (operationId === undefined || draft === undefined || this.abandoned.has(draft.id)) return Option.none()
+    return Option.some({ operationId, draft, order: this.orders.get(draft.id)?.order })
+  }
+
   readonly ports = Layer.mergeAll(
     Layer.mock(TopUpOrders, {
-      draft: ({ needsDepositIndex, ...topUp }) =>
-        Effect.map(Clock.currentTimeMillis, (now) => ({
-          ...topUp,
-          id: anOrder().id,
-          depositIndex: needsDepositIndex ? 7 : undefined,
-          createdAt: new Date(now)
-        })),
+      draft: ({ needsDepositIndex, operationId, ...topUp }) =>
+        Effect.gen(this, function* () {
+          const earlier = this.#earlier(operationId)
+          if (Option.isSome(earlier)) return yield* new OperationUsed({ earlier: earlier.value })
+          const createdAt = new Date(yield* Clock.currentTimeMillis)
+          const draft = { ...topUp, id: anOrder().id, depositIndex: needsDepositIndex ? 7 : undefined, createdAt }
+          this.abandoned.delete(draft.id)
+          if (operationId !== undefined) this.drafts.set(operationId, draft)
+          return draft
+        }),
+      ofOperation: (_, operationId) => Effect.sync(() => this.#earlier(operationId)),
       makeReady: (id, opened) =>
         Effect.sync(() =>
           this.abandoned.has(id)

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
+import { type OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { createTopUp, refreshTopUp, refreshTopUpForOperator, TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
-import { seen, TopUpFixture } from "./TopUpFixture.ts"
+import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
 
 const other = ResellerId.make("01930000-0000-7000-8000-000000000002")
 const create = (request: Parameters<typeof createTopUp>[1]) =>
@@ -15,7 +17,7 @@ describe("a new top-up", () => {
   it.effect("is opened by the provider of its payment method", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
-      const order = yield* create({ method: "crypto_bep20", amount_usd_micro: 10_000_000 })
+      const { order } = yield* create({ method: "crypto_bep20", amount_usd_micro: 10_000_000 })
       expect(order).toMatchObject({ status: "pending", provider: "bsc", resellerId: aReseller().id })
       expect(fixture.log).toEqual(["open"])
     }).pipe(Effect.provide(fixture.layer))
@@ -34,6 +36,55 @@ describe("a new top-up", () => {
     return Effect.gen(function* () {
       expect((yield* Effect.flip(create(request)))._tag).toBe(tag)
       expect(fixture.log).toEqual([])
+    }).pipe(Effect.provide(fixture.layer))
+  })
+})
+
+describe("a new top-up with an operation id", () => {
+  const operation_id = OperationId.make("topup-1")
+  const request = { method: "crypto_bep20", amount_usd_micro: 10_000_000, operation_id } as const
+
+  it.effect("is opened once for two requests with one operation id, and the second waits for it", () => {
+    const fixture = new TopUpFixture()
+    return Effect.gen(function* () {
+      const gate = yield* Deferred.make<OpenedPayment>()
+      fixture.opening = Deferred.await(gate)
+      const first = yield* Effect.fork(create(request))
+      yield* Effect.yieldNow()
+      const second = yield* Effect.fork(create(request))
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.poll(second)).toEqual(Option.none())
+      yield* Deferred.succeed(gate, anOpening())
+      yield* TestClock.adjust("2 seconds")
+      const [created, repeated] = [yield* Fiber.join(first), yield* Fiber.join(second)]
+      expect(repeated.order).toEqual(created.order)
+      expect([created.alreadyApplied, repeated.alreadyApplied]).toEqual([false, true])
+      expect(yield* create({ ...request, token_kind: "usdt" })).toEqual(repeated)
+      expect(fixture.log).toEqual(["open"])
+    }).pipe(Effect.provide(fixture.layer))
+  })
+
+  it.effect("is opened by a repeat if the first opening failed", () => {
+    const fixture = new TopUpFixture()
+    const works = fixture.opening
+    return Effect.gen(function* () {
+      fixture.opening = Effect.fail(
+        new ProviderUnavailable({ provider: "bsc", kind: "timeout", ambiguous: false, detail: "" })
+      )
+      expect((yield* Effect.flip(create(request)))._tag).toBe("PaymentProviderUnavailable")
+      fixture.opening = works
+      expect(yield* create(request)).toMatchObject({ alreadyApplied: false, order: { status: "pending" } })
+      expect(fixture.log).toEqual(["open", "open"])
+    }).pipe(Effect.provide(fixture.layer))
+  })
+
+  it.effect("is unavailable to a repeat whose first request does not end", () => {
+    const fixture = new TopUpFixture()
+    return Effect.gen(function* () {
+      fixture.drafts.set(operation_id, anOrder())
+      const repeat = yield* Effect.fork(Effect.flip(create({ ...request })))
+      yield* TestClock.adjust("25 seconds")
+      expect((yield* Fiber.join(repeat))._tag).toBe("PaymentProviderUnavailable")
     }).pipe(Effect.provide(fixture.layer))
   })
 })

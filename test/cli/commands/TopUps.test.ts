@@ -36,6 +36,7 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
     )
   )
   return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
+    Effect.map(({ order }) => order),
     Effect.provide(Layer.provideMerge(PaymentRefresher.layer, providers)),
     Effect.provideService(TopUpPolicy, { bounds: defaultBounds })
   )

@@ -1,6 +1,7 @@
 import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import {
   amountPathOf,
+  decideRepeat,
   decideTerms,
   defaultBounds,
   type TopUpBounds,
@@ -139,5 +140,30 @@ describe("a top-up request", () => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
       expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("taken")
     }
+  })
+})
+
+describe("a request with the operation id of an earlier order", () => {
+  const termsOf = (body: object) => Either.getOrThrow(order(body))
+  const repeats = (body: object, earlier: object): boolean =>
+    Either.isRight(Either.flatMap(read(TopUpRequest)(body), (request) => decideRepeat(request, termsOf(earlier))))
+
+  it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)("repeats an equal order by %s", (method) => {
+    const body = { method, [amountPathOf(method)]: 5_000_000 }
+    expect(repeats(body, body)).toBe(true)
+    expect(repeats({ ...body, [amountPathOf(method)]: 5_000_001 }, body)).toBe(false)
+    const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
+    expect(repeats({ ...body, [other]: 5_000_000 }, body)).toBe(false)
+    expect(repeats({ method }, body)).toBe(false)
+  })
+
+  it("repeats no order of another method or another token", () => {
+    const rupiah = { method: "qris", amount_idr: 5_000_000 }
+    expect(repeats({ ...rupiah, method: "hosted_qris" }, rupiah)).toBe(false)
+    const bep20 = { method: "crypto_bep20", amount_usd_micro: 5_000_000 }
+    expect(repeats({ ...bep20, token_kind: "usdt" }, bep20)).toBe(true)
+    expect(repeats({ ...bep20, token_kind: "usdc" }, bep20)).toBe(false)
+    expect(repeats({ ...bep20, method: "crypto" }, bep20)).toBe(false)
+    expect(repeats({ ...bep20, method: "crypto", token_kind: 7 }, { ...bep20, method: "crypto" })).toBe(true)
   })
 })

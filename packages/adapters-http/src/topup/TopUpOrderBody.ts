@@ -159,6 +159,20 @@ export const TopUpOrderBody = Schema.Struct({
   ]
 })
 
+/** The body of the response that creates an order. */
+export const CreatedTopUpOrder = Schema.Struct({
+  ...TopUpOrderBody.fields,
+  already_applied: Schema.optional(
+    Schema.Boolean.annotations({
+      description:
+        "True if an earlier request with this `operation_id` created the order; only if the request has an `operation_id`."
+    })
+  )
+}).annotations({
+  identifier: "CreatedTopUpOrder",
+  examples: [{ ...example, provider_payment_id: "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11", already_applied: false }]
+})
+
 type Listed = typeof ListedTopUpOrder.Type
 type QrUrlOf = (id: OrderId) => string
 

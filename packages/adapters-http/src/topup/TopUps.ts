@@ -24,7 +24,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
 import { QrLinks } from "./QrLinks.ts"
-import { ListedTopUpOrder, TopUpOrderBody, toBody, toListed } from "./TopUpOrderBody.ts"
+import { CreatedTopUpOrder, ListedTopUpOrder, TopUpOrderBody, toBody, toListed } from "./TopUpOrderBody.ts"
 
 const TopUpRequestBody = Schema.Struct(
   {
@@ -49,6 +49,18 @@ const TopUpRequestBody = Schema.Struct(
       TokenKind.annotations({
         description: "The token to pay with, for `crypto_bep20`; default `usdt`. Ignored for other methods."
       })
+    ),
+    operation_id: Schema.optional(
+      Schema.String.annotations({
+        jsonSchema: {
+          type: "string",
+          minLength: 1,
+          maxLength: 128,
+          description:
+            "An id that you choose for this order. A repeat of the same request with this id returns the same order.",
+          examples: ["topup-1042"]
+        }
+      })
     )
   } satisfies MembersOf<typeof TopUpRequest>,
   unknownMembers
@@ -69,13 +81,21 @@ const path = Schema.Struct({ orderID: uuid("The `id` of the order.", "019a9f0e-8
 
 const createOrder = HttpApiEndpoint.post("createTopUp", "/api/reseller/topup")
   .setPayload(TopUpRequestBody)
-  .addSuccess(TopUpOrderBody, { status: 201 })
+  .addSuccess(CreatedTopUpOrder, { status: 201 })
   .annotateContext(
     documented({
       summary: "Create a top-up order",
       description:
-        "The response contains the amount to pay and the payment instructions. Read the order until its status is `credited`.",
-      errors: [...bodyErrors, "AmountOutOfRange", "TooManyUnpaidOrders", "PaymentProviderUnavailable"]
+        "The response contains the amount to pay and the payment instructions. Read the order until its status is " +
+        "`credited`. With an `operation_id` the request can be repeated, for example after a lost response: all requests " +
+        "together create one order.",
+      errors: [
+        ...bodyErrors,
+        "AmountOutOfRange",
+        "IdempotencyConflict",
+        "TooManyUnpaidOrders",
+        "PaymentProviderUnavailable"
+      ]
     })
   )
 
@@ -137,8 +157,14 @@ const qrUrlOf = Effect.flatMap(QrLinks, ({ urlOf }) => urlOf)
 const createTopUp = forReseller(
   (reseller) =>
     Effect.gen(function* () {
-      const order = yield* TopUps.createTopUp(reseller, yield* jsonBody(TopUpRequest))
-      return toBody(order, yield* qrUrlOf)
+      const request = yield* jsonBody(TopUpRequest)
+      const { order, alreadyApplied } = yield* TopUps.createTopUp(reseller, request)
+      const hasOperation = (request.operation_id ?? undefined) !== undefined
+      const body: typeof CreatedTopUpOrder.Type = {
+        ...toBody(order, yield* qrUrlOf),
+        ...(hasOperation ? { already_applied: alreadyApplied } : {})
+      }
+      return body
     }),
   201
 )

@@ -15,8 +15,8 @@ import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
 import type { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
-import { IdempotencyConflict } from "@tollgate/domain/mint/Mint"
 import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import { IdempotencyConflict } from "@tollgate/domain/operations/Operation"
 import { EmailBlacklisted } from "@tollgate/domain/reseller/Blacklist"
 import { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { ResellerNotActive } from "@tollgate/domain/reseller/Reseller"
@@ -121,8 +121,8 @@ const rows: RowsOf<ResellerFailure> = {
   IdempotencyConflict: {
     status: 409,
     code: "idempotency_conflict",
-    message: () => "This operation_id was already used for another customer or tier. Use a new operation_id.",
-    meaning: "The `operation_id` was already used for another customer or tier.",
+    message: () => "This operation_id was already used for another request. Use a new operation_id.",
+    meaning: "The `operation_id` was already used for another customer or tier, or for another top-up order.",
     example: new IdempotencyConflict()
   },
   RequestTooLarge: requestTooLarge("The body is larger than 64 KiB."),

@@ -23,6 +23,7 @@ import { resellerLists } from "./0012_reseller_lists.ts"
 import { hostedTools } from "./0013_hosted_tools.ts"
 import { keyLimits } from "./0014_key_limits.ts"
 import { operatorSessions } from "./0015_operator_sessions.ts"
+import { topUpOperations } from "./0017_topup_operations.ts"
 
 export interface Migration {
   readonly name: string
@@ -48,7 +49,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0012_reseller_lists", statements: resellerLists },
   { name: "0013_hosted_tools", statements: hostedTools },
   { name: "0014_key_limits", statements: keyLimits },
-  { name: "0015_operator_sessions", statements: operatorSessions }
+  { name: "0015_operator_sessions", statements: operatorSessions },
+  { name: "0017_topup_operations", statements: topUpOperations }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

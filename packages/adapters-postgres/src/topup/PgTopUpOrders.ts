@@ -7,7 +7,9 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
-import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import { OperationUsed, TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import type { OperationId } from "@tollgate/domain/operations/Operation"
+import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
@@ -23,6 +25,7 @@ import { book, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
 import {
   DRAFT,
   type DraftRow,
+  type EarlierRow,
   FLAGGED,
   fromAmount,
   ORDER,
@@ -32,13 +35,14 @@ import {
   STORED,
   type StoredRow,
   toDraft,
+  toEarlier,
   toOrder,
   toPayer,
   toStored,
   writeStatus
 } from "./TopUpRows.ts"
 
-type Drafts = Pick<Context.Tag.Service<TopUpOrders>, "draft" | "makeReady" | "abandon" | "abandonStale">
+type Drafts = Pick<Context.Tag.Service<TopUpOrders>, "draft" | "ofOperation" | "makeReady" | "abandon" | "abandonStale">
 
 const ABANDON_BATCH_SIZE = 100
 
@@ -187,11 +191,21 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
   const sql = yield* SqlClient.SqlClient
   const withSql = Effect.provideService(SqlClient.SqlClient, sql)
   const counts = yield* TopUpCounts
+
+  const earlierOf = (resellerId: ResellerId, operationId: OperationId) =>
+    Effect.map(
+      sql<EarlierRow>`SELECT ${sql.literal(ORDER)}, o.provision_state, o.operation_id FROM topup_order o
+        WHERE o.reseller_id = ${resellerId} AND o.operation_id = ${operationId} AND o.provision_state <> 'abandoned'`,
+      ([row]) => Option.map(Option.fromNullable(row), toEarlier)
+    )
+
   return {
-    draft: ({ method, amount, quotaUsdMicro, resellerId, provider, simulated, needsDepositIndex }) =>
+    draft: ({ method, amount, quotaUsdMicro, resellerId, operationId, provider, simulated, needsDepositIndex }) =>
       Effect.gen(function* () {
         // The lock makes the drafts of one reseller run one after the other. Mints and credits do not take it.
         yield* sql`SELECT FROM reseller WHERE id = ${resellerId} FOR NO KEY UPDATE`
+        const earlier = operationId === undefined ? Option.none() : yield* earlierOf(resellerId, operationId)
+        if (Option.isSome(earlier)) return yield* new OperationUsed({ earlier: earlier.value })
         const now = yield* databaseTime
         const unpaid = yield* sql<{ expires_at: Date | null }>`SELECT expires_at FROM topup_order
           WHERE reseller_id = ${resellerId} AND (provision_state = 'creating' OR status = 'pending')
@@ -204,14 +218,16 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
         const depositIndex = needsDepositIndex ? sql`nextval('topup_deposit_index')` : sql`NULL`
         const [drafted] = yield* sql<DraftRow>`
           INSERT INTO topup_order AS o (id, reseller_id, method, provider, simulated, amount_idr, fee_idr, total_idr,
-            token_kind, quota_usd_micro, deposit_index)
+            token_kind, quota_usd_micro, deposit_index, operation_id)
           VALUES (${yield* nextUuidV7}, ${resellerId}, ${method}, ${provider}, ${simulated}, ${amount_idr}, ${fee_idr},
-            ${total_idr}, ${token_kind}, ${quotaUsdMicro}, ${depositIndex})
+            ${total_idr}, ${token_kind}, ${quotaUsdMicro}, ${depositIndex}, ${operationId ?? null})
           RETURNING ${sql.literal(DRAFT)}`
         return drafted === undefined
           ? yield* Effect.dieMessage("the database did not return the inserted draft")
           : toDraft(drafted)
       }).pipe(transact, withSql),
+
+    ofOperation: (resellerId, operationId) => earlierOf(resellerId, operationId).pipe(sqlErrorsAreDefects),
 
     makeReady: (id, { providerPaymentId, instructions, expiresAt, state }) =>
       Effect.gen(function* () {

@@ -3,15 +3,23 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import type { Payer, StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
+import type { EarlierTopUp, Payer, StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import { Idr } from "@tollgate/domain/money/Idr"
 import { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import type { OperationId } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentInstructions, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { PaymentEvidence } from "@tollgate/domain/topup/PaymentObservation"
 import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
-import type { OrderId, TopUpAmount, TopUpDraft, TopUpOrder, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import type {
+  OrderId,
+  ProvisionState,
+  TopUpAmount,
+  TopUpDraft,
+  TopUpOrder,
+  TopUpStatus
+} from "@tollgate/domain/topup/TopUpOrder"
 import type { Email } from "@tollgate/domain/validation/Email"
 import * as Effect from "effect/Effect"
 import { jsonText } from "../client/SqlValues.ts"
@@ -46,6 +54,12 @@ export interface OrderRow extends DraftRow {
   readonly checked_at: Date | null
 }
 
+/** A row that is not abandoned. Only a `ready` order has values in the columns that a draft does not have. */
+export interface EarlierRow extends OrderRow {
+  readonly provision_state: ProvisionState
+  readonly operation_id: OperationId
+}
+
 export interface PayerRow {
   readonly payer_name: string
   readonly payer_email: Email
@@ -77,6 +91,12 @@ export const toStored = (row: StoredRow): StoredTopUp => ({
   payer: toPayer(row),
   providerState: row.provider_state,
   repeatedPayments: row.repeated_payments
+})
+
+export const toEarlier = (row: EarlierRow): EarlierTopUp => ({
+  operationId: row.operation_id,
+  draft: toDraft(row),
+  order: row.provision_state === "ready" ? toOrder(row) : undefined
 })
 
 export const toOrder = (row: OrderRow): TopUpOrder => ({

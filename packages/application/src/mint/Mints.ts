@@ -2,8 +2,9 @@
  * Declares the stores of mints and tiers. A mint debits a reseller's quota and credits tokens to a customer's plan. A tier
  * is a number of tokens that can be minted, with its price.
  */
-import type { IdempotencyConflict, MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
+import type { MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
 import { priceList, type Tier, type TierNotAvailable } from "@tollgate/domain/mint/Tier"
+import type { IdempotencyConflict } from "@tollgate/domain/operations/Operation"
 import type { InsufficientQuota } from "@tollgate/domain/reseller/QuotaAdjustment"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { RateLimited } from "@tollgate/domain/validation/RequestErrors"

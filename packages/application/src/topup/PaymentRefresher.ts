@@ -15,13 +15,14 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { Shares, withinShare } from "../operations/Shares.ts"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
 import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
-import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
+import { type EarlierTopUp, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 /**
@@ -34,6 +35,13 @@ const MAX_CONCURRENT_REFRESHES = 128
  * that a provider that hangs stops only its own openings, and one reseller does not stop those of the others.
  */
 const MAX_CONCURRENT_OPENINGS = 64
+
+/** The maximum number of openings that repeated requests wait for. */
+const MAX_AWAITED_OPENINGS = 256
+/** An opening ends within 20 seconds, or its node has died. */
+const AWAIT_TIMEOUT = Duration.seconds(25)
+const MIN_AWAIT_PAUSE_MILLIS = 50
+const MAX_AWAIT_PAUSE_MILLIS = 1_000
 
 type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 
@@ -49,6 +57,11 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
       reseller: Pick<Reseller, "id" | "name" | "email">,
       draft: Effect.Effect<TopUpDraft, E, R>
     ) => Effect.Effect<TopUpOrder, E | OpenFailure, R>
+    /**
+     * Waits until another request, possibly on another node, has opened the payment of a draft. Fails if the payment
+     * was not opened. Concurrent callers on a node share one wait.
+     */
+    readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
     /**
      * Refreshes an order for a client. A credited order is returned unchanged. An order that was refreshed less than a
      * second ago is returned unchanged too, unless it is `crediting` or simulated.
@@ -73,6 +86,9 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
     const { all: providers } = yield* PaymentProviders
     const openings = yield* SingleFlight.make<OrderId, TopUpOrder, OpenFailure, Ports | Scope.Scope>(
       MAX_CONCURRENT_OPENINGS * providers.length
+    )
+    const awaitedOpenings = yield* SingleFlight.make<OrderId, TopUpOrder, PaymentProviderUnavailable>(
+      MAX_AWAITED_OPENINGS
     )
     /** The shares of resellers in the openings of each provider. */
     const openingShares = new Map(
@@ -102,6 +118,19 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
         // The entry is deleted first: a new entry is at the end of the map, so the map stays ordered by time.
         refreshedAtNanos.delete(order.id)
         refreshedAtNanos.set(order.id, now)
+      })
+
+    /** Reads the order with growing pauses until its payment is open or the draft is abandoned. */
+    const openedOrder = (
+      { draft, operationId }: EarlierTopUp,
+      pauseMillis = MIN_AWAIT_PAUSE_MILLIS
+    ): Effect.Effect<TopUpOrder, PaymentProviderUnavailable> =>
+      Effect.flatMap(orders.ofOperation(draft.resellerId, operationId), (found) => {
+        if (Option.isNone(found) || found.value.draft.id !== draft.id) return unavailable()
+        const { order } = found.value
+        if (order !== undefined) return Effect.succeed(order)
+        const again = Effect.suspend(() => openedOrder(found.value, Math.min(2 * pauseMillis, MAX_AWAIT_PAUSE_MILLIS)))
+        return Effect.delay(again, Duration.millis(pauseMillis))
       })
 
     const refreshNow = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
@@ -140,6 +169,11 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
           const opening = openPayment(provider, stored, { name, email })
           return yield* openings.run(stored.id, () => withinShare(shares, resellerId, opening, refused), refused)
         }),
+
+      awaitOpening: (earlier) => {
+        const opened = Effect.timeoutFail(openedOrder(earlier), { duration: AWAIT_TIMEOUT, onTimeout: unavailable })
+        return awaitedOpenings.run(earlier.draft.id, () => opened, unavailable())
+      },
 
       refresh: (stored) => {
         const { status } = stored.order

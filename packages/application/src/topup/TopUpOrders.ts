@@ -3,6 +3,7 @@
  *
  * Each method runs one transaction. No request to a provider is made inside a transaction.
  */
+import type { OperationId } from "@tollgate/domain/operations/Operation"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
 import type { Refreshed } from "@tollgate/domain/topup/Refresh"
@@ -19,6 +20,7 @@ import type { TimeRange } from "@tollgate/domain/validation/Days"
 import type { Email } from "@tollgate/domain/validation/Email"
 import type { Page } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -26,6 +28,8 @@ import type { OpenedPayment, RepeatedPayment } from "./PaymentProviders.ts"
 
 export interface NewTopUp extends TopUpTerms {
   readonly resellerId: ResellerId
+  /** The id that the reseller chose for the order; undefined if the reseller chose none. */
+  readonly operationId: OperationId | undefined
   readonly provider: string
   readonly simulated: boolean
   readonly needsDepositIndex: boolean
@@ -45,6 +49,17 @@ export interface StoredTopUp {
   /** The payment references stored by {@link TopUpOrders.noteRepeated}. */
   readonly repeatedPayments: ReadonlyArray<string>
 }
+
+/** The order of an earlier request with the same operation id. */
+export interface EarlierTopUp {
+  readonly operationId: OperationId
+  readonly draft: TopUpDraft
+  /** Undefined while the payment is being opened. */
+  readonly order: TopUpOrder | undefined
+}
+
+/** The reseller has an order with this operation id. */
+export class OperationUsed extends Data.TaggedError("OperationUsed")<{ readonly earlier: EarlierTopUp }> {}
 
 export interface AbandonedTopUp {
   readonly draft: TopUpDraft
@@ -76,9 +91,14 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     /**
      * Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. Locks the
      * reseller and applies `decideNewOrder` to its unpaid orders at the database time, so that concurrent calls on all nodes
-     * together never exceed the maximum.
+     * together never exceed the maximum, and only one of them creates the order of an operation id.
      */
-    readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft, TooManyUnpaidOrders>
+    readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft, TooManyUnpaidOrders | OperationUsed>
+    /** Returns the order of this reseller with the operation id, unless the order is abandoned. */
+    readonly ofOperation: (
+      resellerId: ResellerId,
+      operationId: OperationId
+    ) => Effect.Effect<Option.Option<EarlierTopUp>>
     /**
      * Changes a draft from `creating` to `ready` and `pending`, so that the order becomes visible. Returns none if the
      * draft is not `creating`.

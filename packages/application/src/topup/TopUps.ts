@@ -7,8 +7,8 @@
  * or order.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { OrderId, orderIdOf, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
-import { decideTerms, type TopUpBounds, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import { OrderId, orderIdOf, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { decideRepeat, decideTerms, type TopUpBounds, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import { type PageQuery, readTopUpPage } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as Schema from "effect/Schema"
 import { unavailable } from "./OpenPayment.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
-import { TopUpOrders } from "./TopUpOrders.ts"
+import { type EarlierTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 /** The minimum and maximum amounts that this deployment accepts. */
 export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy")<
@@ -25,8 +25,34 @@ export class TopUpPolicy extends Context.Tag("@tollgate/application/TopUpPolicy"
   { readonly bounds: TopUpBounds }
 >() {}
 
-/** Creates an order and opens its payment (docs/reference/reseller.md#top-1). */
+export interface CreatedTopUp {
+  readonly order: TopUpOrder
+  /** True if an earlier request with the same operation id created the order. */
+  readonly alreadyApplied: boolean
+}
+
+/**
+ * Creates an order and opens its payment (docs/reference/reseller.md#top-1). If an earlier request with the same
+ * operation id has created the order, returns this order (docs/reference/reseller.md#d13).
+ */
 export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
+  Effect.gen(function* () {
+    const operationId = request.operation_id ?? undefined
+    const orders = yield* TopUpOrders
+    const earlier = operationId === undefined ? Option.none() : yield* orders.ofOperation(reseller.id, operationId)
+    return yield* Option.isSome(earlier) ? repeat(request, earlier.value) : openOrder(reseller, request)
+  }).pipe(Effect.catchTag("OperationUsed", ({ earlier }) => repeat(request, earlier)))
+
+/** Returns the order of an earlier request, as soon as its payment is open. */
+const repeat = (request: TopUpRequest, earlier: EarlierTopUp) =>
+  Effect.gen(function* () {
+    yield* decideRepeat(request, earlier.draft)
+    const order = earlier.order ?? (yield* (yield* PaymentRefresher).awaitOpening(earlier))
+    const repeated: CreatedTopUp = { order, alreadyApplied: true }
+    return repeated
+  })
+
+const openOrder = (reseller: Reseller, request: TopUpRequest) =>
   Effect.gen(function* () {
     const { bounds } = yield* TopUpPolicy
     const terms = yield* decideTerms(request, bounds)
@@ -36,8 +62,11 @@ export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
     const { label, simulated, needsDepositIndex } = found.value
     const orders = yield* TopUpOrders
     const resellerId = reseller.id
-    const draft = orders.draft({ ...terms, resellerId, provider: label, simulated, needsDepositIndex })
-    return yield* (yield* PaymentRefresher).open(found.value, reseller, draft)
+    const operationId = request.operation_id ?? undefined
+    const draft = orders.draft({ ...terms, resellerId, operationId, provider: label, simulated, needsDepositIndex })
+    const order = yield* (yield* PaymentRefresher).open(found.value, reseller, draft)
+    const created: CreatedTopUp = { order, alreadyApplied: false }
+    return created
   })
 
 /**

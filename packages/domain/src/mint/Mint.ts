@@ -16,7 +16,7 @@ import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
 import type { Tokens } from "../money/Tokens.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
-import { OperationId } from "../operations/Operation.ts"
+import { IdempotencyConflict, OperationId } from "../operations/Operation.ts"
 import { InsufficientQuota } from "../reseller/QuotaAdjustment.ts"
 import type { ResellerId } from "../reseller/Reseller.ts"
 import { decideHit, type Limit } from "../reseller/SlidingWindow.ts"
@@ -85,9 +85,6 @@ export interface ListedMint
   readonly customerEmail: Email
   readonly modelName: string
 }
-
-/** This reseller has used the operation id for another customer or another tier. */
-export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {}
 
 export interface MintResult {
   readonly mint: Mint

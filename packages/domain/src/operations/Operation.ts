@@ -5,8 +5,8 @@ import * as Schema from "effect/Schema"
 import { charactersWithin, noHalfSurrogate, noNul, oneLine } from "../validation/Text.ts"
 
 /**
- * The caller's name for one change of a balance (docs/reference/reseller.md#mint-2). A repeated call with the same id
- * changes no balance.
+ * The caller's name for one mint, one top-up order or one change of a balance (docs/reference/reseller.md#mint-2,
+ * docs/reference/reseller.md#d13). A repeated call with the same id changes nothing.
  */
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),
@@ -16,6 +16,9 @@ export const OperationId = Schema.String.pipe(
   Schema.brand("OperationId")
 )
 export type OperationId = typeof OperationId.Type
+
+/** The reseller has used the operation id for another request. */
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {}
 
 /** The reason that an operator gives for a change: 1 to 500 characters on one line. */
 export const Reason = Schema.Trim.pipe(

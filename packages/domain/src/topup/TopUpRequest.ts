@@ -1,11 +1,12 @@
 /**
  * Defines a reseller's request for quota, and computes the terms of its order (docs/reference/reseller.md#top-1,
- * docs/reference/reseller.md#d1, docs/reference/reseller.md#d2).
+ * docs/reference/reseller.md#d1, docs/reference/reseller.md#d2, docs/reference/reseller.md#d13).
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { ceilQrisFee, Idr, toQuotaUsdMicro } from "../money/Idr.ts"
 import { UsdMicro } from "../money/UsdMicro.ts"
+import { IdempotencyConflict, OperationId } from "../operations/Operation.ts"
 import { invalid, type ValidationFailed } from "../validation/Validation.ts"
 import { PaymentMethod, TokenKind } from "./PaymentMethod.ts"
 import type { TopUpTerms } from "./TopUpOrder.ts"
@@ -20,7 +21,8 @@ export const TopUpRequest = Schema.Struct({
   amount_idr: Amount,
   amount_usd_micro: Amount,
   /** The token of a payment by `crypto_bep20`. It is ignored for all other methods. */
-  token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } }))
+  token_kind: Schema.optional(Schema.Unknown.annotations({ jsonSchema: { type: "string", enum: ["usdt", "usdc"] } })),
+  operation_id: Schema.optional(Schema.NullOr(OperationId))
 })
 export type TopUpRequest = typeof TopUpRequest.Type
 
@@ -92,3 +94,20 @@ const inDollars = (method: PaymentMethod, quotaUsdMicro: UsdMicro, tokenKind: To
   amount: { _tag: "Dollars", tokenKind },
   quotaUsdMicro
 })
+
+/**
+ * Decides a request whose operation id an earlier order has: the order stands for both requests if they have the same
+ * method, amount and token.
+ */
+export const decideRepeat = (request: TopUpRequest, earlier: TopUpTerms): Either.Either<void, IdempotencyConflict> =>
+  isRequestFor(request, earlier) ? Either.void : Either.left(new IdempotencyConflict())
+
+const isRequestFor = (request: TopUpRequest, { method, amount, quotaUsdMicro }: TopUpTerms): boolean => {
+  const path = amountPathOf(method)
+  const given = request[path] ?? undefined
+  const other = request[path === "amount_idr" ? "amount_usd_micro" : "amount_idr"] ?? undefined
+  if (request.method !== method || given === undefined || other !== undefined) return false
+  if (amount._tag === "Rupiah") return BigInt(given) === amount.amountIdr
+  const isSameToken = method !== "crypto_bep20" || (request.token_kind ?? "usdt") === amount.tokenKind
+  return isSameToken && BigInt(given) === quotaUsdMicro
+}
