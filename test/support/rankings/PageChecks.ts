@@ -17,11 +17,12 @@ export const contrast = (
   page: Page
 ): Promise<{ readonly texts: ReadonlyArray<Contrast>; readonly marks: ReadonlyArray<Contrast> }> =>
   page.evaluate(() => {
-    const style = getComputedStyle(document.documentElement)
+    const probe = document.body.appendChild(document.createElement("span"))
     const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
     const luminance = (token: string): number => {
       if (pen === null) return 0
-      pen.fillStyle = style.getPropertyValue(token).trim()
+      probe.style.color = `var(${token})`
+      pen.fillStyle = getComputedStyle(probe).color
       pen.fillRect(0, 0, 1, 1)
       const [r = 0, g = 0, b = 0] = [...pen.getImageData(0, 0, 1, 1).data].map((byte) => {
         const part = byte / 255

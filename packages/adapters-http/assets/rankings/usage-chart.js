@@ -74,8 +74,13 @@ export class UsageChart {
     this.#frame.hidden = typeof globalThis.uPlot !== "function"
     if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
-    const style = getComputedStyle(document.documentElement)
-    const token = (/** @type {string} */ name) => style.getPropertyValue(name).trim()
+    // The value of a token is a pair of colours for light and dark. The computed colour of an element is one of them.
+    const probe = document.createElement("span")
+    this.#frame.append(probe)
+    const token = (/** @type {string} */ name) => {
+      probe.style.color = `var(${name})`
+      return getComputedStyle(probe).color
+    }
     const surface = token("--surface")
     const axis = {
       stroke: token("--muted"),
@@ -131,6 +136,7 @@ export class UsageChart {
       [points.map((_, i) => i), ...stack.reverse()],
       this.#frame
     )
+    probe.remove()
     this.#placeColumn()
   }
 

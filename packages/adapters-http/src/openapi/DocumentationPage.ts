@@ -22,7 +22,7 @@ export const DOCUMENTATION_PATH = "/docs"
 const resolve = Module.createRequire(import.meta.url).resolve
 
 const asset = (name: string) =>
-  Effect.promise(() => readFile(resolve(`@tollgate/adapters-http/assets/docs/${name}`), "utf8"))
+  Effect.promise(() => readFile(resolve(`@tollgate/adapters-http/assets/${name}`), "utf8"))
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
@@ -43,7 +43,8 @@ export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { api } = yield* HttpApi.Api
     const service = yield* ServiceTitle
-    const [style, script] = yield* Effect.all([asset("docs.css"), asset("docs.js")])
+    const [theme, own, script] = yield* Effect.all([asset("theme.css"), asset("docs/docs.css"), asset("docs/docs.js")])
+    const style = theme + own
     let page: Representation.Representation | undefined
     const rendered = (): Representation.Representation => {
       page ??= Representation.make(
