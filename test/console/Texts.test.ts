@@ -2,8 +2,12 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import ts from "typescript"
 import { describe, expect, it } from "vitest"
-import { texts as en } from "../../apps/console/src/i18n/en.ts"
-import { texts as id } from "../../apps/console/src/i18n/id.ts"
+import { texts as english } from "../../apps/console/src/i18n/en.ts"
+import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
+import { operatorTables } from "../../apps/console/src/i18n/OperatorTexts.ts"
+
+const en = { ...english, operatorPages: operatorTables.en }
+const id = { ...indonesian, operatorPages: operatorTables.id }
 
 const SOURCES = resolve(import.meta.dirname, "../../apps/console/src")
 
@@ -16,7 +20,7 @@ const flat = (table: object, path = ""): ReadonlyArray<readonly [string, string]
 
 /** Texts that are the same in both languages, such as names. */
 const SAME = /^(shell\.languages|clients\.names)\.|^(common\.csv|topUps\.methods\.qris|topUps\.token|topUps\.memo)$/
-const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV)$/
+const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV|Reseller)$/
 
 describe("the texts of the console", () => {
   it("exist in both languages", () => {

@@ -240,7 +240,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     const [fragment = ""] = /#code=\S+/.exec(await server.operator("console")) ?? []
     const operator = await Visitor.arrive(browser, server.url, { language: "en" })
     await operator.open(`/console/operator${fragment}`)
-    await operator.at("/console/reviews")
+    await operator.at("/console/operator/home")
     expect(operator.page.url()).not.toContain("code")
     await operator.sees("<b>Toko</b> Baru")
     await operator.settled()

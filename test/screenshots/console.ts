@@ -67,6 +67,14 @@ const business = async (): Promise<{ readonly token: string; readonly key: strin
   return { token, key, order: open.id ?? "" }
 }
 
+/** Opens the session of an operator. Returns its token. */
+const operatorToken = async (): Promise<string> => {
+  const command = ["apps/cli/dist/main.js", "console", "--name", "ani"]
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT })
+  const { token = "" } = await post("/api/operator/session", "", { code: /#code=(\S+)/.exec(stdout)?.[1] ?? "" })
+  return token
+}
+
 const devices = {
   phone: { viewport: { width: 390, height: 844 } },
   desktop: { viewport: { width: 1280, height: 800 } }
@@ -78,7 +86,7 @@ interface Screenshot {
   readonly device: keyof typeof devices
   readonly language: "id-ID" | "en-US"
   readonly colorScheme: "light" | "dark"
-  readonly session: "none" | "reseller" | "customer"
+  readonly session: "none" | "reseller" | "customer" | "operator"
 }
 
 const shot = (
@@ -121,7 +129,8 @@ try {
   const sessions = {
     none: "",
     reseller: JSON.stringify({ kind: "reseller", token, reseller }),
-    customer: JSON.stringify({ kind: "customer", key })
+    customer: JSON.stringify({ kind: "customer", key }),
+    operator: JSON.stringify({ kind: "operator", token: await operatorToken(), actor: "ani" })
   }
   const screenshots: ReadonlyArray<Screenshot> = [
     shot("start", "/", "none", { device: "desktop", language: "en-US" }),
@@ -133,7 +142,13 @@ try {
     shot("usage", "/console/usage", "reseller", { device: "desktop", language: "en-US" }),
     shot("customers", "/console/customers", "reseller", { device: "desktop", language: "en-US" }),
     shot("balance-phone", "/console/balance", "customer"),
-    shot("clients", "/console/clients", "customer", { device: "desktop", language: "en-US", colorScheme: "dark" })
+    shot("clients", "/console/clients", "customer", { device: "desktop", language: "en-US", colorScheme: "dark" }),
+    shot("operator-phone", "/console/operator/home", "operator"),
+    shot("operator-reseller", `/console/operator/resellers/${RESELLER}`, "operator", {
+      device: "desktop",
+      language: "en-US"
+    }),
+    shot("operator-catalog", "/console/operator/catalog", "operator", { device: "desktop", colorScheme: "dark" })
   ]
   for (const each of screenshots) await take(browser, sessions[each.session], each)
 } finally {

@@ -85,7 +85,7 @@ const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; 
   return <Shown key={id} id={id} />
 }
 
-const homes = { reseller: "home", customer: "balance", operator: "reviews" } as const
+const homes = { reseller: "home", customer: "balance", operator: "operatorHome" } as const
 const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
 
 const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
@@ -120,11 +120,11 @@ const Content = () => {
   // The link of an operator opens a new session, also if the tab has another session.
   if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
   if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
-  const kind = customerPages.has(name) ? "customer" : name === "reviews" ? "operator" : "reseller"
+  const kind = customerPages.has(name) ? "customer" : name.startsWith("operator") ? "operator" : "reseller"
   if (session === undefined) return <AskForSession kind={kind} path={route.path} />
   if (session.kind !== kind) return <Enter session={session} />
   const id = "id" in route.params ? route.params.id : ""
-  if (kind === "operator") return <Lazy load={operator} name="reviews" id={id} />
+  if (kind === "operator") return <Lazy load={operator} name={name as OperatorPage} id={id} />
   return kind === "customer" ? (
     <Lazy load={customer} name={name as CustomerPage} id={id} />
   ) : (

@@ -8,30 +8,39 @@ import { $session, closeSession } from "../state/Session.ts"
 import { NO_RESPONSE, Problem, problemOf } from "./Problem.ts"
 
 const TIMEOUT_MILLIS = 20_000
+/** For a request that does much work, such as an audit. */
+const LONG_TIMEOUT_MILLIS = 600_000
 
 const credential = (): string | undefined => {
   const session = $session.get()
   return session?.kind === "customer" ? session.key : session?.token
 }
 
-/** Sends a request with a timeout. A request without a response is a problem of its own kind. */
-const send = async (request: Request): Promise<Response> => {
-  const sent = credential()
-  if (sent !== undefined && !request.headers.has("authorization"))
-    request.headers.set("authorization", `Bearer ${sent}`)
-  try {
-    return await fetch(request, {
-      signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLIS)]),
-      cache: "no-store",
-      credentials: "omit"
-    })
-  } catch (error) {
-    if (request.signal.aborted) throw error
-    throw new Problem(0, NO_RESPONSE, "")
+/** Returns a function that sends a request with a timeout. A request without a response is a problem of its own kind. */
+const sendWithin =
+  (timeoutMillis: number) =>
+  async (request: Request): Promise<Response> => {
+    const sent = credential()
+    if (sent !== undefined && !request.headers.has("authorization"))
+      request.headers.set("authorization", `Bearer ${sent}`)
+    try {
+      return await fetch(request, {
+        signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMillis)]),
+        cache: "no-store",
+        credentials: "omit"
+      })
+    } catch (error) {
+      if (request.signal.aborted) throw error
+      throw new Problem(0, NO_RESPONSE, "")
+    }
   }
-}
 
-export const api = createClient<paths>({ baseUrl: location.origin, fetch: send })
+const clientWithin = (timeoutMillis: number) =>
+  createClient<paths>({ baseUrl: location.origin, fetch: sendWithin(timeoutMillis) })
+
+export const api = clientWithin(TIMEOUT_MILLIS)
+/** The client for requests that can take minutes. */
+export const slowApi = clientWithin(LONG_TIMEOUT_MILLIS)
 
 interface Exchange<A> {
   readonly data?: A | undefined

@@ -23,7 +23,23 @@ export const $router = createRouter({
   balance: `${BASE}/balance`,
   clients: `${BASE}/clients`,
   operator: `${BASE}/operator`,
-  reviews: `${BASE}/reviews`
+  operatorHome: `${BASE}/operator/home`,
+  operatorResellers: `${BASE}/operator/resellers`,
+  operatorReseller: `${BASE}/operator/resellers/:id`,
+  operatorBlacklist: `${BASE}/operator/blacklist`,
+  operatorCustomers: `${BASE}/operator/customers`,
+  operatorCustomer: `${BASE}/operator/customers/:id`,
+  operatorKey: `${BASE}/operator/keys/:id`,
+  operatorTopUps: `${BASE}/operator/topups`,
+  operatorTopUp: `${BASE}/operator/topups/:id`,
+  operatorImages: `${BASE}/operator/images`,
+  operatorService: `${BASE}/operator/service`,
+  operatorCatalog: `${BASE}/operator/catalog`,
+  operatorNodes: `${BASE}/operator/nodes`,
+  operatorHolds: `${BASE}/operator/holds`,
+  operatorChecks: `${BASE}/operator/checks`,
+  operatorAuditLog: `${BASE}/operator/audit-log`,
+  operatorSessions: `${BASE}/operator/sessions`
 } as const)
 
 export type PageName =
@@ -47,13 +63,32 @@ export type ResellerPage =
   | "usage"
   | "account"
 export type CustomerPage = "balance" | "clients"
-export type OperatorPage = "reviews"
+type OperatorItemPage = "operatorReseller" | "operatorCustomer" | "operatorKey" | "operatorTopUp"
+export type OperatorPage =
+  | OperatorItemPage
+  | "operatorHome"
+  | "operatorResellers"
+  | "operatorBlacklist"
+  | "operatorCustomers"
+  | "operatorTopUps"
+  | "operatorImages"
+  | "operatorService"
+  | "operatorCatalog"
+  | "operatorNodes"
+  | "operatorHolds"
+  | "operatorChecks"
+  | "operatorAuditLog"
+  | "operatorSessions"
 
 /** Returns the path of a page that has no parameter. */
-export const pathOf = (page: Exclude<PageName, "customer" | "topUp">): string => getPagePath($router, page)
+export const pathOf = (page: Exclude<PageName, "customer" | "topUp" | OperatorItemPage>): string =>
+  getPagePath($router, page)
 
 export const customerPath = (id: string): string => getPagePath($router, "customer", { id })
 export const topUpPath = (id: string): string => getPagePath($router, "topUp", { id })
+
+/** Returns the path of a page of an operator about one thing. */
+export const operatorPath = (page: OperatorItemPage, id: string): string => getPagePath($router, page, { id })
 
 export const go = (path: string): void => {
   $router.open(path)

@@ -6,6 +6,7 @@
  * of the page during a mint does not lose its id.
  */
 import { atom, computed } from "nanostores"
+import { newOperationId } from "./OperationId.ts"
 import { $session } from "./Session.ts"
 
 export interface PendingMint {
@@ -18,7 +19,6 @@ export interface PendingMint {
 }
 
 const STORED_AS = "tollgate.mint"
-const ID_BYTES = 16
 
 const resellerId = (): string | undefined => {
   const session = $session.get()
@@ -46,9 +46,7 @@ const keep = (mint: PendingMint): void => {
 }
 
 export const prepareMint = (email: string, tierId: string): void => {
-  const bytes = crypto.getRandomValues(new Uint8Array(ID_BYTES))
-  const operationId = `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`
-  keep({ resellerId: resellerId() ?? "", operationId, email, tierId, isSent: false })
+  keep({ resellerId: resellerId() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
 }
 
 export const markSent = (mint: PendingMint): void => keep({ ...mint, isSent: true })

@@ -2,16 +2,24 @@
  * The drawings of the navigation and the wordmark. Each drawing has a text beside it, so screen readers skip the
  * drawings.
  */
+const home = "M3 11l9-7 9 7v9a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z"
+const people =
+  "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM2 21v-1a6 6 0 0 1 6-6h2a6 6 0 0 1 6 6v1M16 3.5a4 4 0 0 1 0 7.5M18.5 14.5A6 6 0 0 1 22 20v1"
+const wallet = "M3 7h16a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2h12M16.5 13.5h.01"
+
 const outlines = {
-  home: "M3 11l9-7 9 7v9a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z",
+  home,
   mint: "M12 3v18M3 12h18",
-  customers:
-    "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM2 21v-1a6 6 0 0 1 6-6h2a6 6 0 0 1 6 6v1M16 3.5a4 4 0 0 1 0 7.5M18.5 14.5A6 6 0 0 1 22 20v1",
-  topUps: "M3 7h16a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2h12M16.5 13.5h.01",
+  customers: people,
+  topUps: wallet,
   usage: "M4 20V11M10 20V4M16 20v-6M22 20H2",
   account: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21a8 8 0 0 1 16 0",
-  balance: "M3 7h16a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2h12M16.5 13.5h.01",
-  reviews: "M4 12l5 5L20 6",
+  balance: wallet,
+  operatorHome: home,
+  operatorResellers: "M4 10v10h16V10M2 10l2-6h16l2 6M2 10h20M9 20v-6h6v6",
+  operatorCustomers: people,
+  operatorTopUps: wallet,
+  operatorService: "M4 5h16v5H4zM4 14h16v5H4zM7.5 7.5h.01M7.5 16.5h.01",
   clients: "M5 6l6 6-6 6M13 18h7"
 } as const
 

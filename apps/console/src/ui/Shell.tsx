@@ -17,11 +17,27 @@ type Item = IconName & PageName
 const navigation: { readonly [K in Session["kind"]]: ReadonlyArray<Item> } = {
   reseller: ["home", "mint", "customers", "topUps", "usage"],
   customer: ["balance", "clients"],
-  operator: ["reviews"]
+  operator: ["operatorHome", "operatorResellers", "operatorCustomers", "operatorTopUps", "operatorService"]
 }
 
 /** The item of the navigation to which a page belongs. */
-const itemOf: { readonly [P in PageName]?: Item } = { customer: "customers", topUp: "topUps", newTopUp: "topUps" }
+const itemOf: { readonly [P in PageName]?: Item } = {
+  customer: "customers",
+  topUp: "topUps",
+  newTopUp: "topUps",
+  operatorReseller: "operatorResellers",
+  operatorBlacklist: "operatorResellers",
+  operatorCustomer: "operatorCustomers",
+  operatorKey: "operatorCustomers",
+  operatorTopUp: "operatorTopUps",
+  operatorImages: "operatorService",
+  operatorCatalog: "operatorService",
+  operatorNodes: "operatorService",
+  operatorHolds: "operatorService",
+  operatorChecks: "operatorService",
+  operatorAuditLog: "operatorService",
+  operatorSessions: "operatorService"
+}
 
 const Navigation = ({ items, current }: { readonly items: ReadonlyArray<Item>; readonly current: string }) => {
   const { shell } = useTexts()

@@ -26,7 +26,11 @@ export const frameTexts = {
       usage: "Usage",
       account: "Account",
       balance: "Balance",
-      reviews: "Reviews",
+      operatorHome: "Home",
+      operatorResellers: "Resellers",
+      operatorCustomers: "Customers",
+      operatorTopUps: "Top-ups",
+      operatorService: "Service",
       clients: "Set up"
     },
     unknownPage: "There is no such page",

@@ -26,7 +26,11 @@ export const frameTexts: typeof english = {
       usage: "Pemakaian",
       account: "Akun",
       balance: "Saldo",
-      reviews: "Tinjauan",
+      operatorHome: "Beranda",
+      operatorResellers: "Reseller",
+      operatorCustomers: "Pelanggan",
+      operatorTopUps: "Pengisian",
+      operatorService: "Layanan",
       clients: "Pengaturan"
     },
     unknownPage: "Halaman ini tidak ada",

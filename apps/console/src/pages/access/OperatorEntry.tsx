@@ -24,7 +24,7 @@ export const OperatorEntry = () => {
     closeSession("expired")
     const { token, session } = await bodyOf(api.POST("/api/operator/session", { body: { code } }))
     openSession({ kind: "operator", token, actor: session.actor })
-    goInstead(pathOf("reviews"))
+    goInstead(pathOf("operatorHome"))
   })
   useEffect(() => {
     if (!hasCode()) return

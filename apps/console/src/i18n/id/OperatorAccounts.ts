@@ -1,0 +1,226 @@
+/**
+ * Indonesian: the pages of an operator about resellers, customers, keys and top-ups.
+ */
+import type { operatorAccountTexts as english } from "../en/OperatorAccounts.ts"
+
+export const operatorAccountTexts: typeof english = {
+  decision: {
+    reason: "Alasan",
+    reasonHint: "Untuk log audit, dalam satu baris.",
+    optionalReasonHint: "Untuk log audit. Boleh kosong.",
+    reasonMissing: "Isi alasannya."
+  },
+  problems: {
+    insufficient_quota: "Kuota lebih kecil dari jumlah yang dikurangi. Tidak ada yang berubah.",
+    insufficient_balance: "Saldo pay-as-you-go tidak cukup. Tidak ada yang ditagih.",
+    operation_conflict: "Id operasi ini sudah dipakai untuk perubahan lain. Mulai lagi.",
+    reseller_not_found: "Reseller ini tidak ada.",
+    user_not_found: "Tidak ada pelanggan dengan email ini.",
+    user_exists: "Sudah ada pelanggan dengan email ini.",
+    key_not_found: "Kunci ini tidak ada.",
+    review_refused: "Status reseller tidak mengizinkan ini. Muat ulang halaman.",
+    review_resolved: "Operator lain sudah menyelesaikan peninjauan ini.",
+    pattern_not_listed: "Entri ini tidak ada di daftar hitam.",
+    session_not_found: "Sesi ini tidak ada."
+  },
+  filters: {
+    search: "Cari",
+    status: "Keadaan",
+    all: "Semua",
+    apply: "Cari"
+  },
+  resellers: {
+    list: "Daftar reseller",
+    searchHint: "Bagian dari nama atau email.",
+    statuses: { pending: "Menunggu peninjauan", active: "Aktif", suspended: "Ditangguhkan", rejected: "Ditolak" },
+    none: "Tidak ada reseller yang cocok",
+    noneText: "Reseller mendaftar sendiri. Kirimkan alamat layanan ini.",
+    one: "Satu reseller",
+    details: "Rincian",
+    email: "Email",
+    number: "Nomor WhatsApp",
+    since: "Mendaftar",
+    review: "Keputusan",
+    moves: {
+      approve: {
+        confirm: "Setujui",
+        question: (name) => `Setujui “${name}”?`,
+        text: "Reseller langsung dapat masuk dan membeli kuota."
+      },
+      reject: {
+        confirm: "Tolak",
+        question: (name) => `Tolak “${name}”?`,
+        text: "Reseller tidak dapat masuk. Anda dapat menyetujuinya nanti."
+      },
+      suspend: {
+        confirm: "Tangguhkan",
+        question: (name) => `Tangguhkan “${name}”?`,
+        text: "Sesi reseller langsung berakhir dan ia tidak dapat masuk. Kunci pelanggannya tetap berfungsi."
+      },
+      reactivate: {
+        confirm: "Aktifkan lagi",
+        question: (name) => `Aktifkan lagi “${name}”?`,
+        text: "Reseller dapat masuk lagi."
+      }
+    },
+    quota: "Kuota",
+    movements: "Mutasi kuota",
+    noMovements: "Belum ada mutasi",
+    noMovementsText: "Pengisian atau penyesuaian menambah kuota pertama.",
+    kinds: { topup: "Pengisian", mint: "Penjualan", adjustment: "Penyesuaian" },
+    orders: "Pengisian reseller ini",
+    keys: "Kunci pelanggannya",
+    link: "Hubungkan pelanggan",
+    linkText: "Reseller lalu dapat membuat kunci yang memakai saldo pelanggan ini.",
+    linkQuestion: (email) => `Jadikan ${email} pelanggan reseller ini?`,
+    linked: (email) => `${email} sudah menjadi pelanggan reseller ini.`
+  },
+  booking: {
+    adjust: "Sesuaikan kuota",
+    credit: "Tambah saldo",
+    direction: "Perubahan",
+    add: "Tambah",
+    deduct: "Kurangi",
+    amount: "Jumlah dalam dolar AS",
+    amountIssue: "Isi jumlah di atas 0, paling banyak enam desimal.",
+    review: "Lanjut",
+    confirm: "Konfirmasi perubahan",
+    before: "Saldo sekarang",
+    change: "Perubahan",
+    after: "Saldo sesudahnya",
+    book: "Bukukan sekarang",
+    askAgain: "Tanyakan lagi",
+    discard: "Buang",
+    unknown: "Hasilnya belum diketahui",
+    unknownText:
+      "Jawaban tidak sampai, jadi perubahan mungkin sudah dibukukan. Tanyakan lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
+    done: "Sudah dibukukan",
+    doneBefore: "Perubahan ini sudah dibukukan sebelumnya; tidak ada yang dibukukan dua kali.",
+    balance: "Saldo",
+    another: "Perubahan lain"
+  },
+  blacklist: {
+    title: "Daftar hitam",
+    intro: "Email dan domain yang tidak dapat mendaftar sebagai reseller. Reseller yang sudah ada tidak terpengaruh.",
+    list: "Isi daftar",
+    none: "Daftar hitam kosong",
+    noneText: "Tambahkan email, atau @ dan domain.",
+    pattern: "Email atau domain",
+    patternHint: "Misalnya buruk@contoh.com atau @contoh.com.",
+    patternIssue: "Isi email, atau @ dan domain.",
+    add: "Tambah",
+    added: (time) => `Ditambahkan ${time}`,
+    remove: "Hapus",
+    removeQuestion: (pattern) => `Hapus ${pattern} dari daftar hitam?`,
+    removeText: "Ia dapat mendaftar lagi."
+  },
+  customers: {
+    list: "Daftar pelanggan",
+    searchHint: "Bagian dari email.",
+    statuses: { active: "Aktif", blocked: "Diblokir" },
+    none: "Tidak ada pelanggan yang cocok",
+    noneText: "Reseller membuat pelanggannya, atau Anda membuatnya di sini.",
+    create: "Buat pelanggan",
+    email: "Email",
+    emailIssue: "Isi email.",
+    keys: (count) => `Kunci aktif: ${count}`,
+    of: (resellers) => `Pelanggan dari ${resellers}`,
+    one: "Pelanggan",
+    balances: "Paket dan saldo",
+    noPlansText: "Reseller menjual paket. Penambahan mengisi saldo pay-as-you-go.",
+    noUsageText: "Pemakaian muncul di sini setelah permintaan pertama."
+  },
+  keys: {
+    title: "Kunci API",
+    none: "Tidak ada kunci",
+    noneText: "Reseller membuat kunci di konsolnya, operator dengan baris perintah.",
+    limited: "Dibatasi",
+    one: "Kunci API",
+    details: "Kunci",
+    name: "Nama",
+    id: "Id kunci",
+    customer: "Pelanggan",
+    used: "Terpakai dari batas",
+    today: "Terpakai hari ini",
+    month: "Terpakai bulan ini",
+    total: "Terpakai seluruhnya",
+    held: "Disisihkan permintaan terbuka",
+    available: "Tersedia",
+    open: "Permintaan terbuka",
+    requests: "Permintaan pada menit ini",
+    tokens: "Token pada menit ini",
+    notCounted: "Tanpa batas pemakaian atau laju, tidak ada yang dihitung.",
+    limits: "Batas",
+    limitsText: "Kolom kosong berarti tanpa batas. Hari dan bulan mulai tengah malam WIB.",
+    perDay: "Dolar AS per hari",
+    perMonth: "Dolar AS per bulan",
+    inTotal: "Dolar AS seluruhnya",
+    requestsPerMinute: "Permintaan per menit",
+    tokensPerMinute: "Token per menit",
+    concurrent: "Permintaan bersamaan",
+    expires: "Ditolak mulai tanggal",
+    models: "Model yang boleh",
+    modelsHint: "Nama publik, dipisahkan koma.",
+    issue: "Nilai ini tidak diizinkan.",
+    set: "Tetapkan batas",
+    setQuestion: (name) => `Tetapkan batas ini untuk “${name}”?`,
+    setText: "Batas ini menggantikan semua batas kunci, dan berlaku mulai permintaan berikutnya.",
+    saved: "Batas sudah ditetapkan."
+  },
+  topUps: {
+    list: "Daftar pengisian",
+    flagged: "Kejanggalan",
+    onlyFlagged: "Hanya yang janggal",
+    statuses: {
+      pending: "Menunggu",
+      crediting: "Dibayar",
+      credited: "Masuk",
+      expired: "Kedaluwarsa",
+      failed: "Gagal"
+    },
+    ofReseller: "Reseller",
+    ofResellerHint: "Id atau emailnya; kosong untuk semua.",
+    none: "Tidak ada pesanan yang cocok",
+    noneText: "Pilih penyaring lain. Reseller membuat pesanan di konsolnya.",
+    refreshAll: "Perbarui semua pesanan terbuka",
+    refreshAllText:
+      "Membaca pembayaran setiap pesanan terbuka, dan memasukkan kuota yang sudah dibayar. Ini dapat memakan beberapa menit.",
+    refreshed: (refreshed, attempted) => `${refreshed} dari ${attempted} pesanan sudah dibaca.`,
+    credited: (count) => `Pesanan yang masuk: ${count}.`,
+    withoutProvider: (count) => `Pesanan terbuka tanpa penyedia pembayaran: ${count}.`,
+    refresh: "Perbarui",
+    refreshText: "Membaca pembayaran dari penyedia pembayaran, dan memasukkan kuota yang sudah dibayar.",
+    refreshDone: "Pembayaran sudah dibaca.",
+    refreshFailed: "Penyedia pembayaran tidak menjawab. Pesanan ditampilkan seperti tersimpan.",
+    reseller: "Reseller",
+    status: "Keadaan",
+    simulated: "Simulasi: bukan uang sungguhan",
+    received: "Diterima",
+    excess: "Kelebihan, tidak dimasukkan",
+    paymentId: "Id pembayaran",
+    transactions: "Transaksi",
+    remarks: "Catatan",
+    payTo: "Bayar ke",
+    checked: "Terakhir dibaca"
+  },
+  images: {
+    title: "Peninjauan gambar",
+    intro: "Permintaan gambar yang belum ditagih. Putuskan apakah pelanggan membayar.",
+    state: "Tampilkan",
+    states: { waiting: "Hanya yang menunggu", all: "Semua" },
+    none: "Tidak ada gambar yang menunggu keputusan",
+    reasons: {
+      unmetered: "Penyedia tidak melaporkan pemakaian",
+      withheld: "Terlalu besar untuk dikirim",
+      timeout: "Tidak siap tepat waktu",
+      abandoned: "Klien atau node terputus"
+    },
+    resolutions: { waived: "Dibebaskan", charged: "Ditagih" },
+    waive: "Bebaskan",
+    waiveQuestion: "Bebaskan biaya gambar ini?",
+    waiveText: (email) => `${email} tidak membayar gambar ini. Ini tidak dapat dibatalkan.`,
+    charge: "Tagih",
+    chargeQuestion: "Tagih gambar ini?",
+    chargeText: (email) => `${email} membayar jumlah ini dari saldo pay-as-you-go. Ini tidak dapat dibatalkan.`
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Applies a catalog file in two steps: first the operator sees what the file changes, then the change is asked for once
+ * more and made.
+ */
+import { useId, useState } from "preact/hooks"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useAction } from "../../api/Loaded.ts"
+import type { CatalogChange } from "../../api/Operator.ts"
+import type { Problem } from "../../api/Problem.ts"
+import { useFormat } from "../../format/Format.ts"
+import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
+import { Facts } from "../../ui/Facts.tsx"
+import { Form, Submit } from "../../ui/Forms.tsx"
+import { Notice } from "../../ui/Notices.tsx"
+import { Card } from "../../ui/Page.tsx"
+import { useDecision } from "./Decision.tsx"
+import { OperatorProblem } from "./Problems.tsx"
+
+/** An object with any members, as the generated types describe it. The gateway checks the members. */
+type CatalogFile = Record<string, never>
+
+const MAX_BYTES = 4 * 1024 * 1024
+
+const CatalogProblem = ({ problem }: { readonly problem: Problem | undefined }) => {
+  const { catalog: texts } = useOperatorTexts()
+  if (problem?.code !== "catalog_file_invalid") return <OperatorProblem problem={problem} />
+  return (
+    <Notice kind="bad" title={texts.invalid}>
+      <ul lang="en">
+        {problem.details.map(({ message }) => (
+          <li key={message} dir="auto">
+            {message}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}
+
+const Changes = ({ change }: { readonly change: CatalogChange }) => {
+  const { catalog: texts } = useOperatorTexts()
+  const names = (list: ReadonlyArray<string>) => (list.length === 0 ? undefined : list.join(", "))
+  return (
+    <>
+      <Facts
+        facts={[
+          [texts.added, names(change.added)],
+          [texts.changed, names(change.changed)],
+          [texts.retired, names(change.retired)]
+        ]}
+      />
+      {change.members.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be focusable
+        <section class="scroll" tabIndex={0} aria-label={texts.changes}>
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.member}</th>
+                <th scope="col">{texts.before}</th>
+                <th scope="col">{texts.after}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {change.members.map(({ name, member, before, after }) => (
+                <tr key={`${name} ${member}`}>
+                  <th scope="row">
+                    <span dir="auto">{name}</span>
+                    <br />
+                    <code>{member}</code>
+                  </th>
+                  <td>{before}</td>
+                  <td>{after}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </>
+  )
+}
+
+const parsed = (text: string): CatalogFile | undefined => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+interface Previewed {
+  readonly catalog: CatalogFile
+  readonly change: CatalogChange
+}
+
+export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) => {
+  const { catalog: texts } = useOperatorTexts()
+  const format = useFormat()
+  const id = useId()
+  const [file, setFile] = useState<File>()
+  const [issue, setIssue] = useState<string>()
+  const [previewed, setPreviewed] = useState<Previewed>()
+  const [version, setVersion] = useState<number>()
+  const { ask, dialog } = useDecision(() => {
+    setPreviewed(undefined)
+    onApplied()
+  })
+  const choose = (chosen: File | undefined) => {
+    setFile(chosen)
+    setPreviewed(undefined)
+    setVersion(undefined)
+    setIssue(undefined)
+    preview.forget()
+  }
+  const preview = useAction(async () => {
+    setPreviewed(undefined)
+    if (file === undefined) return
+    if (file.size > MAX_BYTES) return setIssue(texts.tooLarge)
+    const text = await file.text().catch(() => undefined)
+    if (text === undefined) return setIssue(texts.unreadable)
+    const catalog = parsed(text)
+    if (catalog === undefined) return setIssue(texts.notJson)
+    setPreviewed({ catalog, change: await bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } })) })
+  })
+  const apply = ({ catalog, change }: Previewed) =>
+    ask({
+      title: texts.applyQuestion,
+      text: (
+        <>
+          <p>{texts.applyText}</p>
+          <Facts
+            facts={[
+              [texts.added, format.count(change.added.length)],
+              [texts.changed, format.count(change.changed.length)],
+              [texts.retired, format.count(change.retired.length)]
+            ]}
+          />
+        </>
+      ),
+      confirm: texts.apply,
+      reason: "optional",
+      send: async (reason) => {
+        const body = reason === undefined ? { catalog } : { catalog, reason }
+        setVersion((await bodyOf(api.POST("/api/operator/catalog/apply", { body }))).version)
+      }
+    })
+  const isUnchanged =
+    previewed !== undefined &&
+    previewed.change.added.length + previewed.change.changed.length + previewed.change.retired.length === 0
+  return (
+    <Card title={texts.upload}>
+      <Form onSubmit={() => preview.run()}>
+        <p class="muted">{texts.uploadText}</p>
+        <div class="field">
+          <label for={id}>{texts.file}</label>
+          <input
+            id={id}
+            class="input"
+            type="file"
+            accept="application/json,.json"
+            required
+            aria-invalid={issue !== undefined}
+            aria-describedby={issue === undefined ? undefined : `${id}-error`}
+            onClick={(event) => {
+              // A browser does not report that the same file was chosen again, for example after its errors were corrected.
+              event.currentTarget.value = ""
+              choose(undefined)
+            }}
+            onChange={(event) => choose(event.currentTarget.files?.[0])}
+          />
+          {issue !== undefined && (
+            <p class="error" id={`${id}-error`}>
+              {issue}
+            </p>
+          )}
+        </div>
+        <CatalogProblem problem={preview.problem} />
+        {version !== undefined && <Notice kind="good">{texts.applied(format.count(version))}</Notice>}
+        {isUnchanged && <Notice kind="info">{texts.unchanged}</Notice>}
+        {previewed !== undefined && !isUnchanged && (
+          <>
+            <h3>{texts.changes}</h3>
+            <Changes change={previewed.change} />
+          </>
+        )}
+        <p class="actions">
+          <Submit running={preview.running}>{texts.preview}</Submit>
+          {previewed !== undefined && !isUnchanged && (
+            <button type="button" class="button danger" onClick={() => apply(previewed)}>
+              {texts.apply}
+            </button>
+          )}
+        </p>
+      </Form>
+      {dialog}
+    </Card>
+  )
+}

@@ -1,0 +1,164 @@
+/**
+ * One customer: its balances, its API keys, its usage, and the credit of its pay-as-you-go balance.
+ */
+import { useState } from "preact/hooks"
+import { api, bodyOf } from "../../api/Client.ts"
+import { useLoaded } from "../../api/Loaded.ts"
+import { pageQuery } from "../../api/Operator.ts"
+import { jakartaDay, useFormat } from "../../format/Format.ts"
+import { useTexts } from "../../i18n/Language.ts"
+import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
+import { type PageProps, pathOf } from "../../routes/Routes.ts"
+import { Balances } from "../../ui/Balances.tsx"
+import { Empty, Loading } from "../../ui/Notices.tsx"
+import { Card, Page } from "../../ui/Page.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
+import { UsageChart } from "../../ui/UsageChart.tsx"
+import { UsageSums } from "../../ui/UsageSums.tsx"
+import { BookingForm } from "./BookingForm.tsx"
+import { KeyRow } from "./KeyRow.tsx"
+import { LoadingPage } from "./LoadingPage.tsx"
+
+const DAYS_SHOWN = 30
+
+interface PartProps {
+  readonly id: string
+}
+
+const Keys = ({ id }: PartProps) => {
+  const { keys: texts } = useOperatorTexts()
+  const keys = usePages(
+    (cursor) =>
+      bodyOf(
+        api.GET("/api/operator/customers/{customer}/keys", {
+          params: { path: { customer: id }, query: pageQuery({}, cursor) }
+        })
+      ),
+    [id]
+  )
+  return (
+    <Card title={texts.title}>
+      <RowList
+        pages={keys}
+        none={texts.none}
+        hint={texts.noneText}
+        row={(key) => <KeyRow key={key.key_id} entry={key} />}
+      />
+    </Card>
+  )
+}
+
+const Usage = ({ id }: PartProps) => {
+  const { usage: texts } = useTexts()
+  const { customers } = useOperatorTexts()
+  const from = jakartaDay(DAYS_SHOWN - 1)
+  const usage = useLoaded(
+    (signal) =>
+      bodyOf(
+        api.GET("/api/operator/customers/{customer}/usage/daily", {
+          params: { path: { customer: id }, query: { from } },
+          signal
+        })
+      ),
+    [id]
+  )
+  return (
+    <Card title={texts.lastDays(DAYS_SHOWN)}>
+      {usage.data === undefined ? (
+        <Loading problem={usage.problem} retry={usage.reload} />
+      ) : usage.data.days.length === 0 ? (
+        <Empty title={texts.none}>
+          <p>{customers.noUsageText}</p>
+        </Empty>
+      ) : (
+        <>
+          <UsageSums usage={usage.data} />
+          <UsageChart usage={usage.data} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+const Requests = ({ id }: PartProps) => {
+  const { usage: texts } = useTexts()
+  const { customers } = useOperatorTexts()
+  const format = useFormat()
+  const items = usePages(
+    (cursor) =>
+      bodyOf(
+        api.GET("/api/operator/customers/{customer}/usage", {
+          params: { path: { customer: id }, query: pageQuery({}, cursor) }
+        })
+      ),
+    [id]
+  )
+  return (
+    <Card title={texts.items}>
+      <RowList
+        pages={items}
+        none={texts.none}
+        hint={customers.noUsageText}
+        row={(item) => (
+          <li class="row">
+            <span class="row-main">
+              <span dir="auto">{item.model}</span>
+              <small>{format.time(item.timestamp)}</small>
+            </span>
+            <span class="row-side">
+              <span class="money">{texts.tokensOf(format.count(item.total_tokens))}</span>
+              <small class="money">{format.cost(item.display_cost_usd_micro)}</small>
+            </span>
+          </li>
+        )}
+      />
+    </Card>
+  )
+}
+
+export const Customer = ({ id }: PageProps) => {
+  const { shell } = useTexts()
+  const { booking, customers: texts } = useOperatorTexts()
+  const [round, setRound] = useState(0)
+  const path = { customer: id }
+  const customer = useLoaded(
+    async (signal) => {
+      const shown = await bodyOf(api.GET("/api/operator/customers/{customer}", { params: { path }, signal }))
+      return { ...shown, as_of: new Date().toISOString() }
+    },
+    [id, round]
+  )
+  const back = { path: pathOf("operatorCustomers"), text: shell.pages.operatorCustomers }
+  const { data } = customer
+  if (data === undefined) return <LoadingPage title={texts.one} back={back} loaded={customer} />
+  return (
+    <Page title={data.email} back={back}>
+      <div class="columns">
+        <Card
+          title={texts.balances}
+          aside={
+            <span class={data.status === "active" ? "badge good" : "badge bad"}>{texts.statuses[data.status]}</span>
+          }
+        >
+          <Balances balances={data} hint={texts.noPlansText} />
+        </Card>
+        <BookingForm
+          title={booking.credit}
+          account={`payg ${id}`}
+          balanceUsdMicro={data.payg.balance_usd_micro}
+          book={async (body) => {
+            const done = await bodyOf(
+              api.POST("/api/operator/customers/{customer}/credit", { params: { path }, body: { ...body } })
+            )
+            return { balanceUsdMicro: done.payg.balance_usd_micro, wasBooked: done.already_applied }
+          }}
+          onBooked={() => setRound((count) => count + 1)}
+        />
+      </div>
+      <Keys id={id} />
+      <Usage id={id} />
+      <Requests id={id} />
+    </Page>
+  )
+}

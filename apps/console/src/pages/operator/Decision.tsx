@@ -1,0 +1,74 @@
+/**
+ * Asks the operator before a change, with a field for the reason that the audit log records.
+ */
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { useAction } from "../../api/Loaded.ts"
+import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
+import { Question } from "../../ui/Dialog.tsx"
+import { Field } from "../../ui/Forms.tsx"
+import { OperatorProblem } from "./Problems.tsx"
+
+export interface Decision {
+  readonly title: string
+  readonly text: ComponentChildren
+  readonly confirm: string
+  /** Whether the change needs a reason, or can have one. Without it no reason is asked for. */
+  readonly reason?: "required" | "optional"
+  /** Makes the change. `reason` is undefined if the operator gave none. */
+  readonly send: (reason: string | undefined) => Promise<unknown>
+}
+
+interface Asker {
+  readonly ask: (decision: Decision) => void
+  /** The dialog, which the page must contain. */
+  readonly dialog: ComponentChildren
+}
+
+const MAX_REASON_LENGTH = 500
+
+/** Asks for one decision at a time. `onDone` runs after the gateway has confirmed the change. */
+export const useDecision = (onDone: () => void): Asker => {
+  const { decision: texts } = useOperatorTexts()
+  const [decision, setDecision] = useState<Decision>()
+  const [reason, setReason] = useState("")
+  const [isMissing, setMissing] = useState(false)
+  const close = () => {
+    setDecision(undefined)
+    setReason("")
+    setMissing(false)
+    send.forget()
+  }
+  const send = useAction(async (chosen: Decision) => {
+    const given = reason.trim()
+    setMissing(chosen.reason === "required" && given === "")
+    if (chosen.reason === "required" && given === "") return
+    await chosen.send(given === "" ? undefined : given)
+    close()
+    onDone()
+  })
+  const dialog = decision !== undefined && (
+    <Question
+      title={decision.title}
+      confirm={decision.confirm}
+      running={send.running}
+      onConfirm={() => send.run(decision)}
+      onCancel={close}
+    >
+      <div>{decision.text}</div>
+      {decision.reason !== undefined && (
+        <Field
+          label={texts.reason}
+          hint={decision.reason === "required" ? texts.reasonHint : texts.optionalReasonHint}
+          error={isMissing ? texts.reasonMissing : undefined}
+          maxLength={MAX_REASON_LENGTH}
+          autocomplete="off"
+          value={reason}
+          onInput={setReason}
+        />
+      )}
+      <OperatorProblem problem={send.problem} />
+    </Question>
+  )
+  return { ask: setDecision, dialog }
+}

@@ -1,0 +1,64 @@
+/**
+ * Keeps a booking that the operator is making, an adjustment of quota or a credit, until its result is known.
+ *
+ * A booking has its operation id before the first request (docs/reference/operator.md#o9). It is kept in `sessionStorage`
+ * for each account, so a reload of the page in the middle of a booking does not forget its id.
+ */
+import { useState } from "preact/hooks"
+import { newOperationId } from "./OperationId.ts"
+import { $session } from "./Session.ts"
+
+export interface PendingBooking {
+  readonly actor: string
+  readonly operationId: string
+  /** The change as digits, with a leading `-` for a deduction. */
+  readonly amountUsdMicro: string
+  readonly reason: string
+  /** True from the first request on: the change may already be booked. */
+  readonly isSent: boolean
+}
+
+const actorNow = (): string => {
+  const session = $session.get()
+  return session?.kind === "operator" ? session.actor : ""
+}
+
+/** Returns the stored booking, unless another operator has opened a session. */
+const stored = (key: string): PendingBooking | undefined => {
+  try {
+    const booking: PendingBooking | null = JSON.parse(sessionStorage.getItem(key) ?? "null")
+    return booking?.actor === actorNow() ? booking : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export interface Booking {
+  readonly pending: PendingBooking | undefined
+  readonly prepare: (amountUsdMicro: string, reason: string) => void
+  /** Records whether the pending booking was sent. After a refusal nothing is booked, so it counts as not sent. */
+  readonly markSent: (isSent: boolean) => void
+  readonly forget: () => void
+}
+
+/** Returns the pending booking of an account. `account` names the account, such as `quota <id of the reseller>`. */
+export const useBooking = (account: string): Booking => {
+  const key = `tollgate.booking ${account}`
+  const [pending, setPending] = useState(() => stored(key))
+  const keep = (booking: PendingBooking): void => {
+    sessionStorage.setItem(key, JSON.stringify(booking))
+    setPending(booking)
+  }
+  return {
+    pending,
+    prepare: (amountUsdMicro, reason) =>
+      keep({ actor: actorNow(), operationId: newOperationId(), amountUsdMicro, reason, isSent: false }),
+    markSent: (isSent) => {
+      if (pending !== undefined) keep({ ...pending, isSent })
+    },
+    forget: () => {
+      sessionStorage.removeItem(key)
+      setPending(undefined)
+    }
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * Uses the pages of an operator in a real browser: quota, customers, keys, top-ups, the catalog and the service, in both
+ * languages and both themes.
+ */
+import { rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { ConsoleServer } from "../support/console/ConsoleServer.ts"
+import { Visitor, type VisitorOptions } from "../support/console/Visitor.ts"
+import * as HeadlessBrowser from "../support/rankings/Browser.ts"
+
+const opened = await HeadlessBrowser.open()
+if (typeof opened === "string")
+  console.warn(`the tests of the operator's pages are skipped because the browser cannot be started (${opened})`)
+const browser = opened as Browser
+const isMissing = typeof opened === "string"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const NAME = `<img src="/stolen" onerror="document.title='taken over'"> \u202Eمتجر`
+const RESELLER = "toko@operator.example"
+const CUSTOMER = "budi@operator.example"
+const PASSWORD = "correct horse battery"
+
+let server: ConsoleServer
+let ani: Visitor
+let session = ""
+let token = ""
+const ids = { reseller: "", customer: "", key: "", order: "" }
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Sends a request to the gateway with a token. */
+const send = async (method: string, path: string, bearer: string, body?: object): Promise<Body> => {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: {
+      "content-type": "application/json",
+      ...(bearer === "" ? {} : { authorization: `Bearer ${bearer}` })
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path}: ${text}`)
+  return JSON.parse(text) as Body
+}
+
+const asOperator = (method: string, path: string, body?: object) => send(method, `/api/operator${path}`, token, body)
+
+/** Opens a tab with the session of the operator. */
+const arrive = async (options: VisitorOptions = {}): Promise<Visitor> => {
+  const visitor = await Visitor.arrive(browser, server.url, options)
+  await visitor.open("/console")
+  await visitor.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
+  await visitor.open("/console/operator/home")
+  await visitor.settled()
+  return visitor
+}
+
+const confirm = (visitor: Visitor, name: string) =>
+  visitor.page.getByRole("dialog").getByRole("button", { name, exact: true }).click()
+
+beforeAll(async () => {
+  if (isMissing) return
+  server = await ConsoleServer.start()
+  const [code = ""] = /tgc_[\w-]+/.exec(await server.operator("console", "--name", "ani")) ?? []
+  token = String((await send("POST", "/api/operator/session", "", { code })).token)
+  session = JSON.stringify({ kind: "operator", token, actor: "ani" })
+  const signup = { email: RESELLER, password: PASSWORD, name: NAME, wa_number: "6281234567890" }
+  await send("POST", "/api/reseller/auth/signup", "", signup)
+  ids.reseller = String((await asOperator("POST", `/resellers/${RESELLER}/review`, { move: "approve" })).id)
+  const login = await send("POST", "/api/reseller/auth/login", "", { email: RESELLER, password: PASSWORD })
+  const reseller = String(login.token)
+  ids.customer = String((await send("POST", "/api/reseller/customers", reseller, { email: CUSTOMER })).user_id)
+  const keys = `/api/reseller/customers/${ids.customer}/keys`
+  ids.key = String((await send("POST", keys, reseller, { name: NAME })).key_id)
+  const topUp = { method: "qris", amount_idr: 50_000 }
+  ids.order = String((await send("POST", "/api/reseller/topup", reseller, topUp)).id)
+  ani = await arrive()
+}, 240_000)
+
+afterAll(async () => {
+  if (isMissing) return
+  await browser.close()
+  await server.close()
+})
+
+const quota = async () => (await asOperator("GET", `/resellers/${ids.reseller}`)).balance_usd_micro
+const payg = async () => (await asOperator("GET", `/customers/${ids.customer}`)).payg
+
+describe.skipIf(isMissing).sequential("an operator in the console", () => {
+  it("finds a reseller, and adjusts its quota once when the button is clicked twice", async () => {
+    await ani.follow("/console/operator/resellers")
+    await ani.fill({ search: RESELLER.slice(0, 4).toUpperCase() })
+    await ani.submit()
+    await ani.page.getByRole("link", { name: RESELLER }).click()
+    await ani.at(`/console/operator/resellers/${ids.reseller}`)
+    await ani.fill({ amount: "12,5", reason: "goodwill" })
+    await ani.submit()
+    await ani.sees("Balance afterwards")
+    await ani.page.getByRole("button", { name: "Book now" }).evaluate((button: HTMLElement) => {
+      button.click()
+      button.click()
+    })
+    await ani.sees("Booked")
+    expect(await quota()).toBe("12500000")
+    await ani.sees("Adjustment")
+  })
+
+  it("books once when the response is lost and the page is loaded again", async () => {
+    await ani.press("Another change")
+    await ani.page.getByLabel("Change").selectOption("-")
+    await ani.fill({ amount: "2.5", reason: "correction" })
+    await ani.submit()
+    await ani.page.route("**/quota", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await ani.press("Book now")
+    await ani.sees("The result is unknown")
+    await ani.page.unroute("**/quota")
+    await ani.page.reload()
+    await ani.sees("The result is unknown")
+    await ani.press("Ask again")
+    await ani.sees("nothing was booked twice")
+    expect(await quota()).toBe("10000000")
+    ani.troubles.length = 0
+  })
+
+  it("is told that the quota does not cover a deduction", async () => {
+    await ani.press("Another change")
+    await ani.page.getByLabel("Change").selectOption("-")
+    await ani.fill({ amount: "1000", reason: "too much" })
+    await ani.submit()
+    await ani.press("Book now")
+    await ani.sees("The quota is smaller than the amount to deduct.")
+    expect(await quota()).toBe("10000000")
+    await ani.press("Back")
+  })
+
+  it("suspends and reactivates the reseller after a confirmation", async () => {
+    await ani.press("Suspend")
+    await confirm(ani, "Suspend")
+    await ani.sees("Suspended")
+    await ani.press("Reactivate")
+    await confirm(ani, "Reactivate")
+    await ani.sees("Active")
+  })
+
+  it("credits a customer once", async () => {
+    await ani.follow("/console/operator/customers")
+    await ani.page.getByRole("link", { name: CUSTOMER }).click()
+    await ani.at(`/console/operator/customers/${ids.customer}`)
+    await ani.fill({ amount: "3", reason: "goodwill" })
+    await ani.submit()
+    await ani.press("Book now")
+    await ani.sees("Booked")
+    expect(await payg()).toMatchObject({ balance_usd_micro: "3000000" })
+  })
+
+  it("sets the limits of a key, and revokes it after a confirmation", async () => {
+    await ani.page.getByRole("main").getByRole("link", { name: "tg_" }).click()
+    await ani.at(`/console/operator/keys/${ids.key}`)
+    await ani.fill({ spend_usd_micro_per_day: "many" })
+    await ani.submit()
+    await ani.sees("This value is not allowed.")
+    await ani.fill({ spend_usd_micro_per_day: "1.5", requests_per_minute: "60", models: "demo-chat" })
+    await ani.submit()
+    await confirm(ani, "Set the limits")
+    await ani.sees("The limits are set.")
+    const limits = { spend_usd_micro_per_day: 1_500_000, requests_per_minute: 60, models: ["demo-chat"] }
+    expect(await asOperator("GET", `/keys/${ids.key}`)).toMatchObject({ limits })
+    expect(await ani.page.inputValue('input[name="spend_usd_micro_per_day"]')).toBe("1.5")
+    await ani.press("Revoke")
+    await confirm(ani, "Revoke")
+    await ani.sees("Revoked")
+    expect((await asOperator("GET", `/keys/${ids.key}`)).revoked_at).not.toBeNull()
+  })
+
+  it("refreshes one order, and all open orders", async () => {
+    await ani.follow("/console/operator/topups")
+    await ani.page.getByRole("main").getByRole("link", { name: RESELLER }).click()
+    await ani.at(`/console/operator/topups/${ids.order}`)
+    await server.payer("pay", `RTO-${ids.order}`)
+    await ani.submit()
+    await ani.sees("The payment was read.")
+    await ani.sees("Credited")
+    await ani.follow("/console/operator/topups")
+    await ani.page.getByRole("button", { name: "Refresh all open orders" }).click()
+    await ani.sees("0 of 0 orders were read.")
+  })
+
+  it("sees what a catalog file changes before it is applied", async () => {
+    const { version, ...catalog } = (await asOperator("GET", "/catalog")) as {
+      version: number
+      models: ReadonlyArray<Body>
+    }
+    const [first, ...others] = catalog.models
+    const changed = { ...catalog, models: [{ ...first, display_name: "Renamed" }, ...others] }
+    const file = join(tmpdir(), `tollgate-catalog-${process.pid}.json`)
+    const chooseFile = async (path: string) => {
+      const [chooser] = await Promise.all([
+        ani.page.waitForEvent("filechooser"),
+        ani.page.getByLabel("Catalog file (JSON)").click()
+      ])
+      await chooser.setFiles(path)
+      await ani.submit()
+    }
+    await ani.follow("/console/operator/catalog")
+    await writeFile(file, "no JSON")
+    await chooseFile(file)
+    await ani.sees("The file is not JSON.")
+    await writeFile(file, JSON.stringify({ providers: [], models: [{}] }))
+    await chooseFile(file)
+    await ani.sees("The catalog file has errors. Nothing was changed.")
+    await writeFile(file, JSON.stringify(changed))
+    await chooseFile(file)
+    await ani.sees("Renamed")
+    expect((await asOperator("GET", "/catalog")).version).toBe(version)
+    await ani.press("Apply")
+    await confirm(ani, "Apply")
+    await ani.sees(`The catalog is applied. It has version ${version + 1}.`)
+    await rm(file)
+  })
+
+  it("blocks an email, and sees who did so in the audit log", async () => {
+    await ani.follow("/console/operator/blacklist")
+    await ani.fill({ pattern: "@spam.example" })
+    await ani.submit()
+    await ani.press("Remove @spam.example")
+    await ani.page.getByRole("dialog").getByLabel("Reason").fill("by mistake")
+    await confirm(ani, "Remove")
+    await ani.sees("The blacklist is empty")
+    await ani.follow("/console/operator/audit-log")
+    await ani.sees("by mistake")
+    await ani.sees("blacklist.remove")
+  })
+
+  it("runs the audit and the checks, and ends the session of another operator", async () => {
+    await ani.follow("/console/operator/checks")
+    await ani.press("Run the audit")
+    await ani.sees("No violation found")
+    await ani.press("Run the checks")
+    await ani.sees("No check failed")
+    await server.operator("console", "--name", "budi")
+    await ani.follow("/console/operator/sessions")
+    await ani.press("End budi")
+    await confirm(ani, "End")
+    await ani.sees("Ended")
+    expect(await server.operator("console", "list")).toMatch(/budi +ended/)
+  })
+
+  it("shows names as text, keeps the token out of URLs, and asks no other host", async () => {
+    expect(await ani.page.title()).not.toContain("taken over")
+    expect(ani.requests.filter((url) => url.includes(token) || url.includes("stolen"))).toEqual([])
+    expect(ani.foreignRequests).toEqual([])
+    expect(ani.troubles).toEqual([])
+  })
+})
+
+const combinations: ReadonlyArray<Required<VisitorOptions>> = [
+  { language: "id", theme: "light", device: "phone" },
+  { language: "en", theme: "dark", device: "phone" },
+  { language: "id", theme: "dark", device: "desktop" }
+]
+
+describe.skipIf(isMissing)("every page of an operator", () => {
+  it.each(combinations)(
+    "is accessible and causes no error in the browser: $language, $theme, $device",
+    async (options) => {
+      const visitor = await arrive(options)
+      const found: Array<string> = []
+      const pages = ["home", "resellers", "blacklist", "customers", "topups", "images", "service", "catalog", "nodes"]
+      const more = ["holds", "checks", "audit-log", "sessions"]
+      const items = [
+        `resellers/${ids.reseller}`,
+        `customers/${ids.customer}`,
+        `keys/${ids.key}`,
+        `topups/${ids.order}`,
+        "resellers/nothing"
+      ]
+      for (const page of [...pages, ...more, ...items]) {
+        await visitor.follow(`/console/operator/${page}`)
+        await visitor.settled()
+        const wide = await visitor.overflow()
+        found.push(...(await visitor.violations()).map((fault) => `${page}: ${fault}`))
+        if (wide > 0) found.push(`${page}: ${wide} pixels wider than the screen`)
+      }
+      expect(found).toEqual([])
+      expect(visitor.troubles).toEqual([])
+      await visitor.leave()
+    }
+  )
+})
