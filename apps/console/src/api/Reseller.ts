@@ -1,5 +1,5 @@
 /**
- * The reads of a reseller that several pages share.
+ * Reads the data of a reseller that several pages show.
  */
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 import { jakartaDay } from "../format/Format.ts"
@@ -37,7 +37,7 @@ const MAX_PAGES = 10
 /** Returns the first day of the current month in Jakarta. */
 export const firstOfMonth = (): string => `${jakartaDay().slice(0, 7)}-01`
 
-/** Sums the mints since a day. A list has pages of 100 mints; at most 1,000 mints are read. */
+/** Returns the sum of the mints since a day. A list has pages of 100 mints; at most 1,000 mints are read. */
 export const readSales = async (from: string, signal: AbortSignal): Promise<Sales> => {
   const mints: Array<MintEntry> = []
   let cursor: string | null = null

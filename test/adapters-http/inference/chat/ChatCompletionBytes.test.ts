@@ -1,6 +1,6 @@
 /**
- * A chat completion that is rewritten without parsing must equal the completion that is parsed and encoded again, for
- * any JSON text.
+ * Tests for any JSON text that a chat completion that is rewritten without parsing equals the parsed and encoded
+ * completion.
  */
 import { isDeepStrictEqual } from "node:util"
 import { splicedCompletion } from "@tollgate/adapters-http/inference/chat/ChatCompletionBytes"

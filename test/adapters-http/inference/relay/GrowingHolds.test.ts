@@ -1,6 +1,6 @@
 /**
- * Holds that grow while a stream is delivered, and providers that are called before the hold is durable. The ledger of
- * the gateway has one token plan; each character counts as one token.
+ * Tests holds that grow while a stream is delivered, and requests that are sent to providers before the hold is
+ * durable. The ledger of the gateway has one token plan; each character counts as one token.
  */
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
