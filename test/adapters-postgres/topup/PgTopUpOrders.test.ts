@@ -174,7 +174,7 @@ describe("a top-up in Postgres", () => {
         })
     )
 
-    it.effect("leaves its operation id free when it is abandoned", () =>
+    it.effect("releases its operation id when it is abandoned", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()

@@ -36,7 +36,7 @@ const MAX_CONCURRENT_REFRESHES = 128
  */
 const MAX_CONCURRENT_OPENINGS = 64
 
-/** The maximum number of openings that repeated requests wait for. */
+/** The maximum number of unopened payments for which repeated requests wait at the same time. */
 const MAX_AWAITED_OPENINGS = 256
 /** An opening ends within 20 seconds, or its node has died. */
 const AWAIT_TIMEOUT = Duration.seconds(25)

@@ -96,8 +96,8 @@ const inDollars = (method: PaymentMethod, quotaUsdMicro: UsdMicro, tokenKind: To
 })
 
 /**
- * Decides a request whose operation id an earlier order has: the order stands for both requests if they have the same
- * method, amount and token.
+ * Decides a request with the operation id of an earlier order. The order is the result of both requests if they have
+ * the same method, amount and token.
  */
 export const decideRepeat = (request: TopUpRequest, earlier: TopUpTerms): Either.Either<void, IdempotencyConflict> =>
   isRequestFor(request, earlier) ? Either.void : Either.left(new IdempotencyConflict())
