@@ -48,6 +48,8 @@ describe("generated requests to every route", () => {
           orderID: customer.userId,
           userID: customer.userId,
           keyID: customer.userId,
+          endpointID: customer.userId,
+          deliveryID: customer.userId,
           provider: "midtrans",
           model: "m"
         }

@@ -26,8 +26,8 @@ const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path,
 
 let programme: TestProgramme
 let reseller: Actor
-/** An order, a customer and a key of the reseller. */
-let own: { readonly orderID: string; readonly userID: string; readonly keyID: string }
+/** An order, a customer, a key, a webhook endpoint and a delivery of the reseller. */
+let own: Awaited<ReturnType<typeof objectsOf>>
 beforeAll(async () => {
   programme = await TestProgramme.start()
   reseller = await programme.reseller({ quotaUsdMicro: 1_000_000_000n })
@@ -40,7 +40,12 @@ const objectsOf = async (actor: Actor) => {
   const order = await programme.post("/api/reseller/topup", { token, body: { method: "qris", amount_idr: 10_000 } })
   const { userId } = await programme.customerOf(actor)
   const key = await programme.post(`/api/reseller/customers/${userId}/keys`, { token, body: { name: "key" } })
-  return { orderID: textOf(order.body.id), userID: userId, keyID: textOf(key.body.key_id) }
+  const hook = { url: "https://hooks.example/", events: ["topup.credited"] }
+  const endpoint = await programme.post("/api/reseller/webhooks/endpoints", { token, body: hook })
+  const endpointID = textOf(endpoint.body.endpoint_id)
+  const delivery = await programme.post(`/api/reseller/webhooks/endpoints/${endpointID}/test`, { token })
+  const deliveryID = textOf(delivery.body.delivery_id)
+  return { orderID: textOf(order.body.id), userID: userId, keyID: textOf(key.body.key_id), endpointID, deliveryID }
 }
 
 const at = (path: string, ids: Readonly<Record<string, string>> = own): string =>
@@ -97,6 +102,7 @@ describe("the routes that require a token", () => {
   it("are all reseller routes except signup and login", () => {
     expect(routes.map((route) => route.join(" ")).sort()).toEqual([
       "DELETE /api/reseller/keys/{keyID}",
+      "DELETE /api/reseller/webhooks/endpoints/{endpointID}",
       "GET /api/reseller/balance",
       "GET /api/reseller/customers",
       "GET /api/reseller/customers/{userID}/balances",
@@ -114,14 +120,21 @@ describe("the routes that require a token", () => {
       "GET /api/reseller/usage",
       "GET /api/reseller/usage.csv",
       "GET /api/reseller/usage/daily",
+      "GET /api/reseller/webhooks/deliveries",
+      "GET /api/reseller/webhooks/endpoints",
       "PATCH /api/reseller/keys/{keyID}",
+      "PATCH /api/reseller/webhooks/endpoints/{endpointID}",
       "POST /api/reseller/auth/logout",
       "POST /api/reseller/auth/password",
       "POST /api/reseller/customers",
       "POST /api/reseller/customers/{userID}/keys",
       "POST /api/reseller/mint",
       "POST /api/reseller/topup",
-      "POST /api/reseller/topup/{orderID}/check"
+      "POST /api/reseller/topup/{orderID}/check",
+      "POST /api/reseller/webhooks/deliveries/{deliveryID}/replay",
+      "POST /api/reseller/webhooks/endpoints",
+      "POST /api/reseller/webhooks/endpoints/{endpointID}/secret",
+      "POST /api/reseller/webhooks/endpoints/{endpointID}/test"
     ])
   })
 })
@@ -212,8 +225,10 @@ describe("an object of another reseller", () => {
   it("causes the same response as an object that does not exist, on every route", async () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
-    const naming = routes.filter(([, path]) => path.includes("{"))
-    expect(naming).toHaveLength(8)
+    const all = routes.filter(([, path]) => path.includes("{"))
+    // A deleted object is on no other route.
+    const naming = [...all.filter(([method]) => method !== "DELETE"), ...all.filter(([method]) => method === "DELETE")]
+    expect(naming).toHaveLength(13)
     for (const [method, path] of naming) {
       const bodies: Readonly<Record<string, object>> = {
         POST: { name: "key" },
@@ -222,7 +237,8 @@ describe("an object of another reseller", () => {
       const asking = { token: reseller.token, ...(method in bodies ? { body: bodies[method] } : {}) }
       const foreign = await programme.ask(method, at(path, theirs), asking)
       const missing = await programme.ask(method, at(path, {}), asking)
-      const code = path.includes("topup") ? "topup_not_found" : "not_found"
+      const what = ["topup", "endpoint", "deliver"].find((word) => path.includes(word))
+      const code = what === undefined ? "not_found" : `${what === "deliver" ? "delivery" : what}_not_found`
       expect([refusalIn(foreign), refusalIn(missing)]).toEqual([`404 ${code}`, `404 ${code}`])
       expect(without(foreign)).toEqual(without(missing))
       expect((await programme.ask(method, at(path, theirs), { ...asking, token: other.token })).status).toBeLessThan(

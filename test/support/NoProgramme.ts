@@ -31,6 +31,8 @@ import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
+import { WebhookEndpoints, WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"
 import { type Context, Effect, Layer } from "effect"
 
 const absent = <Id, Service extends object>(tag: Context.Tag<Id, Service>): Layer.Layer<Id> =>
@@ -75,5 +77,8 @@ export const layer = Layer.mergeAll(
   absent(ApiKeys),
   absent(ImageReviews),
   absent(TrustedProxies),
-  absent(QrLinks)
+  absent(QrLinks),
+  absent(WebhookEndpoints),
+  absent(WebhookDeliveries),
+  absent(WebhookTargets)
 )

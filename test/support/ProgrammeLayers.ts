@@ -13,12 +13,13 @@ import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgA
 import * as PgFunds from "@tollgate/adapters-postgres/customer/PgFunds"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
+import * as PgBalanceWatch from "@tollgate/adapters-postgres/webhook/PgBalanceWatch"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
-import { inferencePorts, policies, signers, trustedProxies } from "@tollgate/composition/GatewayPorts"
+import { inferencePorts, policies, signers, trustedProxies, webhooks } from "@tollgate/composition/GatewayPorts"
 import { operatorStores, requestStores, resellerStores } from "@tollgate/composition/GatewayStores"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
@@ -46,6 +47,8 @@ export interface ProgrammeSettings {
   readonly publicBaseUrl: string | undefined
   readonly trustedProxies: string
   readonly operatorConsole: boolean
+  /** The origins to which webhooks may be sent although they are local. */
+  readonly webhookOrigins: ReadonlyArray<string>
 }
 
 /** A cheap password hasher that counts its calls. */
@@ -91,7 +94,8 @@ const stores = Layer.mergeAll(
   PgOpenHolds.layer(),
   requestStores,
   PgApiKeyAuthenticator.layer(),
-  PgFunds.layer
+  PgFunds.layer,
+  PgBalanceWatch.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(Stores.stores, PgNotifications.layer(), PgNodes.layer)))
 
 const ports = (settings: ProgrammeSettings) =>
@@ -109,6 +113,7 @@ const ports = (settings: ProgrammeSettings) =>
     Layer.succeed(OperatorPolicy, { enabled: settings.operatorConsole, isProduction: false }),
     NoRankings.layer,
     PaymentRefresher.layer,
+    webhooks(settings.webhookOrigins),
     inferencePorts(() => Redacted.make("sk-provider"))
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, providers(settings))),

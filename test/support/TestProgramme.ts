@@ -90,6 +90,7 @@ export class TestProgramme {
       publicBaseUrl: undefined,
       trustedProxies: "",
       operatorConsole: true,
+      webhookOrigins: [],
       ...options
     }
     const ports = await inScope(Layer.build(layers(settings)))

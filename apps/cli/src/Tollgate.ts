@@ -26,6 +26,8 @@ import { spend } from "./commands/Spend.ts"
 import { topUpsOver } from "./commands/TopUps.ts"
 import { usage } from "./commands/Usage.ts"
 import { users } from "./commands/Users.ts"
+import { endpoints } from "./commands/WebhookEndpoints.ts"
+import { webhooks } from "./commands/Webhooks.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
 
@@ -81,6 +83,7 @@ export const tollgate = Command.make("tollgate").pipe(
     withReadyDatabase(holds),
     withLive(Layer.empty)(images(withLive(Live.ready, "images")(imageReview))),
     withReadyDatabase(rankings),
+    withLive(Live.readyForKeys)(webhooks(withLive(Layer.empty, "webhooks")(endpoints))),
     Command.provide(operatorConsole, () => Live.ready)
   ])
 )

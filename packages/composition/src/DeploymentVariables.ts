@@ -20,6 +20,13 @@ const DatabaseUrl = Setting.kind(
 
 const Networks = Schema.String.pipe(Schema.filter((text) => Either.isRight(TrustedProxies.parse(text))))
 
+/** An origin in its normal form, like `https://10.0.0.5:8443`. */
+const Origin = Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s/?#@]+\/?$/)), Schema.String, {
+  strict: true,
+  decode: (text) => (URL.canParse(text) ? new URL(text).origin : text),
+  encode: (text) => text
+}).pipe(Schema.filter((text) => URL.canParse(text)))
+
 const MAX_WORKERS = 64
 
 const Workers = Setting.kind(
@@ -83,6 +90,10 @@ export const DeploymentVariables = Schema.Struct({
   OPERATOR_CONSOLE: optional(
     Setting.Switch,
     "Whether the server serves the operator API under `/api/operator`. Default: on, unless NODE_ENV is production"
+  ),
+  WEBHOOK_PRIVATE_ORIGINS: optional(
+    Setting.listOf("origins like http://10.0.0.5:8080", Origin),
+    "Comma-separated origins to which webhooks may be sent although they use http or have a private address. Every reseller can name them in an endpoint. Default: none"
   ),
   RANKINGS_ENABLED: withDefault(
     Setting.Switch,

@@ -14,12 +14,15 @@ import * as QrLinks from "@tollgate/adapters-http/topup/QrLinks"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import * as UndiciUpstreams from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
+import * as AllowedTargets from "@tollgate/adapters-upstream/webhook/AllowedTargets"
+import * as UndiciWebhookSender from "@tollgate/adapters-upstream/webhook/UndiciWebhookSender"
 import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import type { Database } from "@tollgate/application/operations/Database"
 import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
 import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import * as WebhookDispatcher from "@tollgate/application/webhook/WebhookDispatcher"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
 import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
@@ -51,7 +54,8 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
       enabled: servesOperators(config),
       isProduction: config.NODE_ENV === "production"
     }),
-    PaymentRefresher.layer
+    PaymentRefresher.layer,
+    webhooks(config.WEBHOOK_PRIVATE_ORIGINS)
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 
 /**
@@ -70,6 +74,13 @@ export const preparationPorts = (config: ServerConfig) =>
 /** Builds the ports of inference requests that need no database. */
 export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>
   Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer)
+
+/** Builds the parts that check the URLs of endpoints and deliver webhooks to them. */
+export const webhooks = (origins: ReadonlyArray<string> = []) => {
+  const privateOrigins = new Set(origins)
+  const sender = UndiciWebhookSender.layer({ privateOrigins })
+  return Layer.merge(AllowedTargets.layer(privateOrigins), Layer.provide(WebhookDispatcher.layer, sender))
+}
 
 const signing = (config: ServerConfig) =>
   Layer.unwrapEffect(

@@ -37,6 +37,9 @@ import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
 import * as PgQuotaMovements from "@tollgate/adapters-postgres/reseller/PgQuotaMovements"
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import * as PgBalanceWatch from "@tollgate/adapters-postgres/webhook/PgBalanceWatch"
+import * as PgWebhookDeliveries from "@tollgate/adapters-postgres/webhook/PgWebhookDeliveries"
+import * as PgWebhookEndpoints from "@tollgate/adapters-postgres/webhook/PgWebhookEndpoints"
 import { Nodes } from "@tollgate/application/operations/Nodes"
 import { RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import * as Effect from "effect/Effect"
@@ -80,7 +83,9 @@ export const resellerStores = Layer.mergeAll(
   PgKeyLists.layer,
   PgKeyLimits.layer,
   PgBalances.layer,
-  PgSettledUsage.layer
+  PgSettledUsage.layer,
+  PgWebhookEndpoints.layer,
+  PgWebhookDeliveries.layer
 )
 
 /** The stores that only the operator API uses. */
@@ -131,6 +136,7 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
     requestStores,
     Layer.provide(Layer.merge(PgApiKeyAuthenticator.layer(), PgFunds.layer), reservedConnections),
     openHolds(config),
+    PgBalanceWatch.layer,
     rankings(config)
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config), node)),

@@ -24,6 +24,9 @@ import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
 import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import * as PgWebhookDeliveries from "@tollgate/adapters-postgres/webhook/PgWebhookDeliveries"
+import * as PgWebhookEndpoints from "@tollgate/adapters-postgres/webhook/PgWebhookEndpoints"
+import * as AllowedTargets from "@tollgate/adapters-upstream/webhook/AllowedTargets"
 import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import * as Layer from "effect/Layer"
 import { DeploymentVariables } from "./DeploymentVariables.ts"
@@ -40,6 +43,7 @@ const OperatorVariables = DeploymentVariables.pick(
   "KEY_PEPPER",
   "KEY_PREFIX",
   "OPERATOR_CONSOLE",
+  "WEBHOOK_PRIVATE_ORIGINS",
   "NODE_DEAD_AFTER_SECONDS"
 )
 export type OperatorSettings = typeof OperatorVariables.Type
@@ -74,14 +78,20 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgOpenHolds.layer({ nodeDeadAfterSeconds: settings.NODE_DEAD_AFTER_SECONDS })
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
 
-/** Builds the stores of API keys. In production without KEY_PEPPER, keys can be listed and revoked, but not created. */
+/**
+ * Builds the stores of API keys and webhooks, which need the pepper. In production without KEY_PEPPER, keys and endpoints
+ * can be listed and ended, but not created.
+ */
 export const operatorKeys = (settings: OperatorSettings) =>
-  Layer.provide(Layer.merge(PgApiKeys.layer, PgKeyLists.layer), keyMac(settings))
+  Layer.mergeAll(PgApiKeys.layer, PgKeyLists.layer, PgWebhookEndpoints.layer, PgWebhookDeliveries.layer).pipe(
+    Layer.provide(keyMac(settings)),
+    Layer.merge(AllowedTargets.layer(new Set(settings.WEBHOOK_PRIVATE_ORIGINS)))
+  )
 
 const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> => {
   if (settings.KEY_PEPPER !== undefined || settings.NODE_ENV !== "production") return keyMacLayer(settings)
   const missing = () => {
     throw new Error("KEY_PEPPER is not set")
   }
-  return Layer.succeed(KeyMac.KeyMac, { prefix: settings.KEY_PREFIX, seal: missing, verify: missing })
+  return Layer.succeed(KeyMac.KeyMac, { prefix: settings.KEY_PREFIX, seal: missing, verify: missing, derive: missing })
 }

@@ -2,6 +2,7 @@ import { ChangeKeyRequest, CustomerKeyRequest, CustomerRequest } from "@tollgate
 import { MintRequest } from "@tollgate/domain/mint/Mint"
 import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import { EndpointChange, EndpointRequest } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { describe, expect, it } from "vitest"
 import {
   type DocumentedBodies,
@@ -88,6 +89,26 @@ const routes: DocumentedRoutes = {
     200,
     { ...anyToken, ...anyBody, 422: ["validation_error"], 429: ["rate_limited"] }
   ],
+  "GET /api/reseller/webhooks/endpoints": [200, anyToken],
+  "POST /api/reseller/webhooks/endpoints": [
+    201,
+    { ...anyToken, ...anyBody, 409: ["too_many_endpoints"], 422: ["validation_error"] }
+  ],
+  "PATCH /api/reseller/webhooks/endpoints/{endpointID}": [
+    200,
+    { ...anyToken, ...anyBody, 404: ["endpoint_not_found"], 422: ["validation_error"] }
+  ],
+  "DELETE /api/reseller/webhooks/endpoints/{endpointID}": [200, { ...anyToken, 404: ["endpoint_not_found"] }],
+  "POST /api/reseller/webhooks/endpoints/{endpointID}/secret": [201, { ...anyToken, 404: ["endpoint_not_found"] }],
+  "POST /api/reseller/webhooks/endpoints/{endpointID}/test": [
+    201,
+    { ...anyToken, 404: ["endpoint_not_found"], 429: ["rate_limited"] }
+  ],
+  "GET /api/reseller/webhooks/deliveries": [200, { ...anyToken, 422: ["validation_error"] }],
+  "POST /api/reseller/webhooks/deliveries/{deliveryID}/replay": [
+    200,
+    { ...anyToken, 404: ["delivery_not_found"], 429: ["rate_limited"] }
+  ],
   "GET /qr/{orderID}.svg": [200, { 404: ["topup_not_found"], 500: ["internal_error"], 503: ["overloaded"] }],
   "POST /webhooks/payments/{provider}": [
     200,
@@ -103,7 +124,9 @@ const bodies: DocumentedBodies = [
   ["POST /api/reseller/mint", MintRequest],
   ["POST /api/reseller/customers", CustomerRequest],
   ["POST /api/reseller/customers/{userID}/keys", CustomerKeyRequest],
-  ["PATCH /api/reseller/keys/{keyID}", ChangeKeyRequest]
+  ["PATCH /api/reseller/keys/{keyID}", ChangeKeyRequest],
+  ["POST /api/reseller/webhooks/endpoints", EndpointRequest],
+  ["PATCH /api/reseller/webhooks/endpoints/{endpointID}", EndpointChange]
 ]
 
 describe("the OpenAPI document of the reseller routes", () => {
@@ -114,7 +137,11 @@ describe("the OpenAPI document of the reseller routes", () => {
   it.each(Object.entries(routes))(
     "has the success response and every error code of %s, with an example of every error",
     (route, responses) =>
-      expectResponses(route, responses, /signup|login|^GET \/qr|webhooks/.test(route) ? undefined : "resellerToken")
+      expectResponses(
+        route,
+        responses,
+        /signup|login|^GET \/qr|\/webhooks\/payments/.test(route) ? undefined : "resellerToken"
+      )
   )
 
   it("describes every member of every body", () => {

@@ -27,7 +27,11 @@ describe("the background tasks", () => {
         "idempotency key expiry",
         "top-up refresh",
         "usage fold",
-        "uses of API keys"
+        "uses of API keys",
+        "webhook delivery",
+        "balance watch",
+        "webhook backlog",
+        "webhook retention"
       ])
       expect(new Set(tasks.map(({ failure }) => failure)).size).toBe(tasks.length)
     })

@@ -14,6 +14,8 @@ import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { type Heartbeat, type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
+import { BalanceWatch, WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
+import { WebhookDispatcher } from "@tollgate/application/webhook/WebhookDispatcher"
 import { Duration, Effect, Layer } from "effect"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 
@@ -62,6 +64,12 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
     Layer.mock(ImageRequests, { abandon, forgetKeys }),
     Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
     Layer.succeed(KeyUses, { record: Effect.asVoid(record) }),
+    Layer.succeed(WebhookDispatcher, { startDue: Effect.succeed(0) }),
+    Layer.succeed(BalanceWatch, { round: () => Effect.succeed(0) }),
+    Layer.mock(WebhookDeliveries, {
+      backlog: Effect.succeed({ oldestSeconds: 0, overdueSeconds: 0 }),
+      forget: Effect.succeed(0)
+    }),
     OpenRequests.layer,
     fixture.layer
   )

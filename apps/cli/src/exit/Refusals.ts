@@ -15,6 +15,8 @@ import type { AdjustmentConflict, InsufficientQuota } from "@tollgate/domain/res
 import type { ResellerNotFound } from "@tollgate/domain/reseller/Reseller"
 import type { ReviewRefused } from "@tollgate/domain/reseller/Review"
 import type { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import type { WebhookDeliveryNotFound } from "@tollgate/domain/webhook/WebhookDelivery"
+import type { TooManyWebhookEndpoints, WebhookEndpointNotFound } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { CommandFailed } from "./CommandFailed.ts"
 
 export type Refusal =
@@ -35,6 +37,9 @@ export type Refusal =
   | InsufficientBalance
   | RequestNotFound
   | OperatorSessionNotFound
+  | WebhookEndpointNotFound
+  | WebhookDeliveryNotFound
+  | TooManyWebhookEndpoints
 
 interface RefusalText {
   readonly code: string
@@ -119,6 +124,18 @@ const texts: RefusalTexts = {
   OperatorSessionNotFound: ({ id }) => ({
     code: "session_not_found",
     message: `The session ${id} does not exist. List the sessions with: tollgate console list`
+  }),
+  WebhookEndpointNotFound: () => ({
+    code: "endpoint_not_found",
+    message: "The endpoint does not exist. List the endpoints with: tollgate webhooks endpoints list"
+  }),
+  WebhookDeliveryNotFound: () => ({
+    code: "delivery_not_found",
+    message: "The delivery does not exist. List the deliveries with: tollgate webhooks list"
+  }),
+  TooManyWebhookEndpoints: ({ max }) => ({
+    code: "too_many_endpoints",
+    message: `The owner already has ${max} endpoints. Delete one of them first: tollgate webhooks endpoints delete ID`
   }),
   InsufficientBalance: () => ({
     code: "insufficient_balance",

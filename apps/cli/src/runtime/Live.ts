@@ -42,7 +42,7 @@ const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pip
   Layer.mapError(({ message }) => failed("invalid_settings", `The key pepper cannot be used: ${message}`))
 )
 
-/** Provides the API key store in addition to the stores of `ready`. */
+/** Provides the stores of API keys and webhooks in addition to the stores of `ready`. */
 export const readyForKeys = Layer.provideMerge(keys, ready)
 
 /** Provides the payment providers. Only commands that call providers load their adapters. */

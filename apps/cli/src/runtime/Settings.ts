@@ -25,14 +25,15 @@ export const layer = Layer.effect(
 )
 
 /**
- * Fails in production if KEY_PEPPER is not set: a key works only if it is created with the pepper that the servers use.
+ * Fails in production if KEY_PEPPER is not set: a key or an endpoint works only if it is created with the pepper that the
+ * servers use.
  */
 export const requireKeyPepper = Effect.flatMap(Settings, ({ KEY_PEPPER, NODE_ENV }) =>
   NODE_ENV === "production" && KEY_PEPPER === undefined
     ? new CommandFailed({
         exit: "failed",
         code: "invalid_settings",
-        message: "KEY_PEPPER is not set. In production, creating a key requires the KEY_PEPPER that the servers use."
+        message: "KEY_PEPPER is not set. In production, this command requires the KEY_PEPPER that the servers use."
       })
     : Effect.void
 )

@@ -14,12 +14,20 @@ import { Traffic } from "@tollgate/application/ledger/Traffic"
 import { type WriteOffSums, WriteOffs } from "@tollgate/application/ledger/WriteOffs"
 import { DatabasePools } from "@tollgate/application/operations/DatabasePools"
 import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
+import { WebhookCounts } from "@tollgate/application/webhook/WebhookCounts"
 import { writeOffReasons } from "@tollgate/domain/inference/WriteOff"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client"
 import { counter, gauge } from "./Instruments.ts"
-import { registerPools, registerProviders, registerTasks, registerTopUps, registerVersion } from "./OperationMetrics.ts"
+import {
+  registerPools,
+  registerProviders,
+  registerTasks,
+  registerTopUps,
+  registerVersion,
+  registerWebhooks
+} from "./OperationMetrics.ts"
 import { registerTraffic } from "./TrafficMetrics.ts"
 
 /** Registers the metrics of this node. */
@@ -75,6 +83,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     registerTraffic(registry, yield* Traffic, catalog.get)
     registerProviders(registry, (yield* Upstreams).loads, catalog.get)
     registerTopUps(registry, yield* TopUpCounts)
+    registerWebhooks(registry, yield* WebhookCounts)
     registerTasks(registry, yield* TaskRuns)
     registerPools(registry, yield* DatabasePools)
     registerVersion(registry)

@@ -1,11 +1,12 @@
 /**
- * Registers the metrics of providers, top-ups, background tasks, database connections and the version of the program.
+ * Registers the metrics of providers, top-ups, webhooks, background tasks, database connections and the version of the program.
  */
 import { readFileSync } from "node:fs"
 import type { TaskRunCounters } from "@tollgate/application/background/TaskRuns"
 import type { ProviderLoad } from "@tollgate/application/inference/Upstreams"
 import type { OpenPools } from "@tollgate/application/operations/DatabasePools"
 import { type TopUpCounters, topUpOutcomes } from "@tollgate/application/topup/TopUpCounts"
+import { deliveryOutcomes, type WebhookCounters } from "@tollgate/application/webhook/WebhookCounts"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { Registry } from "prom-client"
 import { counters, gauges } from "./Instruments.ts"
@@ -60,6 +61,32 @@ export const registerTopUps = (registry: Registry, { all }: TopUpCounters): void
   )
   counters(registry, "tollgate_topup_credited_usd_total", "USD of quota credited by top-ups.", ["method"], () =>
     all.map(({ creditedUsdMicro, method }) => ({ labels: { method }, value: Number(creditedUsdMicro) / 1e6 }))
+  )
+}
+
+export const registerWebhooks = (registry: Registry, counts: WebhookCounters): void => {
+  counters(
+    registry,
+    "tollgate_webhook_deliveries_total",
+    "Attempts to deliver webhooks, by outcome.",
+    ["outcome"],
+    () => deliveryOutcomes.map((outcome) => ({ labels: { outcome }, value: counts.outcomes[outcome] }))
+  )
+  gauges(
+    registry,
+    "tollgate_webhook_oldest_undelivered_seconds",
+    "Age of the oldest event that waits to be delivered in this deployment; 0 if none waits.",
+    [],
+    () => [{ labels: {}, value: counts.backlog.oldestSeconds }],
+    "max"
+  )
+  gauges(
+    registry,
+    "tollgate_webhook_overdue_seconds",
+    "Time for which the first due attempt in this deployment has waited for a server; 0 if none waits.",
+    [],
+    () => [{ labels: {}, value: counts.backlog.overdueSeconds }],
+    "max"
   )
 }
 

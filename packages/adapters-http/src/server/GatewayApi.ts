@@ -32,6 +32,8 @@ import { ExportsApi } from "../reseller/Exports.ts"
 import { PaymentWebhooksApi } from "../topup/PaymentWebhooks.ts"
 import { QrPicturesApi } from "../topup/QrPictures.ts"
 import { TopUpsApi } from "../topup/TopUps.ts"
+import { WebhookDeliveriesApi } from "../webhook/Deliveries.ts"
+import { WebhookEndpointsApi } from "../webhook/Endpoints.ts"
 import { OperationsApi } from "./Operations.ts"
 
 export class GatewayApi extends relayGroups
@@ -50,6 +52,8 @@ export class GatewayApi extends relayGroups
   .add(BalancesApi)
   .add(UsageApi)
   .add(ExportsApi)
+  .add(WebhookEndpointsApi)
+  .add(WebhookDeliveriesApi)
   .add(OperatorSessionApi)
   .add(OperatorResellersApi)
   .add(OperatorTopUpsApi)

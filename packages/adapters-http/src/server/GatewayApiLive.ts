@@ -44,6 +44,8 @@ import * as Exports from "../reseller/Exports.ts"
 import * as PaymentWebhooks from "../topup/PaymentWebhooks.ts"
 import * as QrPictures from "../topup/QrPictures.ts"
 import * as TopUps from "../topup/TopUps.ts"
+import * as WebhookDeliveries from "../webhook/Deliveries.ts"
+import * as WebhookEndpoints from "../webhook/Endpoints.ts"
 import * as ApiListener from "./ApiListener.ts"
 import * as Fallbacks from "./Fallbacks.ts"
 import { GatewayApi } from "./GatewayApi.ts"
@@ -59,6 +61,8 @@ const reseller = Layer.mergeAll(
   Balances.layer,
   Usage.layer,
   Exports.layer,
+  WebhookEndpoints.layer,
+  WebhookDeliveries.layer,
   QrPictures.layer,
   PaymentWebhooks.layer
 ).pipe(Layer.provide(ResellerRequests.layer))

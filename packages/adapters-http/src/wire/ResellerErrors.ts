@@ -14,6 +14,13 @@ import type { asReseller, changePassword, logIn, signUp } from "@tollgate/applic
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
 import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
+import type {
+  changeOwnEndpoint,
+  createOwnEndpoint,
+  listOwnDeliveries,
+  replayOwnDelivery,
+  testOwnEndpoint
+} from "@tollgate/application/webhook/ResellerWebhooks"
 import type { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
 import { TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import { IdempotencyConflict } from "@tollgate/domain/operations/Operation"
@@ -26,6 +33,8 @@ import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod
 import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { WebhookDeliveryNotFound } from "@tollgate/domain/webhook/WebhookDelivery"
+import { TooManyWebhookEndpoints, WebhookEndpointNotFound } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
 import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
@@ -49,6 +58,11 @@ export type ResellerFailure =
       | typeof listCustomerKeys
       | typeof readUsage
       | typeof handleWebhook
+      | typeof createOwnEndpoint
+      | typeof changeOwnEndpoint
+      | typeof testOwnEndpoint
+      | typeof replayOwnDelivery
+      | typeof listOwnDeliveries
     >
   | RequestTooLarge
   | Overloaded
@@ -110,6 +124,28 @@ const rows: RowsOf<ResellerFailure> = {
     meaning:
       "The customer or key in the path does not exist or does not belong to the reseller, or the service receives no webhooks from the payment provider in the path.",
     example: new NotFound({ what: "customer" })
+  },
+  WebhookEndpointNotFound: {
+    status: 404,
+    code: "endpoint_not_found",
+    message: () =>
+      "You have no webhook endpoint with this id. GET /api/reseller/webhooks/endpoints lists your endpoints.",
+    meaning: "The reseller has no such webhook endpoint.",
+    example: new WebhookEndpointNotFound()
+  },
+  WebhookDeliveryNotFound: {
+    status: 404,
+    code: "delivery_not_found",
+    message: () => "You have no delivery with this id. GET /api/reseller/webhooks/deliveries lists your deliveries.",
+    meaning: "The reseller has no such delivery of a webhook.",
+    example: new WebhookDeliveryNotFound()
+  },
+  TooManyWebhookEndpoints: {
+    status: 409,
+    code: "too_many_endpoints",
+    message: ({ max }) => `You have ${max} webhook endpoints. Delete one of them first.`,
+    meaning: "The reseller has the largest number of webhook endpoints.",
+    example: new TooManyWebhookEndpoints({ max: 10 })
   },
   EmailExists: {
     status: 409,

@@ -5,7 +5,7 @@
  * Peppers are numbered by version. New API keys are stored with the current pepper. The other peppers only verify older
  * API keys.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -24,6 +24,11 @@ export interface StoredMac {
   readonly pepperVersion: number
 }
 
+export interface DerivedKey {
+  readonly key: Uint8Array
+  readonly pepperVersion: number
+}
+
 export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
   KeyMac,
   {
@@ -35,6 +40,11 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
      * no MAC is stored.
      */
     readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
+    /**
+     * Returns a 32-byte key for another purpose, which is derived from the current pepper, or from the pepper of the given
+     * version; undefined if there is no such pepper.
+     */
+    readonly derive: (purpose: string, version?: number) => DerivedKey | undefined
   }
 >() {}
 
@@ -54,6 +64,12 @@ export const make = ({ prefix, peppers, currentVersion }: KeyMacOptions): Contex
       const pepper = stored && peppers.get(stored.pepperVersion)
       const equal = timingSafeEqual(macUnder(pepper ?? current, key), stored?.secretMac ?? PLACEHOLDER_MAC)
       return equal && pepper !== undefined
+    },
+    derive: (purpose, version = currentVersion) => {
+      const pepper = peppers.get(version)
+      if (pepper === undefined) return undefined
+      const key = new Uint8Array(hkdfSync("sha256", Redacted.value(pepper), "", `tollgate ${purpose}`, 32))
+      return { key, pepperVersion: version }
     }
   }
 }

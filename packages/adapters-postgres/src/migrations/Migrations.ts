@@ -23,6 +23,7 @@ import { resellerLists } from "./0012_reseller_lists.ts"
 import { hostedTools } from "./0013_hosted_tools.ts"
 import { keyLimits } from "./0014_key_limits.ts"
 import { operatorSessions } from "./0015_operator_sessions.ts"
+import { webhooks } from "./0016_webhooks.ts"
 import { topUpOperations } from "./0017_topup_operations.ts"
 
 export interface Migration {
@@ -50,6 +51,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0013_hosted_tools", statements: hostedTools },
   { name: "0014_key_limits", statements: keyLimits },
   { name: "0015_operator_sessions", statements: operatorSessions },
+  { name: "0016_webhooks", statements: webhooks },
   { name: "0017_topup_operations", statements: topUpOperations }
 ]
 

@@ -1,6 +1,6 @@
 /**
  * Writes the audit log. It contains changes by operators, changes by a server at its start, and changes by resellers to
- * API keys, customer links and passwords. An entry is written in the same transaction as its change, and is never modified.
+ * API keys, customer links, passwords and webhook endpoints. An entry is written in the same transaction as its change, and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -30,6 +30,7 @@ export interface AuditEntry {
     | "console.create"
     | "console.open"
     | "console.end"
+    | `webhook.${"create" | "change" | "delete" | "rotate" | "test" | "replay"}`
   /** Id of the changed object. */
   readonly subject: string
   /** Further facts, with amounts as strings of digits. Secrets are never included. */

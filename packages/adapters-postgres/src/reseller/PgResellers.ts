@@ -10,6 +10,7 @@ import { decideTokenEnd } from "@tollgate/domain/reseller/ResellerToken"
 import { decideReview } from "@tollgate/domain/reseller/Review"
 import { EmailExists } from "@tollgate/domain/reseller/Signup"
 import { Email } from "@tollgate/domain/validation/Email"
+import { resellerReviewed } from "@tollgate/domain/webhook/WebhookEvent"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -19,6 +20,7 @@ import { listSql, type PositionRow, toPosition } from "../client/Positions.ts"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
+import { writeEvent } from "../webhook/Outbox.ts"
 
 interface ResellerRow {
   readonly id: ResellerId
@@ -124,6 +126,7 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
           yield* sql`UPDATE reseller SET status = ${status}, token_version = ${tokenVersion} WHERE id = ${id}`
           const detail = { email, status_before: row.status, status }
           yield* AuditLog.record({ operator, action: `reseller.${move}`, subject: id, detail })
+          yield* writeEvent(resellerReviewed(reseller, row.status, move))
           return reseller
         }).pipe(transact, withSql)
     }

@@ -14,6 +14,7 @@ import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import { decideCrediting, decideRefresh } from "@tollgate/domain/topup/Refresh"
 import { firstRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import { decideNewOrder, MAX_UNPAID_ORDERS, type OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { topUpCredited } from "@tollgate/domain/webhook/WebhookEvent"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,6 +23,7 @@ import * as Option from "effect/Option"
 import { jsonText, nextUuidV7 } from "../client/SqlValues.ts"
 import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { book, lockQuotaOf, writePosted } from "../ledger/AccountRows.ts"
+import { writeEvent } from "../webhook/Outbox.ts"
 import {
   DRAFT,
   type DraftRow,
@@ -140,6 +142,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           yield* writePosted(credited.quota)
           yield* book(credited.booking, ACTOR)
           yield* writeStatus(credited.order, now)
+          yield* writeEvent(topUpCredited(credited.order))
           return { order: credited.order, isNew: true }
         }).pipe(
           transact,

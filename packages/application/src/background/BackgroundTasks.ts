@@ -22,6 +22,9 @@ import type { PaymentProviders } from "../topup/PaymentProviders.ts"
 import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
 import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
+import { WebhookCounts } from "../webhook/WebhookCounts.ts"
+import { BalanceWatch, WebhookDeliveries } from "../webhook/WebhookDeliveries.ts"
+import { WebhookDispatcher } from "../webhook/WebhookDispatcher.ts"
 import { HeartbeatWatch, nodeIntervals } from "./NodeHeartbeat.ts"
 import { TaskRuns } from "./TaskRuns.ts"
 
@@ -46,6 +49,9 @@ export type BackgroundPorts =
   | PaymentRefresher
   | UsageRollUps
   | KeyUses
+  | WebhookDispatcher
+  | WebhookDeliveries
+  | BalanceWatch
 
 /** Returns every task of a node. Other nodes consider a node dead after `deadAfter` without a heartbeat. */
 export const backgroundTasks = (deadAfter: Duration.Duration) =>
@@ -102,9 +108,35 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         interval: Duration.minutes(1),
         round: Effect.flatMap(KeyUses, ({ record }) => record),
         failure: "the last uses of API keys could not be stored"
+      },
+      {
+        name: "webhook delivery",
+        interval: Duration.seconds(1),
+        round: Effect.flatMap(WebhookDispatcher, ({ startDue }) => startDue),
+        failure: "due webhooks could not be claimed"
+      },
+      {
+        name: "balance watch",
+        interval: BALANCE_WATCH_INTERVAL,
+        round: Effect.flatMap(BalanceWatch, ({ round }) => round(BALANCE_WATCH_INTERVAL)),
+        failure: "balances could not be compared with the thresholds of webhooks"
+      },
+      {
+        name: "webhook backlog",
+        interval: Duration.seconds(30),
+        round: readBacklog,
+        failure: "the backlog of webhooks could not be read"
+      },
+      {
+        name: "webhook retention",
+        interval: Duration.hours(1),
+        round: Effect.flatMap(WebhookDeliveries, ({ forget }) => forget),
+        failure: "old webhook events could not be deleted"
       }
     ]
   })
+
+const BALANCE_WATCH_INTERVAL = Duration.seconds(10)
 
 const sweepHolds = (silent: ReadonlyArray<Heartbeat>) =>
   Effect.flatMap(OpenHolds, ({ sweepSilent }) =>
@@ -127,6 +159,12 @@ const refreshTopUps = Effect.tap(
   ({ credited }) =>
     credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
 )
+
+const readBacklog = Effect.gen(function* () {
+  const { backlog } = yield* WebhookDeliveries
+  const counts = yield* WebhookCounts
+  counts.backlog = yield* backlog
+})
 
 /** Runs all tasks until it is interrupted. A failure is logged, and the task runs again after its interval. */
 export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Effect<void, never, R> =>

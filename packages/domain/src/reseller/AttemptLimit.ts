@@ -10,6 +10,7 @@ import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"
 import type { Email } from "../validation/Email.ts"
 import { RateLimited } from "../validation/RequestErrors.ts"
+import type { ResellerId } from "./Reseller.ts"
 import { decideHit, type Limit } from "./SlidingWindow.ts"
 
 /** The client's IP address, from the connection or from a trusted proxy; at most 64 characters. */
@@ -51,6 +52,11 @@ export const signupWindows = (address: ClientAddress): ReadonlyArray<AttemptWind
  */
 export const operatorWindows = (address: ClientAddress): ReadonlyArray<AttemptWindow> => [
   { key: `operator from ${address}`, max: 10, windowMillis: MINUTE_MILLIS }
+]
+
+/** Returns the windows that count a test event or a replay of a webhook (docs/reference/webhooks.md#wh9). */
+export const webhookWindows = (resellerId: ResellerId): ReadonlyArray<AttemptWindow> => [
+  { key: `webhooks of ${resellerId}`, max: 30, windowMillis: MINUTE_MILLIS }
 ]
 
 /** A window, and the times of the attempts that it has counted. */

@@ -1,0 +1,133 @@
+/**
+ * Finds balances that have fallen below a threshold of an endpoint, from the settled state of the accounts. The ledger
+ * therefore has no work for webhooks.
+ *
+ * `webhook_low_balance` remembers which balances the last round found low. A round writes an event for a low balance that
+ * is not remembered, and forgets a balance that has reached its threshold again. The events and the remembered balances
+ * are written in one transaction and read in one snapshot, so no event is lost or written twice. A balance that falls and
+ * rises between two rounds has no event.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"
+import { RETRY_HOURS } from "@tollgate/domain/webhook/WebhookDelivery"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { transact } from "../client/Transact.ts"
+
+export const layer: Layer.Layer<BalanceWatch, never, SqlClient.SqlClient> = Layer.effect(
+  BalanceWatch,
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+    return {
+      round: (interval) =>
+        Effect.gen(function* () {
+          // One snapshot: an endpoint that is changed during the round fails the transaction, which is then repeated.
+          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
+          // A round of this node may begin slightly earlier than the interval after the last one.
+          const turn = yield* sql.unsafe(TAKE_TURN, [Duration.toSeconds(interval) * 0.9])
+          if (turn.length === 0) return 0
+          yield* sql.unsafe(LOCK_WATCHING)
+          yield* sql.unsafe(FORGET_RECOVERED)
+          const written = yield* sql.unsafe(WRITE_FALLEN, [RETRY_HOURS])
+          yield* sql.unsafe(MARK_WATCHED)
+          return written.length
+        }).pipe(transact, withSql)
+    }
+  })
+)
+
+const IS_WATCHING = `e.enabled AND (
+  'plan.exhausted' = ANY (e.events) OR 'balance.low' = ANY (e.events)
+    AND num_nonnulls(e.quota_below_usd_micro, e.payg_below_usd_micro, e.plan_below_tokens) > 0)
+  AND (e.reseller_id IS NULL OR EXISTS (SELECT FROM reseller r WHERE r.id = e.reseller_id AND r.status = 'active'))`
+
+/** Begins a round, if an endpoint watches balances and no other node runs a round or has run one in the last seconds. */
+const TAKE_TURN = `
+  UPDATE webhook_watch SET checked_at = statement_timestamp() WHERE singleton IN (
+    SELECT singleton FROM webhook_watch
+    WHERE checked_at <= statement_timestamp() - make_interval(secs => $1)
+      AND EXISTS (SELECT FROM webhook_endpoint e WHERE ${IS_WATCHING})
+    FOR UPDATE SKIP LOCKED)
+  RETURNING 1`
+
+/** Locks the endpoints, so that none is deleted before the events for it are written. */
+const LOCK_WATCHING = `SELECT FROM webhook_endpoint e WHERE ${IS_WATCHING} FOR KEY SHARE`
+
+/** One row for each balance that an endpoint watches, with its threshold in the unit of the account. */
+const WATCHING = `
+  SELECT e.id AS endpoint_id, e.reseller_id, e.watched, w.measure, w.threshold
+  FROM webhook_endpoint e CROSS JOIN LATERAL (VALUES
+    ('reseller_quota', CASE WHEN 'balance.low' = ANY (e.events) THEN e.quota_below_usd_micro END),
+    ('payg', CASE WHEN 'balance.low' = ANY (e.events) THEN e.payg_below_usd_micro * 1000000 END),
+    ('plan', CASE WHEN 'balance.low' = ANY (e.events) THEN e.plan_below_tokens END),
+    ('plan_exhausted', CASE WHEN 'plan.exhausted' = ANY (e.events) THEN 1 END)) AS w (measure, threshold)
+  WHERE w.threshold IS NOT NULL AND ${IS_WATCHING}`
+
+const REMAINING = "a.credits_posted - a.debits_posted"
+
+const FORGET_RECOVERED = `
+  DELETE FROM webhook_low_balance l USING (${WATCHING}) AS watching, account a
+  WHERE l.endpoint_id = watching.endpoint_id AND l.measure = watching.measure AND a.id = l.account_id
+    AND ${REMAINING} >= watching.threshold`
+
+const LOW_COLUMNS = `watching.endpoint_id, watching.measure, watching.watched, watching.threshold, a.id AS account_id,
+      a.reseller_id, a.user_id, a.model_id, a.credits_posted, ${REMAINING} AS remaining`
+
+/** Each branch names its kind of account, so that the partial indexes of the accounts serve it. */
+const lowOf = (kind: "payg" | "plan", measures: string) => `
+    SELECT ${LOW_COLUMNS} FROM watching JOIN account a ON a.kind = '${kind}' AND ${REMAINING} < watching.threshold
+    WHERE watching.measure IN (${measures}) AND watching.reseller_id IS NULL
+    UNION ALL
+    SELECT ${LOW_COLUMNS} FROM watching JOIN reseller_customer c ON c.reseller_id = watching.reseller_id
+      JOIN account a ON a.kind = '${kind}' AND a.user_id = c.user_id AND ${REMAINING} < watching.threshold
+    WHERE watching.measure IN (${measures})`
+
+const MICRO = (amount: string, measure = "fallen.measure") =>
+  `CASE ${measure} WHEN 'reseller_quota' THEN ${amount} WHEN 'payg' THEN ${amount} / 1000000 END::text`
+const TOKENS = (amount: string) => `CASE WHEN fallen.measure = 'plan' THEN ${amount} END::text`
+
+/**
+ * A balance that is low when the endpoint begins to watch, or that has never had the threshold credited, is remembered
+ * without an event, because it has not fallen.
+ */
+const WRITE_FALLEN = `
+  WITH watching AS MATERIALIZED (${WATCHING}),
+  low AS (
+    SELECT ${LOW_COLUMNS} FROM watching
+      JOIN account a ON a.kind = 'reseller_quota' AND ${REMAINING} < watching.threshold
+        AND (watching.reseller_id IS NULL OR a.reseller_id = watching.reseller_id)
+    WHERE watching.measure = 'reseller_quota'
+    UNION ALL ${lowOf("payg", "'payg'")}
+    UNION ALL ${lowOf("plan", "'plan', 'plan_exhausted'")}
+  ), fallen AS MATERIALIZED (
+    SELECT low.*, gen_random_uuid() AS event_id, statement_timestamp() AS at FROM low
+    WHERE NOT EXISTS (SELECT FROM webhook_low_balance l WHERE l.endpoint_id = low.endpoint_id
+      AND l.measure = low.measure AND l.account_id = low.account_id)
+  ), remembered AS (
+    INSERT INTO webhook_low_balance (endpoint_id, measure, account_id)
+    SELECT endpoint_id, measure, account_id FROM fallen
+  ), event AS (
+    INSERT INTO webhook_event (id, type, data, created_at)
+    SELECT fallen.event_id,
+      CASE fallen.measure WHEN 'plan_exhausted' THEN 'plan.exhausted' ELSE 'balance.low' END,
+      jsonb_strip_nulls(jsonb_build_object(
+        'balance', CASE WHEN fallen.measure <> 'plan_exhausted' THEN fallen.measure END,
+        'reseller_id', fallen.reseller_id,
+        'user_id', fallen.user_id,
+        'model', m.public_name,
+        'remaining_usd_micro', ${MICRO("fallen.remaining")},
+        'threshold_usd_micro', ${MICRO("fallen.threshold")},
+        'remaining_tokens', ${TOKENS("fallen.remaining")},
+        'threshold_tokens', ${TOKENS("fallen.threshold")},
+        'purchased_tokens', CASE WHEN fallen.model_id IS NOT NULL THEN fallen.credits_posted END::text)),
+      fallen.at
+    FROM fallen LEFT JOIN model m ON m.id = fallen.model_id
+    WHERE fallen.watched AND fallen.credits_posted >= fallen.threshold)
+  INSERT INTO webhook_delivery (id, event_id, endpoint_id, created_at, next_attempt_at, expires_at)
+  SELECT gen_random_uuid(), fallen.event_id, fallen.endpoint_id, fallen.at, fallen.at,
+    fallen.at + make_interval(hours => $1)
+  FROM fallen WHERE fallen.watched AND fallen.credits_posted >= fallen.threshold
+  RETURNING 1`
+
+const MARK_WATCHED = `UPDATE webhook_endpoint e SET watched = true WHERE NOT e.watched AND ${IS_WATCHING}`

@@ -1,0 +1,50 @@
+/**
+ * Decides to which URLs webhooks may be sent. A URL must use https on the port 443 or 8443 of a public host, unless the
+ * operator has named its origin as a private origin (docs/reference/webhooks.md#wh4).
+ *
+ * The URL parser of the platform converts every form of an IPv4 address, such as `0x7f.1` or `2130706433`, to its usual
+ * form. A host name is checked again when it is resolved.
+ */
+import { isIP } from "node:net"
+import { WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"
+import { invalid } from "@tollgate/domain/validation/Validation"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { isPublic } from "./PublicAddresses.ts"
+
+/** The origins, like `http://10.0.0.5:8080`, to which webhooks may be sent without these rules. */
+export type PrivateOrigins = ReadonlySet<string>
+
+export interface AllowedTarget {
+  readonly url: URL
+  /** True if the operator has named the origin, so that its addresses are not checked. */
+  readonly isPrivate: boolean
+  /** The host as an IP address; undefined if it must be resolved. */
+  readonly address: string | undefined
+}
+
+/** The default port of https is empty in a parsed URL. */
+const PORTS = new Set(["", "8443"])
+
+/** Returns the target; undefined if webhooks may not be sent to the URL. */
+export const allowedTarget = (text: string, privateOrigins: PrivateOrigins): AllowedTarget | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || url.username !== "" || url.password !== "" || url.hash !== "") return undefined
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1")
+  const address = isIP(host) === 0 ? undefined : host
+  if (privateOrigins.has(url.origin)) return { url, isPrivate: true, address }
+  if (url.protocol !== "https:" || !PORTS.has(url.port)) return undefined
+  return address === undefined || isPublic(address) ? { url, isPrivate: false, address } : undefined
+}
+
+export const layer = (privateOrigins: PrivateOrigins): Layer.Layer<WebhookTargets> =>
+  Layer.succeed(WebhookTargets, {
+    check: (text) => {
+      const target = allowedTarget(text, privateOrigins)
+      return target === undefined
+        ? Either.left(
+            invalid("url", "an https URL of a public host, on the port 443 or 8443, without user and fragment")
+          )
+        : Either.right(target.url.href)
+    }
+  })

@@ -1,0 +1,21 @@
+/**
+ * Counts the attempts of this process to deliver webhooks, and keeps the last known backlog, for the metrics.
+ */
+import * as Context from "effect/Context"
+import type { DeliveryBacklog } from "./WebhookDeliveries.ts"
+
+/** `retried`: the attempt failed and another one follows. `failed`: the last attempt failed. */
+export const deliveryOutcomes = ["delivered", "retried", "failed"] as const
+export type DeliveryOutcome = (typeof deliveryOutcomes)[number]
+
+export class WebhookCounters {
+  readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, retried: 0, failed: 0 }
+  backlog: DeliveryBacklog = { oldestSeconds: 0, overdueSeconds: 0 }
+  /** The attempts that run now. */
+  running = 0
+}
+
+/** The counters of this process: a reference with a default value, because every process has exactly one copy. */
+export class WebhookCounts extends Context.Reference<WebhookCounts>()("@tollgate/application/WebhookCounts", {
+  defaultValue: () => new WebhookCounters()
+}) {}

@@ -1,0 +1,128 @@
+/**
+ * Declares the store of deliveries, the sender of webhooks, and the watch over balances.
+ *
+ * The event of a change is written in the transaction of the change, with one delivery for each endpoint that subscribes
+ * to it.
+ */
+import type { Operator } from "@tollgate/domain/operations/Operation"
+import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
+import type {
+  CallResult,
+  DeliveryStatus,
+  WebhookDelivery,
+  WebhookDeliveryId,
+  WebhookDeliveryNotFound
+} from "@tollgate/domain/webhook/WebhookDelivery"
+import type { WebhookEndpointId, WebhookEndpointNotFound } from "@tollgate/domain/webhook/WebhookEndpoint"
+import type { WebhookEvent } from "@tollgate/domain/webhook/WebhookEvent"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import type { EndpointScope } from "./WebhookEndpoints.ts"
+
+export interface DeliveryFilter {
+  readonly endpointId?: WebhookEndpointId | undefined
+  readonly status?: DeliveryStatus | undefined
+}
+
+export interface ListedDelivery extends WebhookDelivery {
+  readonly position: Position
+}
+
+/** A delivery that this node attempts. Until the lease ends, no other node attempts it. */
+export interface ClaimedDelivery {
+  readonly id: WebhookDeliveryId
+  readonly endpointId: WebhookEndpointId
+  readonly leaseId: string
+  readonly url: string
+  readonly event: WebhookEvent
+  /** The secrets that sign, newest first; undefined if a secret cannot be decrypted. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>> | undefined
+}
+
+export interface DeliveryClaim {
+  readonly limit: number
+  /** The largest number of attempts at one endpoint that this node runs at the same time. */
+  readonly maxPerEndpoint: number
+  /** The number of attempts that this node runs now, by endpoint. */
+  readonly running: ReadonlyMap<WebhookEndpointId, number>
+  readonly lease: Duration.Duration
+}
+
+/** What waits to be delivered to enabled endpoints, in seconds; 0 if nothing waits. */
+export interface DeliveryBacklog {
+  readonly oldestSeconds: number
+  /** The time for which the first due attempt has waited for a node. */
+  readonly overdueSeconds: number
+}
+
+export class WebhookDeliveries extends Context.Tag("@tollgate/application/WebhookDeliveries")<
+  WebhookDeliveries,
+  {
+    /** Claims deliveries that are due, the longest due first. Other nodes skip them. */
+    readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
+    /**
+     * Records the result of a claimed attempt by `decideDelivery`. Returns the new status; none if the lease has ended
+     * and another attempt was claimed, or if the delivery was deleted.
+     */
+    readonly record: (
+      claimed: ClaimedDelivery,
+      result: CallResult,
+      jitter: number
+    ) => Effect.Effect<Option.Option<DeliveryStatus>>
+    /** Returns a page of deliveries, newest first. */
+    readonly page: (
+      scope: EndpointScope,
+      filter: DeliveryFilter,
+      page: CursorPage
+    ) => Effect.Effect<ReadonlyArray<ListedDelivery>>
+    readonly find: (
+      scope: EndpointScope,
+      id: WebhookDeliveryId
+    ) => Effect.Effect<WebhookDelivery, WebhookDeliveryNotFound>
+    /** Makes a delivery due again, with the same event id, and starts its 24 hours again. Writes an audit log entry. */
+    readonly replay: (
+      scope: EndpointScope,
+      id: WebhookDeliveryId,
+      operator: Operator
+    ) => Effect.Effect<WebhookDelivery, WebhookDeliveryNotFound>
+    /** Writes a test event for one endpoint. */
+    readonly test: (
+      scope: EndpointScope,
+      id: WebhookEndpointId,
+      operator: Operator
+    ) => Effect.Effect<WebhookDelivery, WebhookEndpointNotFound>
+    readonly backlog: Effect.Effect<DeliveryBacklog>
+    /** Deletes the events that are older than 30 days, with their deliveries. */
+    readonly forget: Effect.Effect<number>
+  }
+>() {}
+
+export interface WebhookCall {
+  readonly url: string
+  readonly eventId: string
+  readonly body: string
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+export class WebhookSender extends Context.Tag("@tollgate/application/WebhookSender")<
+  WebhookSender,
+  {
+    /** Signs and sends a webhook once, within a timeout. Follows no redirect, and ignores the body of the response. */
+    readonly send: (call: WebhookCall) => Effect.Effect<CallResult>
+  }
+>() {}
+
+export class BalanceWatch extends Context.Tag("@tollgate/application/BalanceWatch")<
+  BalanceWatch,
+  {
+    /**
+     * Compares the settled balances with the thresholds of the endpoints, and writes an event for each balance that has
+     * fallen below a threshold since the last round of any node. Returns the number of events. Does nothing if another
+     * node has run a round within the interval.
+     */
+    readonly round: (interval: Duration.Duration) => Effect.Effect<number>
+  }
+>() {}
