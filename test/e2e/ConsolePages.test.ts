@@ -2,6 +2,10 @@
  * Opens every page of the console, in both languages and both themes, with names that try to break the page. Checks
  * accessibility, the width of a telephone, the browser's log, and the size of the files of a first visit.
  */
+import { randomUUID } from "node:crypto"
+import { rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
@@ -22,7 +26,8 @@ const NAME = `${MARKUP} $& ${RIGHT_TO_LEFT}`
 const EMOJI = "\u{1F6A7}".repeat(200)
 const RESELLER = "markup@toko.example"
 const PASSWORD = "correct horse battery"
-const CUSTOMER = "pelanggan@pages.example"
+const CUSTOMER = "متجر'&amp`🚧`@pages.example"
+const MODEL = "<img/src=/stolen/onerror=alert(1)>متجر🚧$&"
 const KEY_NAMES = [MARKUP, RIGHT_TO_LEFT, EMOJI]
 
 let server: ConsoleServer
@@ -44,9 +49,33 @@ const asReseller = async (token: string, path: string, body: object): Promise<Re
   return JSON.parse(text) as Record<string, string>
 }
 
+/** Adds a model with a tier to the catalog. Its names try to break the page. */
+const addModel = async (): Promise<void> => {
+  const catalog = JSON.parse(await server.operator("catalog", "show", "--json")) as {
+    readonly models: ReadonlyArray<{ readonly model_id: string }>
+  }
+  const [{ model_id: _, ...demo } = { model_id: "" }] = catalog.models
+  const tiers = [{ tier_usd_cents: 100, granted_tokens: 1_000 }]
+  const hostile = { ...demo, public_name: MODEL, display_name: NAME, author: RIGHT_TO_LEFT, tiers }
+  const path = join(tmpdir(), `${randomUUID()}.json`)
+  await writeFile(path, JSON.stringify({ ...catalog, models: [...catalog.models, hostile] }))
+  await server.operator("catalog", "apply", path, "--reason", "test")
+  await rm(path)
+}
+
+/** Returns the id of the tier of the added model, as soon as the server has loaded the catalog. */
+const hostileTier = async (token: string): Promise<string | undefined> => {
+  const response = await fetch(`${server.url}/api/reseller/tiers`, { headers: { authorization: `Bearer ${token}` } })
+  const { tiers } = (await response.json()) as {
+    readonly tiers: ReadonlyArray<{ readonly plan_tier_id: string; readonly model_name: string }>
+  }
+  return tiers.find(({ model_name }) => model_name === MODEL)?.plan_tier_id
+}
+
 beforeAll(async () => {
   if (isMissing) return
-  server = await ConsoleServer.start()
+  server = await ConsoleServer.start({ PUBLIC_PRICES: "on" })
+  await addModel()
   await asReseller("", "/auth/signup", { email: RESELLER, password: PASSWORD, name: NAME, wa_number: "6281234567890" })
   await server.operator("resellers", "approve", RESELLER, "--reason", "test")
   // One login for all tests, because the attempts of a minute are limited.
@@ -54,9 +83,20 @@ beforeAll(async () => {
   session = JSON.stringify({ kind: "reseller", token, reseller: { id: "any", email: RESELLER, name: NAME } })
   const { user_id = "" } = await asReseller(token, "/customers", { email: CUSTOMER })
   for (const name of KEY_NAMES) {
-    const { secret: created = "" } = await asReseller(token, `/customers/${user_id}/keys`, { name })
+    const limits = { models: [MODEL], tokens_per_minute: 1_000_000 }
+    const { secret: created = "" } = await asReseller(token, `/customers/${user_id}/keys`, { name, limits })
     secret = created
   }
+  const adjust = ["--reseller", RESELLER, "--usd-micro", "1000000", "--operation-id", "test", "--reason", MARKUP]
+  await server.operator("quota", "adjust", ...adjust)
+  const plan_tier_id = await vi.waitUntil(() => hostileTier(token), { timeout: 60_000 })
+  await asReseller(token, "/mint", { operation_id: NAME, customer_email: CUSTOMER, plan_tier_id })
+  const chat = await fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODEL, max_tokens: 10, messages: [{ role: "user", content: "Hello" }] })
+  })
+  expect(chat.status).toBe(200)
   const { id = "" } = await asReseller(token, "/topup", { method: "crypto_bep20", amount_usd_micro: 25_000_123 })
   customerPath = `/console/customers/${user_id}`
   orderPath = `/console/topups/${id}`
@@ -71,9 +111,7 @@ afterAll(async () => {
 /** Returns the faults of the page that the visitor sees. */
 const faults = async (visitor: Visitor, path: string): Promise<ReadonlyArray<string>> => {
   await visitor.settled()
-  const wide = await visitor.overflow()
-  const found = [...(await visitor.violations()), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
-  return found.map((fault) => `${path}: ${fault}`)
+  return (await visitor.faults()).map((fault) => `${path}: ${fault}`)
 }
 
 const combinations: ReadonlyArray<Required<VisitorOptions>> = [
@@ -133,13 +171,42 @@ describe.skipIf(isMissing)("every page", () => {
 describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji", () => {
   it("is shown as text", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
+    await visitor.open("/")
+    for (const text of [MODEL, NAME, RIGHT_TO_LEFT]) await visitor.sees(text)
     await visitor.enter(session)
-    await visitor.follow("/console/account")
-    expect(await visitor.page.getByRole("main").getByText(NAME).count()).toBe(1)
-    await visitor.follow(customerPath)
-    for (const name of KEY_NAMES) expect(await visitor.page.locator(".row-main", { hasText: name }).count()).toBe(1)
-    await visitor.page.getByRole("main").locator("li", { hasText: MARKUP }).getByRole("button").click()
-    await visitor.page.getByRole("dialog").getByText(MARKUP).first().waitFor()
+    for (const text of [CUSTOMER, MODEL]) await visitor.sees(text)
+    const shown: ReadonlyArray<readonly [path: string, ...texts: ReadonlyArray<string>]> = [
+      ["/console/account", NAME, RESELLER],
+      ["/console/customers", CUSTOMER],
+      ["/console/mint", MODEL, CUSTOMER],
+      ["/console/usage", MODEL, CUSTOMER],
+      [customerPath, CUSTOMER, MODEL, ...KEY_NAMES]
+    ]
+    for (const [path, ...texts] of shown) {
+      await visitor.follow(path)
+      for (const text of texts) await visitor.sees(text)
+      expect(await visitor.page.locator("main img, main svg[onload]").count()).toBe(0)
+    }
+    for (const button of ["Limits", "Revoke"]) {
+      await visitor.press(`${button} ${MARKUP}`)
+      await visitor.page.getByRole("dialog").getByText(MARKUP).first().waitFor()
+      await visitor.page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click()
+    }
+    expect(await visitor.page.locator("img").count()).toBe(0)
+    expect(visitor.requests.filter((url) => url.includes("stolen"))).toEqual([])
+    expect(visitor.troubles).toEqual([])
+    await visitor.leave()
+  })
+
+  it("is shown as text to the customer", async () => {
+    const visitor = await Visitor.arrive(browser, server.url)
+    await visitor.open("/console/key")
+    await visitor.fill({ key: secret })
+    await visitor.submit()
+    await visitor.at("/console/balance")
+    await visitor.sees(MODEL)
+    await visitor.follow("/console/clients")
+    await visitor.sees(MODEL)
     expect(await visitor.page.locator("img").count()).toBe(0)
     expect(visitor.requests.filter((url) => url.includes("stolen"))).toEqual([])
     expect(visitor.troubles).toEqual([])

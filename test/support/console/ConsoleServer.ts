@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
+import pg from "pg"
 import { build } from "vite"
 import { inject } from "vitest"
 import { bundled, CLI } from "../Bundle.ts"
@@ -99,6 +100,17 @@ export class ConsoleServer {
   async payer(action: string, orderNumber: string): Promise<void> {
     const response = await fetch(`${this.payments}/${action}/${orderNumber}`, { method: "POST" })
     if (!response.ok) throw new Error(`${action} was refused: ${await response.text()}`)
+  }
+
+  /** Runs SQL statements as the owner of the database. */
+  async sql(statements: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#environment.DATABASE_URL })
+    await client.connect()
+    try {
+      await client.query(statements)
+    } finally {
+      await client.end()
+    }
   }
 
   get log(): string {

@@ -133,6 +133,17 @@ export class Visitor {
     })
   }
 
+  /** Returns what is wrong with the page that the visitor sees. */
+  async faults(): Promise<ReadonlyArray<string>> {
+    const wide = await this.overflow()
+    return [...(await this.violations()), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
+  }
+
+  /** Returns the session that the tab keeps. */
+  session(): Promise<{ readonly token: string }> {
+    return this.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))
+  }
+
   /** Returns how many pixels the page is wider than the screen. */
   overflow(): Promise<number> {
     return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)

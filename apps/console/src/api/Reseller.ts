@@ -18,6 +18,11 @@ export const readQuota = async (signal: AbortSignal): Promise<bigint> =>
 export const readTiers = async (signal: AbortSignal): Promise<ReadonlyArray<Tier>> =>
   (await bodyOf(api.GET("/api/reseller/tiers", { signal }))).tiers
 
+/** Returns the names of the models that the reseller can sell. */
+export const readSoldModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => [
+  ...new Set((await readTiers(signal)).map(({ model_name }) => model_name))
+]
+
 export const readCustomers = async (signal?: AbortSignal) =>
   (await bodyOf(api.GET("/api/reseller/customers", signal === undefined ? {} : { signal }))).customers
 

@@ -8,6 +8,7 @@
 import { atom, computed } from "nanostores"
 import { newOperationId } from "./OperationId.ts"
 import { $session } from "./Session.ts"
+import { sessionReseller, storedOperation } from "./StoredOperation.ts"
 
 export interface PendingMint {
   readonly resellerId: string
@@ -20,24 +21,11 @@ export interface PendingMint {
 
 const STORED_AS = "tollgate.mint"
 
-const resellerId = (): string | undefined => {
-  const session = $session.get()
-  return session?.kind === "reseller" ? session.reseller.id : undefined
-}
-
-const stored = (): PendingMint | undefined => {
-  try {
-    return JSON.parse(sessionStorage.getItem(STORED_AS) ?? "null") ?? undefined
-  } catch {
-    return undefined
-  }
-}
-
-const $stored = atom<PendingMint | undefined>(stored())
+const $stored = atom(storedOperation<PendingMint>(STORED_AS))
 
 /** The pending mint, unless another reseller has logged in. */
 export const $pendingMint = computed([$stored, $session], (mint) =>
-  mint === undefined || mint.resellerId !== resellerId() ? undefined : mint
+  mint === undefined || mint.resellerId !== sessionReseller() ? undefined : mint
 )
 
 const keep = (mint: PendingMint): void => {
@@ -45,9 +33,8 @@ const keep = (mint: PendingMint): void => {
   $stored.set(mint)
 }
 
-export const prepareMint = (email: string, tierId: string): void => {
-  keep({ resellerId: resellerId() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
-}
+export const prepareMint = (email: string, tierId: string): void =>
+  keep({ resellerId: sessionReseller() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
 
 export const markSent = (mint: PendingMint): void => keep({ ...mint, isSent: true })
 

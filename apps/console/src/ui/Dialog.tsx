@@ -1,9 +1,31 @@
 /**
- * Asks the user before an action that cannot be undone. The native dialog keeps the focus inside and closes on Escape.
+ * Dialogs above the page. The native dialog keeps the focus inside and closes on Escape.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef } from "preact/hooks"
 import { useTexts } from "../i18n/Language.ts"
+
+interface DialogProps {
+  readonly title: string
+  readonly children: (close: () => void) => ComponentChildren
+  readonly onClose: () => void
+}
+
+export const Dialog = ({ title, children, onClose }: DialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    dialog.current?.showModal()
+  }, [])
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+      <h2 id={id} dir="auto">
+        {title}
+      </h2>
+      {children(() => dialog.current?.close())}
+    </dialog>
+  )
+}
 
 interface QuestionProps {
   readonly title: string
@@ -14,25 +36,24 @@ interface QuestionProps {
   readonly onCancel: () => void
 }
 
+/** Asks the user before an action that cannot be undone. */
 export const Question = ({ title, children, confirm, running, onConfirm, onCancel }: QuestionProps) => {
   const { common } = useTexts()
-  const dialog = useRef<HTMLDialogElement>(null)
-  const id = useId()
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onCancel}>
-      <h2 id={id}>{title}</h2>
-      <div class="dialog-body">{children}</div>
-      <p class="actions">
-        <button type="button" class="button danger" aria-disabled={running} onClick={onConfirm}>
-          {running ? common.sending : confirm}
-        </button>
-        <button type="button" class="button" onClick={() => dialog.current?.close()}>
-          {common.cancel}
-        </button>
-      </p>
-    </dialog>
+    <Dialog title={title} onClose={onCancel}>
+      {(close) => (
+        <>
+          <div class="dialog-body">{children}</div>
+          <p class="actions">
+            <button type="button" class="button danger" aria-disabled={running} onClick={onConfirm}>
+              {running ? common.sending : confirm}
+            </button>
+            <button type="button" class="button" onClick={close}>
+              {common.cancel}
+            </button>
+          </p>
+        </>
+      )}
+    </Dialog>
   )
 }

@@ -10,7 +10,7 @@ interface FieldProps {
   readonly hint?: string | undefined
   readonly error?: string | undefined
   readonly name?: string
-  readonly type?: "text" | "email" | "password" | "tel" | "search" | "date"
+  readonly type?: "text" | "email" | "password" | "tel" | "search" | "date" | "datetime-local"
   readonly required?: boolean
   readonly minLength?: number
   readonly maxLength?: number

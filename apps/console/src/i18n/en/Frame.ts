@@ -67,7 +67,7 @@ export const frameTexts = {
       email_blacklisted: "This email cannot sign up. Use another email, or ask the operator.",
       rate_limited: "Too many attempts. Try again in a minute.",
       insufficient_quota: "Your quota does not cover this mint. Top up first.",
-      idempotency_conflict: "This mint conflicts with an earlier one. Start again.",
+      idempotency_conflict: "This request conflicts with an earlier one. Start again.",
       tier_not_available: "This plan is not for sale. Choose another plan.",
       topup_not_found: "There is no such order.",
       not_found: "There is no such entry.",

@@ -99,5 +99,46 @@ export const resellerTexts = {
     revoke: "Revoke",
     revokeQuestion: (name: string) => `Revoke the key “${name}”?`,
     revokeText: "Programs with this key stop working at once. This cannot be undone."
+  },
+  limits: {
+    title: "Limits",
+    optional: "Limits (optional)",
+    intro: "An empty field is no limit. A request above a limit is refused. Days begin at midnight in WIB.",
+    change: (name: string) => `Limits of the key “${name}”`,
+    save: "Save",
+    expired: "Expired",
+    ofYourKey: "Limits of your key",
+    used: (used: string, limit: string) => `${used} of ${limit}`,
+    fields: {
+      spend_usd_micro_per_day: "US dollars per day",
+      spend_usd_micro_per_month: "US dollars per month",
+      spend_usd_micro_total: "US dollars in total",
+      requests_per_minute: "Requests per minute",
+      tokens_per_minute: "Tokens per minute",
+      concurrent_requests: "Requests at once",
+      expires_at: "Expiry (WIB)",
+      models: "Models"
+    },
+    modelsHint: "If you choose none, the key can use every model.",
+    issues: {
+      spend_usd_micro_per_day: "Enter an amount from 0 to 1,000,000 dollars.",
+      spend_usd_micro_per_month: "Enter an amount from 0 to 1,000,000 dollars.",
+      spend_usd_micro_total: "Enter an amount from 0 to 1,000,000 dollars.",
+      requests_per_minute: "Enter a whole number from 1 to 1,000,000.",
+      tokens_per_minute: "Enter a whole number from 1 to 1,000,000,000.",
+      concurrent_requests: "Enter a whole number from 1 to 10,000.",
+      expires_at: "Enter a date and a time.",
+      models: "One of these models is not offered. Remove it."
+    },
+    words: {
+      spend_usd_micro_per_day: (amount: string) => `${amount} per day`,
+      spend_usd_micro_per_month: (amount: string) => `${amount} per month`,
+      spend_usd_micro_total: (amount: string) => `${amount} in total`,
+      requests_per_minute: (count: string) => `${count} requests per minute`,
+      tokens_per_minute: (count: string) => `${count} tokens per minute`,
+      concurrent_requests: (count: string) => `${count} at once`,
+      expires_at: (time: string) => `until ${time}`,
+      models: (names: string) => `only ${names}`
+    }
   }
 }

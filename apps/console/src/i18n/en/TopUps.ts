@@ -33,7 +33,9 @@ export const topUpTexts = {
     quota: "Quota",
     submit: "Create the order",
     unknown: "The result is unknown",
-    unknownText: "The response did not arrive. Look at your orders before you create another one.",
+    unknownText:
+      "The response did not arrive, so the order may be created or not. Ask again: the same order is never created twice.",
+    askAgain: "Ask again",
     states: {
       waiting: "Waiting for payment",
       underpaid: "Underpaid",

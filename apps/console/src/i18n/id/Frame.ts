@@ -67,7 +67,7 @@ export const frameTexts: typeof english = {
       email_blacklisted: "Email ini tidak dapat mendaftar. Gunakan email lain, atau hubungi operator.",
       rate_limited: "Terlalu banyak percobaan. Coba lagi dalam satu menit.",
       insufficient_quota: "Kuota Anda tidak cukup untuk penjualan ini. Isi kuota dulu.",
-      idempotency_conflict: "Penjualan ini bentrok dengan yang sebelumnya. Mulai lagi dari awal.",
+      idempotency_conflict: "Permintaan ini bentrok dengan yang sebelumnya. Mulai lagi dari awal.",
       tier_not_available: "Paket ini tidak dijual. Pilih paket lain.",
       topup_not_found: "Pesanan ini tidak ada.",
       not_found: "Data ini tidak ada.",

@@ -102,5 +102,46 @@ export const resellerTexts: typeof english = {
     revoke: "Cabut",
     revokeQuestion: (name) => `Cabut kunci “${name}”?`,
     revokeText: "Program yang memakai kunci ini langsung berhenti bekerja. Ini tidak dapat dibatalkan."
+  },
+  limits: {
+    title: "Batas",
+    optional: "Batas (opsional)",
+    intro: "Kolom kosong berarti tanpa batas. Permintaan di atas batas ditolak. Hari dimulai tengah malam WIB.",
+    change: (name) => `Batas kunci “${name}”`,
+    save: "Simpan",
+    expired: "Kedaluwarsa",
+    ofYourKey: "Batas kunci Anda",
+    used: (used, limit) => `${used} dari ${limit}`,
+    fields: {
+      spend_usd_micro_per_day: "Dolar AS per hari",
+      spend_usd_micro_per_month: "Dolar AS per bulan",
+      spend_usd_micro_total: "Dolar AS seluruhnya",
+      requests_per_minute: "Permintaan per menit",
+      tokens_per_minute: "Token per menit",
+      concurrent_requests: "Permintaan sekaligus",
+      expires_at: "Masa berlaku sampai (WIB)",
+      models: "Model"
+    },
+    modelsHint: "Jika tidak ada yang dipilih, kunci dapat memakai semua model.",
+    issues: {
+      spend_usd_micro_per_day: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
+      spend_usd_micro_per_month: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
+      spend_usd_micro_total: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
+      requests_per_minute: "Isi bilangan bulat dari 1 sampai 1.000.000.",
+      tokens_per_minute: "Isi bilangan bulat dari 1 sampai 1.000.000.000.",
+      concurrent_requests: "Isi bilangan bulat dari 1 sampai 10.000.",
+      expires_at: "Isi tanggal dan jam.",
+      models: "Salah satu model ini tidak ditawarkan. Hapus pilihannya."
+    },
+    words: {
+      spend_usd_micro_per_day: (amount) => `${amount} per hari`,
+      spend_usd_micro_per_month: (amount) => `${amount} per bulan`,
+      spend_usd_micro_total: (amount) => `${amount} seluruhnya`,
+      requests_per_minute: (count) => `${count} permintaan per menit`,
+      tokens_per_minute: (count) => `${count} token per menit`,
+      concurrent_requests: (count) => `${count} sekaligus`,
+      expires_at: (time) => `sampai ${time}`,
+      models: (names) => `hanya ${names}`
+    }
   }
 }

@@ -35,7 +35,9 @@ export const topUpTexts: typeof english = {
     quota: "Kuota",
     submit: "Buat pesanan",
     unknown: "Hasilnya belum diketahui",
-    unknownText: "Respons tidak sampai. Lihat daftar pesanan sebelum membuat pesanan lain.",
+    unknownText:
+      "Respons tidak sampai, jadi pesanan mungkin sudah dibuat atau belum. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
+    askAgain: "Tanyakan lagi",
     states: {
       waiting: "Menunggu pembayaran",
       underpaid: "Kurang bayar",

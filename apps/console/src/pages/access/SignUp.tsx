@@ -13,6 +13,17 @@ import { Page } from "../../ui/Page.tsx"
 /** Returns a WhatsApp number as digits with the country code. A number that begins with 0 is Indonesian. */
 const digitsOf = (number: string): string => number.replace(/[\s()+.-]/g, "").replace(/^0(?=8)/, "62")
 
+/** The fields of the form. `member` is the name of a field in the request. */
+const fields = [
+  { name: "name", member: "name", autocomplete: "organization", maxLength: 200 },
+  { name: "email", member: "email", type: "email", autocomplete: "email" },
+  { name: "number", member: "wa_number", type: "tel", autocomplete: "tel" },
+  { name: "password", member: "password", type: "password", autocomplete: "new-password", minLength: 8, maxLength: 128 }
+] as const
+
+/** Texts of some fields. */
+type Texts = { readonly [N in (typeof fields)[number]["name"]]?: string }
+
 export const SignUp = () => {
   const { access } = useTexts()
   const signUp = useAction(async (values: Readonly<Record<string, string>>) => {
@@ -23,47 +34,27 @@ export const SignUp = () => {
     $waiting.set({ email, password })
     go(pathOf("waiting"))
   })
-  const issue = (path: string, text: string) => (signUp.problem?.issueOf(path) === undefined ? undefined : text)
+  const hints: Texts = { number: access.numberHint, password: access.passwordHint }
+  const issues: Texts = {
+    name: access.nameIssue,
+    email: access.emailIssue,
+    number: access.numberIssue,
+    password: access.passwordHint
+  }
   const isGeneral = signUp.problem !== undefined && signUp.problem.code !== "validation_error"
   return (
     <Page title={access.signUp} intro={access.signUpIntro} narrow>
       <Form onSubmit={signUp.run} class="form card">
-        <Field
-          label={access.name}
-          name="name"
-          autocomplete="organization"
-          required
-          maxLength={200}
-          error={issue("name", access.nameIssue)}
-        />
-        <Field
-          label={access.email}
-          name="email"
-          type="email"
-          autocomplete="email"
-          required
-          error={issue("email", access.emailIssue)}
-        />
-        <Field
-          label={access.number}
-          hint={access.numberHint}
-          name="number"
-          type="tel"
-          autocomplete="tel"
-          required
-          error={issue("wa_number", access.numberIssue)}
-        />
-        <Field
-          label={access.password}
-          hint={access.passwordHint}
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          required
-          minLength={8}
-          maxLength={128}
-          error={issue("password", access.passwordHint)}
-        />
+        {fields.map(({ member, ...field }) => (
+          <Field
+            key={member}
+            {...field}
+            label={access[field.name]}
+            hint={hints[field.name]}
+            required
+            error={signUp.problem?.issueOf(member) === undefined ? undefined : issues[field.name]}
+          />
+        ))}
         {isGeneral && <ProblemNotice problem={signUp.problem} />}
         <Submit running={signUp.running}>{access.signUp}</Submit>
         <p class="small">

@@ -8,6 +8,7 @@ import { useTexts } from "../../i18n/Language.ts"
 import { pathOf } from "../../routes/Routes.ts"
 import { Balances } from "../../ui/Balances.tsx"
 import { Download } from "../../ui/Download.tsx"
+import { LimitTable } from "../../ui/KeyLimits.tsx"
 import { Empty, Loading } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { More, usePages } from "../../ui/Pages.tsx"
@@ -74,18 +75,25 @@ const OwnRequests = () => {
 }
 
 export const OwnBalance = () => {
-  const { balance: texts, shell } = useTexts()
+  const { balance: texts, limits, shell } = useTexts()
   const balance = useLoaded((signal) => bodyOf(api.GET("/v1/balance", { signal })), [])
   return (
     <Page title={shell.pages.balance}>
       <div class="columns">
-        <Card title={texts.title}>
-          {balance.data === undefined ? (
-            <Loading problem={balance.problem} retry={balance.reload} />
-          ) : (
-            <Balances balances={balance.data} hint={texts.askReseller} />
+        <div class="stack">
+          <Card title={texts.title}>
+            {balance.data === undefined ? (
+              <Loading problem={balance.problem} retry={balance.reload} />
+            ) : (
+              <Balances balances={balance.data} hint={texts.askReseller} />
+            )}
+          </Card>
+          {balance.data?.limits !== undefined && (
+            <Card title={limits.ofYourKey}>
+              <LimitTable limits={balance.data.limits} usage={balance.data.limit_usage} />
+            </Card>
           )}
-        </Card>
+        </div>
         <OwnUsage />
       </div>
       <OwnRequests />

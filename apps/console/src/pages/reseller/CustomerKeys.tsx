@@ -1,49 +1,63 @@
 /**
- * The API keys of a customer. The secret of a new key is shown once, with settings for the customer's programs.
+ * The API keys of a customer with their limits. The secret of a new key is shown once, with settings for the customer's
+ * programs.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
-import { useAction } from "../../api/Loaded.ts"
-import { type ListedKey, readTiers } from "../../api/Reseller.ts"
+import { hasExpired, type LimitValues } from "../../api/KeyLimits.ts"
+import { useAction, useLoaded } from "../../api/Loaded.ts"
+import { type ListedKey, readSoldModels } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { ClientSettings } from "../../ui/ClientSettings.tsx"
 import { Copy } from "../../ui/Copy.tsx"
 import { Question } from "../../ui/Dialog.tsx"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
+import { LimitWords } from "../../ui/KeyLimits.tsx"
 import { Empty, Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { More, usePages } from "../../ui/Pages.tsx"
+import { ChangeLimits, isAboutLimits, LimitFields, useLimitReader } from "./KeyLimits.tsx"
 
 interface CreateProps {
   readonly id: string
-  readonly models: ReadonlyArray<string>
+  /** The models of the customer's plans. */
+  readonly planned: ReadonlyArray<string>
+  /** The models that the reseller can sell. */
+  readonly sold: ReadonlyArray<string>
   readonly onCreated: () => void
 }
 
-const CreateKey = ({ id, models, onCreated }: CreateProps) => {
-  const { keys } = useTexts()
-  const [secret, setSecret] = useState<string>()
-  const [choices, setChoices] = useState(models)
-  const create = useAction(async ({ name = "" }: Readonly<Record<string, string>>) => {
-    const path = { userID: id }
-    const key = await bodyOf(api.POST("/api/reseller/customers/{userID}/keys", { params: { path }, body: { name } }))
-    setSecret(key.secret)
+interface CreatedKey {
+  readonly secret: string
+  /** The models that the key may call. */
+  readonly models: ReadonlyArray<string>
+}
+
+const CreateKey = ({ id, planned, sold, onCreated }: CreateProps) => {
+  const { keys, limits: texts } = useTexts()
+  const [created, setCreated] = useState<CreatedKey>()
+  const reader = useLimitReader(null)
+  const create = useAction(async (values: LimitValues) => {
+    const limits = reader.read(values)
+    if (limits === undefined) return
+    const params = { path: { userID: id } }
+    const body = { name: values.name ?? "", ...(Object.keys(limits).length > 0 ? { limits } : {}) }
+    const key = await bodyOf(api.POST("/api/reseller/customers/{userID}/keys", { params, body }))
+    setCreated({ secret: key.secret, models: key.limits?.models ?? (planned.length > 0 ? planned : sold) })
     onCreated()
-    if (models.length > 0) setChoices(models)
-    else setChoices([...new Set((await readTiers(new AbortController().signal)).map(({ model_name }) => model_name))])
   })
-  if (secret !== undefined) {
+  if (created !== undefined) {
     return (
       <div class="stack">
         <Notice kind="good" title={keys.created}>
           {keys.createdText}
         </Notice>
-        <Copy text={secret} label={keys.secret} />
+        <Copy text={created.secret} label={keys.secret} />
         <h3>{keys.settings}</h3>
-        <ClientSettings models={choices} apiKey={secret} />
+        <ClientSettings models={created.models} apiKey={created.secret} />
         <p>
-          <button type="button" class="button" onClick={() => setSecret(undefined)}>
+          <button type="button" class="button" onClick={() => setCreated(undefined)}>
             {keys.stored}
           </button>
         </p>
@@ -51,27 +65,38 @@ const CreateKey = ({ id, models, onCreated }: CreateProps) => {
     )
   }
   return (
-    <Form onSubmit={create.run} class="form inline">
+    <Form onSubmit={create.run}>
       <Field label={keys.name} hint={keys.nameHint} name="name" autocomplete="off" required maxLength={200} />
-      <Submit running={create.running}>{keys.create}</Submit>
+      <details class="more-fields">
+        <summary>{texts.optional}</summary>
+        <div class="form">
+          <LimitFields
+            limits={null}
+            models={[...planned, ...sold]}
+            issueOf={(member) => reader.issueOf(member, create.problem)}
+          />
+        </div>
+      </details>
       {create.problem?.isUnknown === true ? (
         <Notice kind="warn" title={keys.unknown}>
           {keys.unknownText}
         </Notice>
       ) : (
-        <ProblemNotice problem={create.problem} />
+        !isAboutLimits(create.problem) && <ProblemNotice problem={create.problem} />
       )}
+      <Submit running={create.running}>{keys.create}</Submit>
     </Form>
   )
 }
 
 interface KeyRowProps {
   readonly entry: ListedKey
+  readonly onLimits: () => void
   readonly onRevoke: () => void
 }
 
-const KeyRow = ({ entry, onRevoke }: KeyRowProps) => {
-  const { keys } = useTexts()
+const KeyRow = ({ entry, onLimits, onRevoke }: KeyRowProps) => {
+  const { keys, limits: texts } = useTexts()
   const format = useFormat()
   return (
     <li class="row">
@@ -87,13 +112,26 @@ const KeyRow = ({ entry, onRevoke }: KeyRowProps) => {
             : entry.last_used_at === null
               ? keys.neverUsed
               : keys.lastUsed(format.time(entry.last_used_at))}
+          {entry.limits !== null && (
+            <>
+              <br />
+              <LimitWords limits={entry.limits} />
+            </>
+          )}
         </small>
       </span>
       {entry.revoked_at === null ? (
-        <button type="button" class="button small" onClick={onRevoke}>
-          {keys.revoke}
-          <span class="unseen"> {entry.name}</span>
-        </button>
+        <span class="row-side">
+          {hasExpired(entry.limits) && <span class="badge warn">{texts.expired}</span>}
+          <button type="button" class="button small" onClick={onLimits}>
+            {texts.title}
+            <span class="unseen"> {entry.name}</span>
+          </button>
+          <button type="button" class="button small" onClick={onRevoke}>
+            {keys.revoke}
+            <span class="unseen"> {entry.name}</span>
+          </button>
+        </span>
       ) : (
         <span class="badge">{keys.revoked}</span>
       )}
@@ -107,10 +145,16 @@ interface KeysProps {
   readonly models: ReadonlyArray<string> | undefined
 }
 
-export const CustomerKeys = ({ id, models }: KeysProps) => {
+interface Chosen {
+  readonly entry: ListedKey
+  readonly for: "limits" | "revocation"
+}
+
+export const CustomerKeys = ({ id, models = [] }: KeysProps) => {
   const { keys } = useTexts()
   const [round, setRound] = useState(0)
-  const [chosen, setChosen] = useState<ListedKey>()
+  const [chosen, setChosen] = useState<Chosen>()
+  const sold = useLoaded(readSoldModels, [])
   const list = usePages(
     (cursor) => {
       const query = cursor === undefined ? {} : { cursor }
@@ -118,14 +162,21 @@ export const CustomerKeys = ({ id, models }: KeysProps) => {
     },
     [id, round]
   )
-  const revoke = useAction(async (key: ListedKey) => {
-    await bodyOf(api.DELETE("/api/reseller/keys/{keyID}", { params: { path: { keyID: key.key_id } } }))
+  const readAgain = () => {
     setChosen(undefined)
     setRound((count) => count + 1)
+  }
+  const revoke = useAction(async ({ key_id }: ListedKey) => {
+    await bodyOf(api.DELETE("/api/reseller/keys/{keyID}", { params: { path: { keyID: key_id } } }))
+    readAgain()
   })
+  const close = () => {
+    revoke.forget()
+    setChosen(undefined)
+  }
   return (
     <Card title={keys.title}>
-      <CreateKey id={id} models={models ?? []} onCreated={() => setRound((count) => count + 1)} />
+      <CreateKey id={id} planned={models} sold={sold.data ?? []} onCreated={() => setRound((count) => count + 1)} />
       {list.cursor === null && list.items.length === 0 && (
         <Empty title={keys.none}>
           <p>{keys.noneText}</p>
@@ -133,20 +184,30 @@ export const CustomerKeys = ({ id, models }: KeysProps) => {
       )}
       <ul class="rows">
         {list.items.map((entry) => (
-          <KeyRow key={entry.key_id} entry={entry} onRevoke={() => setChosen(entry)} />
+          <KeyRow
+            key={entry.key_id}
+            entry={entry}
+            onLimits={() => setChosen({ entry, for: "limits" })}
+            onRevoke={() => setChosen({ entry, for: "revocation" })}
+          />
         ))}
       </ul>
       <More pages={list} />
-      {chosen !== undefined && (
+      {chosen?.for === "limits" && (
+        <ChangeLimits
+          entry={chosen.entry}
+          models={[...models, ...(sold.data ?? [])]}
+          onChanged={readAgain}
+          onClose={close}
+        />
+      )}
+      {chosen?.for === "revocation" && (
         <Question
-          title={keys.revokeQuestion(chosen.name)}
+          title={keys.revokeQuestion(chosen.entry.name)}
           confirm={keys.revoke}
           running={revoke.running}
-          onConfirm={() => revoke.run(chosen)}
-          onCancel={() => {
-            revoke.forget()
-            setChosen(undefined)
-          }}
+          onConfirm={() => revoke.run(chosen.entry)}
+          onCancel={close}
         >
           <p>{keys.revokeText}</p>
           <ProblemNotice problem={revoke.problem} />

@@ -5,7 +5,7 @@ import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
-import { readCustomers, readTiers } from "../../api/Reseller.ts"
+import { readCustomers, readSoldModels } from "../../api/Reseller.ts"
 import { jakartaDay, useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { $router } from "../../routes/Routes.ts"
@@ -38,8 +38,8 @@ interface FiltersProps {
 const Filters = ({ filter, onChange }: FiltersProps) => {
   const { usage } = useTexts()
   const customers = useLoaded(readCustomers, [])
-  const tiers = useLoaded(readTiers, [])
-  const models = [...new Set([...(tiers.data ?? []).map(({ model_name }) => model_name), filter.model])]
+  const sold = useLoaded(readSoldModels, [])
+  const models = [...new Set([...(sold.data ?? []), filter.model])]
   const today = jakartaDay()
   return (
     <div class="filters">

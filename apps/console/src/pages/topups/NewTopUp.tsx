@@ -5,10 +5,12 @@ import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
-import type { Problem } from "../../api/Problem.ts"
+import { Problem } from "../../api/Problem.ts"
+import { rupiahOf, usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { $router, go, pathOf, topUpPath } from "../../routes/Routes.ts"
+import { forgetTopUp, pendingTopUp, prepareTopUp, type TopUpRequest } from "../../state/PendingTopUp.ts"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
@@ -16,19 +18,10 @@ import { Page } from "../../ui/Page.tsx"
 const methods = ["qris", "hosted_qris", "crypto", "crypto_bep20"] as const
 type Method = (typeof methods)[number]
 
+/** The payment provider did not open the payment, so there is no order. */
+const UNAVAILABLE = "provider_unavailable"
+
 const isRupiah = (method: Method): boolean => method === "qris" || method === "hosted_qris"
-
-/** Returns the whole rupiah that a user typed with or without separators, or undefined. */
-const rupiahOf = (typed: string): number | undefined => {
-  const digits = typed.replace(/^Rp/i, "").replace(/[.,\s]/g, "")
-  return /^\d{1,12}$/.test(digits) ? Number.parseInt(digits, 10) : undefined
-}
-
-/** Returns the micro-USD of a decimal number of dollars with a point or a comma, or undefined. */
-const usdMicroOf = (typed: string): number | undefined => {
-  const [, whole, fraction = ""] = /^\$?\s*(\d{1,8})(?:[.,](\d{1,6}))?$/.exec(typed) ?? []
-  return whole === undefined ? undefined : Number.parseInt(`${whole}${fraction.padEnd(6, "0")}`, 10)
-}
 
 const FEE_PERCENT = 5
 const USD_MICRO_PER_IDR = 100
@@ -81,29 +74,37 @@ const useAmountIssue = (problem: Problem | undefined): string | undefined => {
 export const NewTopUp = () => {
   const { topUps: texts, shell } = useTexts()
   const search = useStore($router)?.search ?? {}
-  const [method, setMethod] = useState<Method>("qris")
-  const [typed, setTyped] = useState(search.amount ?? "")
+  // The order whose result is unknown, because its response was lost.
+  const [unknown, setUnknown] = useState(pendingTopUp)
+  const [method, setMethod] = useState<Method>(unknown?.request.method ?? "qris")
+  const [typed, setTyped] = useState(unknown?.typed ?? search.amount ?? "")
+  const [token, setToken] = useState(unknown?.request.token_kind ?? "usdt")
   const [malformed, setMalformed] = useState(false)
-  const create = useAction(async ({ token }: Readonly<Record<string, string>>) => {
+  const create = useAction(async () => {
     const amount = isRupiah(method) ? rupiahOf(typed) : usdMicroOf(typed.trim())
     setMalformed(amount === undefined)
     if (amount === undefined) return
-    const order = await bodyOf(
-      api.POST("/api/reseller/topup", {
-        body: {
-          method,
-          ...(isRupiah(method) ? { amount_idr: amount } : { amount_usd_micro: amount }),
-          ...(method === "crypto_bep20" ? { token_kind: token === "usdc" ? ("usdc" as const) : ("usdt" as const) } : {})
-        }
-      })
-    )
+    const request: TopUpRequest = {
+      method,
+      ...(isRupiah(method) ? { amount_idr: amount } : { amount_usd_micro: amount }),
+      ...(method === "crypto_bep20" ? { token_kind: token } : {})
+    }
+    const body = { ...request, operation_id: prepareTopUp(request, typed) }
+    const order = await bodyOf(api.POST("/api/reseller/topup", { body })).catch((error: unknown) => {
+      if (error instanceof Problem && (!error.isUnknown || error.code === UNAVAILABLE)) forgetTopUp()
+      setUnknown(pendingTopUp())
+      throw error
+    })
+    forgetTopUp()
     go(topUpPath(order.id))
   })
+  const isRepeat =
+    unknown?.request.method === method && unknown.typed === typed && (unknown.request.token_kind ?? token) === token
   const refusedAmount = useAmountIssue(create.problem)
   const issue = malformed ? texts.amountIssue : refusedAmount
   return (
     <Page title={texts.create} back={{ path: pathOf("topUps"), text: shell.pages.topUps }} narrow>
-      <Form onSubmit={create.run} class="form card">
+      <Form onSubmit={() => create.run()} class="form card">
         <fieldset class="methods">
           <legend>{texts.method}</legend>
           {methods.map((each) => (
@@ -129,10 +130,16 @@ export const NewTopUp = () => {
         {method === "crypto_bep20" && (
           <fieldset class="methods inline">
             <legend>{texts.token}</legend>
-            {(["usdt", "usdc"] as const).map((token) => (
-              <label key={token} class="method">
-                <input type="radio" name="token" value={token} defaultChecked={token === "usdt"} />
-                <strong>{token.toUpperCase()}</strong>
+            {(["usdt", "usdc"] as const).map((each) => (
+              <label key={each} class="method">
+                <input
+                  type="radio"
+                  name="token"
+                  value={each}
+                  checked={each === token}
+                  onChange={() => setToken(each)}
+                />
+                <strong>{each.toUpperCase()}</strong>
               </label>
             ))}
           </fieldset>
@@ -148,7 +155,7 @@ export const NewTopUp = () => {
           error={issue}
         />
         <Preview method={method} typed={typed.trim()} />
-        {create.problem?.isUnknown === true && (
+        {isRepeat && !create.running && (
           <Notice kind="warn" title={texts.unknown}>
             <p>{texts.unknownText}</p>
             <a class="button" href={pathOf("topUps")}>
@@ -156,10 +163,8 @@ export const NewTopUp = () => {
             </a>
           </Notice>
         )}
-        {create.problem?.isUnknown === false && refusedAmount === undefined && (
-          <ProblemNotice problem={create.problem} />
-        )}
-        <Submit running={create.running}>{texts.submit}</Submit>
+        {!isRepeat && refusedAmount === undefined && <ProblemNotice problem={create.problem} />}
+        <Submit running={create.running}>{isRepeat ? texts.askAgain : texts.submit}</Submit>
       </Form>
     </Page>
   )

@@ -1,0 +1,42 @@
+/**
+ * Keeps the top-up that the reseller is creating until its result is known.
+ *
+ * The operation id is chosen before the first request, and every repeat of the same order sends the same id. The top-up
+ * is kept in `sessionStorage`, so a reload of the page after a lost response does not forget its id.
+ */
+import type { components } from "../../dist/types/GatewayApi.d.ts"
+import { newOperationId } from "./OperationId.ts"
+import { sessionReseller, storedOperation } from "./StoredOperation.ts"
+
+export type TopUpRequest = Pick<
+  components["schemas"]["TopUpRequest"],
+  "method" | "amount_idr" | "amount_usd_micro" | "token_kind"
+>
+
+export interface PendingTopUp {
+  readonly resellerId: string
+  readonly operationId: string
+  readonly request: TopUpRequest
+  /** The amount as the reseller typed it. */
+  readonly typed: string
+}
+
+const STORED_AS = "tollgate.topup"
+
+/** Returns the top-up whose result is unknown, unless another reseller has logged in. */
+export const pendingTopUp = (): PendingTopUp | undefined => {
+  const stored = storedOperation<PendingTopUp>(STORED_AS)
+  return stored?.resellerId === sessionReseller() ? stored : undefined
+}
+
+/** Returns the operation id for this request: that of the pending top-up if it is the same, otherwise a new one. */
+export const prepareTopUp = (request: TopUpRequest, typed: string): string => {
+  const pending = pendingTopUp()
+  if (pending !== undefined && JSON.stringify(pending.request) === JSON.stringify(request)) return pending.operationId
+  const operationId = newOperationId()
+  const topUp: PendingTopUp = { resellerId: sessionReseller() ?? "", operationId, request, typed }
+  sessionStorage.setItem(STORED_AS, JSON.stringify(topUp))
+  return operationId
+}
+
+export const forgetTopUp = (): void => sessionStorage.removeItem(STORED_AS)

@@ -1,0 +1,19 @@
+/**
+ * Reads the operations that a tab stores until their result is known.
+ */
+import { $session } from "./Session.ts"
+
+/** Returns the id of the reseller whose session this tab has. */
+export const sessionReseller = (): string | undefined => {
+  const session = $session.get()
+  return session?.kind === "reseller" ? session.reseller.id : undefined
+}
+
+/** Reads an operation from `sessionStorage`, which keeps it when the page is loaded again. */
+export const storedOperation = <A>(name: string): A | undefined => {
+  try {
+    return JSON.parse(sessionStorage.getItem(name) ?? "null") ?? undefined
+  } catch {
+    return undefined
+  }
+}

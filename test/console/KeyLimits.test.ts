@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest"
+import {
+  hasExpired,
+  type KeyLimits,
+  modelField,
+  readLimits,
+  typedLimits
+} from "../../apps/console/src/api/KeyLimits.ts"
+import { countOf, instantOf, typedDollars, typedTime } from "../../apps/console/src/format/Amounts.ts"
+
+const limits: KeyLimits = {
+  spend_usd_micro_per_day: 2_500_000,
+  spend_usd_micro_per_month: null,
+  spend_usd_micro_total: 0,
+  requests_per_minute: 60,
+  tokens_per_minute: null,
+  concurrent_requests: null,
+  expires_at: "2031-02-02T21:05:59.000Z",
+  models: ["a", "b"]
+}
+
+describe("a change of the limits of a key", () => {
+  it("has only the limits whose values the user changed", () => {
+    const typed = typedLimits(limits, "id")
+    expect(readLimits(limits, typed, "id")).toEqual({ change: {}, malformed: new Set() })
+    const { [modelField("a")]: _, ...without } = typed
+    const { change } = readLimits(
+      limits,
+      {
+        ...without,
+        spend_usd_micro_total: "1,000001",
+        requests_per_minute: "",
+        tokens_per_minute: "1.000.000",
+        [modelField("c")]: "on",
+        name: "laptop"
+      },
+      "id"
+    )
+    expect(change).toEqual({
+      spend_usd_micro_total: 1_000_001,
+      requests_per_minute: null,
+      tokens_per_minute: 1_000_000,
+      models: ["b", "c"]
+    })
+  })
+
+  it("removes the list of models when the last one is not chosen", () => {
+    const values = Object.fromEntries(
+      Object.entries(typedLimits(limits, "id")).filter(([name]) => !name.startsWith("models."))
+    )
+    expect(readLimits(limits, values, "id").change).toEqual({ models: null })
+  })
+
+  it("names the limits whose values are not understood", () => {
+    const { malformed } = readLimits(
+      null,
+      {
+        spend_usd_micro_per_day: "five",
+        requests_per_minute: "-1",
+        concurrent_requests: "1e3",
+        expires_at: "tomorrow"
+      },
+      "en"
+    )
+    expect([...malformed]).toEqual([
+      "spend_usd_micro_per_day",
+      "requests_per_minute",
+      "concurrent_requests",
+      "expires_at"
+    ])
+  })
+})
+
+describe("a typed value", () => {
+  it("is read as it was written", () => {
+    expect(typedDollars(2_500_000, "id")).toBe("2,5")
+    expect(typedDollars(2_500_000, "en")).toBe("2.5")
+    expect(typedDollars(1, "en")).toBe("0.000001")
+    expect(typedDollars(1_000_000_000_000, "id")).toBe("1000000")
+    expect(countOf("1,000")).toBe(1_000)
+    expect(typedTime("2031-02-02T21:05:59.000Z")).toBe("2031-02-03T04:05")
+    expect(instantOf("2031-02-03T04:05")).toBe("2031-02-02T21:05:00.000Z")
+  })
+})
+
+describe("an expired key", () => {
+  it("is one whose expiry has passed", () => {
+    expect(hasExpired(null)).toBe(false)
+    expect(hasExpired({ ...limits, expires_at: null })).toBe(false)
+    expect(hasExpired({ ...limits, expires_at: new Date(Date.now() + 60_000).toISOString() })).toBe(false)
+    expect(hasExpired({ ...limits, expires_at: "2020-01-01T00:00:00.000Z" })).toBe(true)
+  })
+})
