@@ -82,7 +82,8 @@ const recorded = (driver: Driver, log: Array<string>): Driver => ({
       destroy: () => client.destroy(),
       query: (query) => {
         const name = query.name ?? query.text.split(" ")[0] ?? ""
-        if (/pg_backend_pid|statement_timeout/.test(query.text) || name === "end_backend") return client.query(query)
+        const opens = /pg_backend_pid|statement_timeout|pg_logical_emit_message/.test(query.text)
+        if (opens || name === "end_backend") return client.query(query)
         const entry = { name, result: "" }
         const at = log.push(name) - 1
         const finish = (result: string) => {

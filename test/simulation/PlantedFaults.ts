@@ -33,7 +33,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "test/simulation/database/Writes.ts",
     correct: "return written === requestIds.length",
     faulty: "return true",
-    violates: /account pending|are not its settlements|only_grows/
+    violates: /account pending|is not its open holds|are not its settlements|only_grows/
   },
   {
     name: "accounts are written without a comparison with the cached amounts",

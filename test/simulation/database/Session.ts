@@ -222,6 +222,9 @@ export class Session {
       this.#statementMillis = millisOf(text, "statement_timeout")
       this.#idleMillis = millisOf(text, "idle_in_transaction_session_timeout")
       this.#replies.push({ rows: [], command: "SET" })
+    } else if (text.includes("pg_logical_emit_message")) {
+      // The model has one node, so there is no standby to wait for.
+      this.#replies.push({ rows: [], command: "COMMIT" })
     } else if (text.startsWith("BEGIN")) {
       this.#isExplicit = true
       this.#failed = false

@@ -9,6 +9,10 @@
  * A backend is the server process of one connection. A new connection first terminates the backend of the previous
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
  * committed.
+ *
+ * With synchronous replication, a commit waits for the standby. If the backend is terminated while it waits, its
+ * transaction becomes visible although no standby has stored it, and a failover would lose it. A new connection therefore
+ * commits a record of its own, and waits until the standby has stored this record and all earlier ones.
  */
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
@@ -177,6 +181,8 @@ export class DedicatedConnection {
       await client.connect().catch(lost)
       await simpleQuery(client, setUp(this.#limits))
       await this.#endPredecessor(client)
+      // The backend of this connection is known by now, so that the next connection terminates it if it waits here.
+      await simpleQuery(client, REPLICATE)
     } catch (error) {
       client.destroy()
       throw error
@@ -188,7 +194,10 @@ export class DedicatedConnection {
     return client
   }
 
-  /** Terminates the previous backend if it still runs, and stores the identity of the new backend. */
+  /**
+   * Terminates the previous backend if it still runs, and stores the identity of the new backend. A pooler can give the
+   * previous backend to the new connection; no transaction runs on it then.
+   */
   async #endPredecessor(client: DriverClient): Promise<void> {
     const { rows: ended } = await prepared(client, END_BACKEND, [...this.#backend, this.#limits.connectMillis])
     if (ended.some(([gone]) => gone !== true))
@@ -228,11 +237,15 @@ const setUp = ({ transactionMillis }: ConnectionLimits) => `
 
 const OWN_BACKEND = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
+/** Fails on a standby, which is read-only. */
+const REPLICATE = "BEGIN READ WRITE; SELECT pg_logical_emit_message(true, 'tollgate', ''); COMMIT"
+
 const END_BACKEND: Statement = {
   name: "end_backend",
   text: `
     SELECT pg_terminate_backend(pid, $3)
-    FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::text::timestamptz`
+    FROM pg_stat_activity
+    WHERE pid = $1 AND backend_start = $2::text::timestamptz AND pid <> pg_backend_pid()`
 }
 
 const simpleQuery = (client: DriverClient, text: string): Promise<Response> =>
