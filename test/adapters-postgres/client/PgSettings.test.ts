@@ -58,6 +58,14 @@ describe("the settings from a database URL", () => {
     expect(database).toEqual({ app: "tollgate", idle: "5s", n: 4n })
   })
 
+  it.each([
+    "postgres://ada:hunter2@one.example:5432,two.example:5432/books?target_session_attrs=read-write",
+    "postgres://ada:hunter2@/books?host=one.example,two.example"
+  ])("are refused for several hosts: %s", (url) => {
+    expect(reasonOf(url)).toMatch(/^it names several hosts;/)
+    expect(settingsOf("postgres://ada:a,b@one.example/books").host).toBe("one.example")
+  })
+
   it("are refused for an invalid URL, with a reason that does not repeat the URL", () => {
     expect(reasonOf("mysql://ada:hunter2@db.example/books")).toMatch(/postgres:\/\//)
     for (const url of [

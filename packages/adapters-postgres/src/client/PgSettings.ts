@@ -59,6 +59,9 @@ export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientC
   database
 })
 
+/** Only libpq reads such a URL. A client alone cannot know which of the hosts may accept writes after a failover. */
+const SEVERAL_HOSTS = /^[a-z]+:\/\/(?:[^@/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]host=[^&]*(?:,|%2C)/i
+
 /**
  * Parses a `postgres://` URL. `sslmode` has the same meaning as in libpq: `require` encrypts, and `verify-full` also
  * checks the server certificate. The URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
@@ -67,6 +70,9 @@ export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.Client
   const text = Redacted.value(url)
   const invalid = (reason: string) => Either.left(new DatabaseUrlInvalid({ reason }))
   if (!/^postgres(ql)?:\/\//.test(text)) return invalid("it does not start with postgres:// or postgresql://")
+  if (SEVERAL_HOSTS.test(text)) {
+    return invalid("it names several hosts; name one address that always leads to the primary, such as an HAProxy")
+  }
   const connectionString = /[?&]uselibpqcompat=/.test(text)
     ? text
     : `${text}${text.includes("?") ? "&" : "?"}uselibpqcompat=true`
