@@ -1,0 +1,43 @@
+/**
+ * Measures time without the pauses of this process. A machine that is shared can stop all processes of the trial for
+ * minutes; such a pause is no time without service, and no timeout.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+
+const TICK_MILLIS = 200
+/** A tick that is late by more than this is a pause. */
+const PAUSE_MILLIS = 2_000
+
+let pausedMillis = 0
+let lastTickMillis = performance.now()
+
+/** Returns the pause that has ended since the last tick; 0 if there was none. */
+const newPauseMillis = (nowMillis: number): number => {
+  const lateMillis = nowMillis - lastTickMillis - TICK_MILLIS
+  return lateMillis > PAUSE_MILLIS ? lateMillis : 0
+}
+
+const timer = setInterval(() => {
+  const now = performance.now()
+  pausedMillis += newPauseMillis(now)
+  lastTickMillis = now
+}, TICK_MILLIS)
+timer.unref()
+
+/** Returns the time since the start of this process, without its pauses. */
+export const activeMillis = (): number => {
+  const now = performance.now()
+  return now - pausedMillis - newPauseMillis(now)
+}
+
+/** Returns how long this process was paused. */
+export const pausesMillis = (): number => pausedMillis
+
+/** Waits until the condition holds. Fails after this active time. An exception in the condition counts as false. */
+export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
+  const until = activeMillis() + millis
+  while (!(await holds().catch(() => false))) {
+    if (activeMillis() > until) throw new Error(`${what}: not ready within ${millis} ms`)
+    await sleep(TICK_MILLIS)
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * Runs three Postgres nodes under Patroni, with three members of etcd and one HAProxy, from the configuration files of
+ * `deploy/postgres`. A node consists of its Postgres, its Patroni and its member of etcd.
+ */
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import * as Pg from "pg"
+import { freePort } from "../bench/Target.ts"
+import { THIS_CHECKOUT } from "../bench/Tollgate.ts"
+import { eventually } from "./ActiveTime.ts"
+import { filled, ownDirectory, ownFile, type Processes, postgresBinDir, programAt } from "./Processes.ts"
+
+const DEPLOY = join(THIS_CHECKOUT, "deploy/postgres")
+const HOST = "127.0.0.1"
+const PASSWORD = "only-for-the-trial"
+const START_MILLIS = 600_000
+/** A failover takes up to ttl + loop_wait = 25 s; a node that rejoins may need pg_rewind and a checkpoint. */
+const FAILOVER_MILLIS = 600_000
+
+interface Node {
+  readonly name: string
+  readonly directory: string
+  readonly postgresPort: number
+  readonly patroniPort: number
+  readonly etcdPort: number
+  readonly etcdPeerPort: number
+}
+
+interface Member {
+  readonly name: string
+  readonly role: string
+  readonly state: string
+}
+
+export class PatroniCluster {
+  readonly #processes: Processes
+  readonly #directory: string
+  readonly #nodes: ReadonlyArray<Node>
+  readonly #haproxyPort: number
+
+  private constructor(processes: Processes, directory: string, nodes: ReadonlyArray<Node>, haproxyPort: number) {
+    this.#processes = processes
+    this.#directory = directory
+    this.#nodes = nodes
+    this.#haproxyPort = haproxyPort
+  }
+
+  static async make(processes: Processes, directory: string): Promise<PatroniCluster> {
+    const nodes: Array<Node> = []
+    for (const nth of [1, 2, 3]) {
+      const name = `node${nth}`
+      nodes.push({
+        name,
+        directory: ownDirectory(join(directory, name)),
+        postgresPort: await freePort(),
+        patroniPort: await freePort(),
+        etcdPort: await freePort(),
+        etcdPeerPort: await freePort()
+      })
+    }
+    const cluster = new PatroniCluster(processes, directory, nodes, await freePort())
+    return cluster
+  }
+
+  /** Starts all programs, and creates the database. */
+  async start(): Promise<void> {
+    this.restart()
+    this.#startHaproxy()
+    await this.whole()
+    await this.#createDatabase()
+  }
+
+  /** The URL of the primary, through HAProxy. */
+  get url(): string {
+    return `postgres://tollgate:${PASSWORD}@${HOST}:${this.#haproxyPort}/tollgate`
+  }
+
+  /** Starts a PgBouncer in front of HAProxy, and returns its URL. */
+  async startPgBouncer(): Promise<string> {
+    const port = await freePort()
+    const users = ownFile(join(this.#directory, "pgbouncer-users"), `"tollgate" "${PASSWORD}"\n`)
+    const template = readFileSync(join(DEPLOY, "pgbouncer.ini"), "utf8")
+    const text = filled(template, {
+      HAPROXY_HOST: HOST,
+      HAPROXY_PORT: this.#haproxyPort,
+      PGBOUNCER_HOST: HOST,
+      PGBOUNCER_PORT: port,
+      PGBOUNCER_USERS: users
+    })
+    const file = ownFile(join(this.#directory, "pgbouncer.ini"), text)
+    this.#processes.start("pgbouncer", programAt("/usr/sbin/pgbouncer"), [file])
+    return `postgres://tollgate:${PASSWORD}@${HOST}:${port}/tollgate`
+  }
+
+  /** Kills Postgres and Patroni of the primary with SIGKILL. Returns the name of the node. */
+  async killPrimary(): Promise<string> {
+    const primary = await this.#primary()
+    await this.kill(primary.name)
+    return primary.name
+  }
+
+  /** Kills two nodes with their members of etcd, so that neither etcd nor the synchronous replication has a quorum. */
+  async killMajority(): Promise<ReadonlyArray<string>> {
+    const primary = await this.#primary()
+    const others = this.#nodes.filter(({ name }) => name !== primary.name).map(({ name }) => name)
+    for (const name of others) {
+      await this.kill(name)
+      await this.#processes.end(`etcd-${name}`, "SIGKILL")
+    }
+    return others
+  }
+
+  /** Kills Postgres and Patroni of both standbys. The primary stays the primary, but no commit can be replicated. */
+  async killStandbys(): Promise<ReadonlyArray<string>> {
+    const primary = await this.#primary()
+    const others = this.#nodes.filter(({ name }) => name !== primary.name).map(({ name }) => name)
+    for (const name of others) await this.kill(name)
+    return others
+  }
+
+  /** Kills Postgres and Patroni of a node. */
+  async kill(name: string): Promise<void> {
+    // Patroni dies first, because it would start Postgres again.
+    await this.#processes.end(`patroni-${name}`, "SIGKILL")
+    const pidFile = join(this.#named(name).directory, "data/postmaster.pid")
+    if (!existsSync(pidFile)) return
+    const [pid] = readFileSync(pidFile, "utf8").split("\n")
+    if (existsSync(`/proc/${pid}`)) process.kill(Number(pid), "SIGKILL")
+  }
+
+  async stop(): Promise<void> {
+    for (const { name } of this.#nodes) await this.kill(name)
+  }
+
+  /** Starts the dead programs of all nodes. */
+  restart(): void {
+    for (const node of this.#nodes) {
+      if (!this.#processes.isRunning(`etcd-${node.name}`)) this.#startEtcd(node)
+      if (!this.#processes.isRunning(`patroni-${node.name}`)) this.#startPatroni(node)
+    }
+  }
+
+  /** Waits until a primary accepts writes, other than the node of this name. */
+  async hasPrimary(except = ""): Promise<void> {
+    await eventually("the new primary", FAILOVER_MILLIS, async () => {
+      const members = await this.#members()
+      return members.some(({ name, role, state }) => role === "leader" && state === "running" && name !== except)
+    })
+  }
+
+  /** Waits until all three nodes run, one of them as the synchronous standby. */
+  async whole(): Promise<void> {
+    await eventually("three running nodes", START_MILLIS, async () => {
+      const members = await this.#members()
+      const running = members.filter(({ state }) => state === "running" || state === "streaming")
+      const count = (role: string) => running.filter((member) => member.role === role).length
+      return running.length === 3 && count("leader") === 1 && count("sync_standby") === 1
+    })
+  }
+
+  /** Describes the cluster in one line, for a trial that fails. */
+  async described(): Promise<string> {
+    const members = await this.#members().catch(() => [])
+    return members.map(({ name, role, state }) => `${name}: ${role}, ${state}`).join("; ")
+  }
+
+  async #primary(): Promise<Node> {
+    const leader = (await this.#members()).find(({ role }) => role === "leader")
+    if (leader === undefined) throw new Error("there is no primary")
+    return this.#named(leader.name)
+  }
+
+  #named(name: string): Node {
+    const node = this.#nodes.find((node) => node.name === name)
+    if (node === undefined) throw new Error(`there is no node ${name}`)
+    return node
+  }
+
+  /** Reads the members of the cluster from the first Patroni that responds. */
+  async #members(): Promise<ReadonlyArray<Member>> {
+    for (const { name, patroniPort } of this.#nodes) {
+      if (!this.#processes.isRunning(`patroni-${name}`)) continue
+      try {
+        const response = await fetch(`http://${HOST}:${patroniPort}/cluster`, { signal: AbortSignal.timeout(2_000) })
+        return ((await response.json()) as { readonly members: ReadonlyArray<Member> }).members
+      } catch {
+        await sleep(50)
+      }
+    }
+    throw new Error("no Patroni responds")
+  }
+
+  #startEtcd({ directory, etcdPeerPort, etcdPort, name }: Node): void {
+    const members = this.#nodes.map((node) => `${node.name}=http://${HOST}:${node.etcdPeerPort}`).join(",")
+    const options = {
+      name,
+      "data-dir": join(ownDirectory(directory), "etcd"),
+      "listen-client-urls": `http://${HOST}:${etcdPort}`,
+      "advertise-client-urls": `http://${HOST}:${etcdPort}`,
+      "listen-peer-urls": `http://${HOST}:${etcdPeerPort}`,
+      "initial-advertise-peer-urls": `http://${HOST}:${etcdPeerPort}`,
+      "initial-cluster": members,
+      // This machine is slower than three machines of their own, so elections start later than by default.
+      "heartbeat-interval": "300",
+      "election-timeout": "3000",
+      "log-level": "error"
+    }
+    const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`)
+    this.#processes.start(`etcd-${name}`, programAt("/usr/bin/etcd"), args)
+  }
+
+  #startPatroni({ directory, name, patroniPort, postgresPort }: Node): void {
+    const text = filled(readFileSync(join(DEPLOY, "patroni.yml"), "utf8"), {
+      NODE_NAME: name,
+      NODE_HOST: HOST,
+      PATRONI_PORT: patroniPort,
+      POSTGRES_PORT: postgresPort,
+      ETCD_HOSTS: this.#nodes.map(({ etcdPort }) => `${HOST}:${etcdPort}`).join(","),
+      DATA_DIR: join(directory, "data"),
+      RUN_DIR: directory,
+      POSTGRES_BIN_DIR: postgresBinDir(),
+      NODES_NETWORK: `${HOST}/32`,
+      CLIENTS_NETWORK: `${HOST}/32`,
+      SUPERUSER_PASSWORD: PASSWORD,
+      REPLICATION_PASSWORD: PASSWORD,
+      REWIND_PASSWORD: PASSWORD
+    })
+    const file = ownFile(join(directory, "patroni.yml"), text)
+    this.#processes.start(`patroni-${name}`, programAt("/usr/bin/patroni"), [file])
+  }
+
+  #startHaproxy(): void {
+    const values: Record<string, string | number> = { HAPROXY_BIND: `${HOST}:${this.#haproxyPort}` }
+    for (const [i, { patroniPort, postgresPort }] of this.#nodes.entries()) {
+      values[`NODE${i + 1}`] = `${HOST}:${postgresPort}`
+      values[`PATRONI_PORT${i + 1}`] = patroniPort
+    }
+    const file = join(this.#directory, "haproxy.cfg")
+    ownFile(file, filled(readFileSync(join(DEPLOY, "haproxy.cfg"), "utf8"), values))
+    this.#processes.start("haproxy", programAt("/usr/sbin/haproxy"), ["-db", "-f", file])
+  }
+
+  async #createDatabase(): Promise<void> {
+    const admin = { host: HOST, port: this.#haproxyPort, user: "postgres", password: PASSWORD, database: "postgres" }
+    await eventually("the database of Tollgate", START_MILLIS, async () => {
+      const client = new Pg.Client(admin)
+      client.on("error", () => {})
+      try {
+        await client.connect()
+        await client.query(`CREATE ROLE tollgate LOGIN PASSWORD '${PASSWORD}'`)
+        await client.query("ALTER ROLE tollgate SET statement_timeout = '30s'")
+        await client.query("ALTER ROLE tollgate SET idle_in_transaction_session_timeout = '5s'")
+        await client.query("CREATE DATABASE tollgate OWNER tollgate")
+        return true
+      } finally {
+        await client.end()
+      }
+    })
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Starts the programs of the trial as an unprivileged user, because Postgres refuses to run as root. Each program writes
+ * its output to a log file. All programs are ended at the end of the trial.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** The user that the Debian packages of Postgres create. */
+const USER = "postgres"
+
+const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, USER], { encoding: "utf8" }))
+const isRoot = process.getuid?.() === 0
+export const owner = isRoot ? { uid: idOf("-u"), gid: idOf("-g") } : {}
+
+/** Creates a directory that the unprivileged user owns. */
+export const ownDirectory = (path: string): string => {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)
+  return path
+}
+
+export const ownFile = (path: string, text: string): string => {
+  writeFileSync(path, text, { mode: 0o600 })
+  if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)
+  return path
+}
+
+/** Replaces every `${NAME}` of a configuration file of `deploy`. */
+export const filled = (template: string, values: Readonly<Record<string, string | number>>): string =>
+  template.replace(/\$\{([A-Z0-9_]+)\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`the template has no value for ${name}`)
+    return String(value)
+  })
+
+/** Returns the first of these paths that exists. */
+export const programAt = (...paths: ReadonlyArray<string>): string => {
+  const found = paths.find((path) => existsSync(path))
+  if (found === undefined) throw new Error(`none of these programs is installed: ${paths.join(", ")}`)
+  return found
+}
+
+/** The newest version of Postgres that Debian has installed. */
+export const postgresBinDir = (): string => {
+  const root = "/usr/lib/postgresql"
+  const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a))
+  return join(root, newest ?? "", "bin")
+}
+
+export class Processes {
+  readonly #logs: string
+  readonly #running = new Map<string, ChildProcess>()
+
+  constructor(logs: string) {
+    this.#logs = ownDirectory(logs)
+  }
+
+  start(name: string, command: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}): void {
+    const log = openSync(join(this.#logs, `${name}.log`), "a")
+    const child = spawn(command, [...args], {
+      ...owner,
+      cwd: this.#logs,
+      env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8", ...env },
+      stdio: ["ignore", log, log]
+    })
+    child.once("error", (error) => process.stderr.write(`${name}: ${error.message}\n`))
+    child.once("exit", () => {
+      if (this.#running.get(name) === child) this.#running.delete(name)
+    })
+    this.#running.set(name, child)
+  }
+
+  isRunning(name: string): boolean {
+    return this.#running.has(name)
+  }
+
+  /** Sends a signal to a program and waits until it has ended. */
+  async end(name: string, signal: NodeJS.Signals): Promise<void> {
+    const child = this.#running.get(name)
+    if (child === undefined) return
+    const ended = new Promise((resolve) => child.once("exit", resolve))
+    child.kill(signal)
+    await ended
+  }
+
+  async endAll(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((name) => this.end(name, "SIGKILL")))
+  }
+
+  log(name: string): string {
+    return readFileSync(join(this.#logs, `${name}.log`), "utf8")
+  }
+}

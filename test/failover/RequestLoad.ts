@@ -1,0 +1,142 @@
+/**
+ * Sends inference requests to both gateways until it is stopped, and records what each client received: short streams,
+ * streams that last longer than a failover, and whole responses. Whole responses are started at a fixed rate, so that
+ * the time without service can be measured.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { StreamClient } from "../support/StreamClient.ts"
+import { type Play, played } from "../support/upstream/Play.ts"
+import { activeMillis } from "./ActiveTime.ts"
+
+export interface Received {
+  readonly requestId: string
+  readonly streamed: boolean
+  /** 0 if the connection broke before a response. */
+  readonly status: number
+  readonly isComplete: boolean
+  readonly tokens: number
+  /** The body of a response whose status is not 200. */
+  readonly body: string
+  readonly beganAtMillis: number
+  readonly endedAtMillis: number
+}
+
+const SHORT_STREAMS = 8
+const LONG_STREAMS = 4
+const SHORT: Play = { deltas: 40, everyMillis: 50 }
+const LONG: Play = { deltas: 600, everyMillis: 100 }
+const WHOLE_TOKENS = 5
+const WHOLE_EVERY_MILLIS = 250
+const PAUSE_MILLIS = 100
+/** The maximum number of whole responses that are open. While the database is away, each waits for its settlement. */
+const MAX_OPEN_WHOLE = 200
+
+export class RequestLoad {
+  readonly received: Array<Received> = []
+  readonly #urls: ReadonlyArray<string>
+  readonly #key: string
+  readonly #stopping = new AbortController()
+  readonly #clients: ReadonlyArray<Promise<void>>
+  #openWhole = 0
+
+  constructor(urls: ReadonlyArray<string>, key: string) {
+    this.#urls = urls
+    this.#key = key
+    const streams = (count: number, play: Play) =>
+      Array.from({ length: count }, (_, nth) => this.#keepStreaming(this.#url(nth), play))
+    this.#clients = [...streams(SHORT_STREAMS, SHORT), ...streams(LONG_STREAMS, LONG), this.#keepAsking()]
+  }
+
+  /** The number of whole responses that were served after this time. */
+  servedSince(millis: number): number {
+    return this.received.filter(
+      ({ beganAtMillis, status, streamed }) => !streamed && status === 200 && beganAtMillis > millis
+    ).length
+  }
+
+  /** Starts no more requests, and waits for the running ones. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#clients)
+    while (this.#openWhole > 0) await sleep(50)
+  }
+
+  /** The longest time within a range in which no whole response was served, in milliseconds. */
+  gapMillis(fromMillis: number, toMillis: number): number {
+    const served = this.received
+      .filter(({ status, streamed }) => !streamed && status === 200)
+      .map(({ endedAtMillis }) => endedAtMillis)
+      .filter((at) => at >= fromMillis && at <= toMillis)
+      .sort((a, b) => a - b)
+    const times = [fromMillis, ...served, toMillis]
+    return Math.max(...times.slice(1).map((at, i) => at - (times[i] ?? at)))
+  }
+
+  #url(nth: number): string {
+    return this.#urls[nth % this.#urls.length] ?? ""
+  }
+
+  async #keepStreaming(url: string, play: Play): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const beganAtMillis = activeMillis()
+      const client = StreamClient.open(url, this.#key, play)
+      const ending = await client.over
+      this.received.push({
+        requestId: client.requestId,
+        streamed: true,
+        status: client.status,
+        isComplete: ending === "done",
+        tokens: client.deltas.length,
+        body: client.body,
+        beganAtMillis,
+        endedAtMillis: activeMillis()
+      })
+      await sleep(PAUSE_MILLIS)
+    }
+  }
+
+  async #keepAsking(): Promise<void> {
+    for (let nth = 0; !this.#stopping.signal.aborted; nth++) {
+      if (this.#openWhole < MAX_OPEN_WHOLE) void this.#ask(this.#url(nth))
+      await sleep(WHOLE_EVERY_MILLIS)
+    }
+  }
+
+  async #ask(url: string): Promise<void> {
+    this.#openWhole += 1
+    const beganAtMillis = activeMillis()
+    let [status, requestId, body] = [0, "", ""]
+    let isComplete = false
+    try {
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "m",
+          messages: [{ role: "user", content: "Hi" }],
+          ...played({ deltas: WHOLE_TOKENS })
+        })
+      })
+      status = response.status
+      requestId = response.headers.get("x-request-id") ?? ""
+      body = await response.text()
+      isComplete = status === 200
+    } catch (error) {
+      body = String(error)
+    }
+    const tokens = isComplete ? WHOLE_TOKENS : 0
+    const endedAtMillis = activeMillis()
+    const shown = status === 200 ? "" : body
+    this.received.push({
+      requestId,
+      streamed: false,
+      status,
+      isComplete,
+      tokens,
+      body: shown,
+      beganAtMillis,
+      endedAtMillis
+    })
+    this.#openWhole -= 1
+  }
+}

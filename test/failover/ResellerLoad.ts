@@ -1,0 +1,118 @@
+/**
+ * Mints plans, buys quota and creates API keys until it is stopped. It records every operation that a gateway has
+ * acknowledged. An operation that fails is repeated with the same operation id, as a careful client does.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { type Gateways, textIn } from "./Gateways.ts"
+
+const PAUSE_MILLIS = 1_500
+const RETRY_MILLIS = 500
+const TIMEOUT_MILLIS = 20_000
+/** The status of a request that got no response. */
+const NO_RESPONSE = 0
+
+interface Reply {
+  readonly status: number
+  readonly body: unknown
+}
+
+export class ResellerLoad {
+  /** The operation ids of acknowledged mints. */
+  readonly mints: Array<string> = []
+  /** The ids of orders whose payment instructions the reseller received. */
+  readonly orders: Array<string> = []
+  /** The ids of orders that a response has shown as credited. */
+  readonly credited: Array<string> = []
+  /** The secrets of created API keys. */
+  readonly secrets: Array<string> = []
+  /** Responses other than success, 429, 503, and the 500 that the reference states for a failed database (ERR-8). */
+  readonly unexpected: Array<string> = []
+  refused = 0
+  readonly #gateways: Gateways
+  readonly #loops: ReadonlyArray<Promise<void>>
+  #stopping = false
+  #calls = 0
+
+  constructor(gateways: Gateways) {
+    this.#gateways = gateways
+    this.#loops = [this.#repeat(this.#mint), this.#repeat(this.#topUp), this.#repeat(this.#createKey)]
+  }
+
+  /** Starts no more operations, and waits for the running ones. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await Promise.all(this.#loops)
+  }
+
+  async #repeat(operation: () => Promise<void>): Promise<void> {
+    while (!this.#stopping) {
+      await operation()
+      await sleep(PAUSE_MILLIS)
+    }
+  }
+
+  readonly #mint = async (): Promise<void> => {
+    const operationId = `mint-${++this.#calls}`
+    const { customerEmail, tierId } = this.#gateways.reseller
+    const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
+    await this.#insist("POST", "/mint", body)
+    this.mints.push(operationId)
+  }
+
+  readonly #topUp = async (): Promise<void> => {
+    // A failed request is not repeated with the same id, because an order has none. The orders of such requests stay
+    // drafts.
+    const opened = await this.#call("POST", "/topup", { method: "hosted_qris", amount_idr: 10_000 })
+    if (opened.status !== 201) return
+    const id = textIn(opened.body, "id")
+    this.orders.push(id)
+    await fetch(`${this.#gateways.paymentsUrl}/pay/RTO-${id}`, { method: "POST" })
+    for (;;) {
+      const { body } = await this.#insist("GET", `/topup/${id}`)
+      if (textIn(body, "status") === "credited") break
+      await sleep(RETRY_MILLIS)
+    }
+    this.credited.push(id)
+  }
+
+  readonly #createKey = async (): Promise<void> => {
+    const path = `/customers/${this.#gateways.reseller.customerId}/keys`
+    const created = await this.#call("POST", path, { name: `key ${++this.#calls}` })
+    if (created.status === 201) this.secrets.push(textIn(created.body, "secret"))
+  }
+
+  /** Repeats a request until it succeeds. */
+  async #insist(method: string, path: string, body?: object): Promise<Reply> {
+    for (;;) {
+      const reply = await this.#call(method, path, body)
+      if (reply.status >= 200 && reply.status < 300) return reply
+      await sleep(RETRY_MILLIS)
+    }
+  }
+
+  async #call(method: string, path: string, body?: object): Promise<Reply> {
+    const reply = await this.#send(method, path, body)
+    const { status } = reply
+    if (status === 500 || status === 503 || status === NO_RESPONSE) this.refused += 1
+    else if (status >= 300 && status !== 429) {
+      this.unexpected.push(`${method} ${path}: ${status} ${JSON.stringify(reply.body)}`)
+    }
+    return reply
+  }
+
+  async #send(method: string, path: string, body?: object): Promise<Reply> {
+    const { reseller, urls } = this.#gateways
+    const url = urls[++this.#calls % urls.length]
+    try {
+      const response = await fetch(`${url}/api/reseller${path}`, {
+        method,
+        headers: { authorization: `Bearer ${reseller.token}`, "content-type": "application/json" },
+        signal: AbortSignal.timeout(TIMEOUT_MILLIS),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      })
+      return { status: response.status, body: await response.json() }
+    } catch (error) {
+      return { status: NO_RESPONSE, body: String(error) }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Compares what clients received with what the database booked. A fault is a text that describes one difference.
+ */
+import * as Pg from "pg"
+import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
+import { CREDIT_USD_MICRO, type Gateways } from "./Gateways.ts"
+import type { Received } from "./RequestLoad.ts"
+import type { ResellerLoad } from "./ResellerLoad.ts"
+
+export interface Verdict {
+  readonly figures: Readonly<Record<string, number>>
+  readonly faults: ReadonlyArray<string>
+}
+
+interface Settlement {
+  readonly request_id: string
+  readonly ending: string
+  readonly charged_input: string
+  readonly charged_output: string
+  readonly cost_pico: string
+}
+
+/** Runs the statement on a connection of its own. */
+const query = async <Row extends object>(
+  url: string,
+  text: string,
+  values: ReadonlyArray<unknown> = []
+): Promise<ReadonlyArray<Row>> => {
+  const client = new Pg.Client({ connectionString: url })
+  client.on("error", () => {})
+  await client.connect()
+  try {
+    return (await client.query<Row & Pg.QueryResultRow>(text, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+export const openRequests = async (url: string): Promise<number> =>
+  (await query(url, "SELECT 1 FROM open_request")).length
+
+/** Checks every charge. All requests must be settled. */
+export const checkCharges = async (url: string, received: ReadonlyArray<Received>): Promise<Verdict> => {
+  const settlements = await query<Settlement>(
+    url,
+    `SELECT request_id, ending, charged_input::text, charged_output::text, cost_pico::text FROM settlement`
+  )
+  const byId = new Map(settlements.map((row) => [row.request_id, row]))
+  const counts = { complete: 0, interrupted: 0, refused: 0, unanswered: 0, less: 0 }
+  const faults: Array<string> = []
+  const note = (fault: string, about: Received) =>
+    faults.push(`${fault}: ${JSON.stringify({ about, row: byId.get(about.requestId) })}`)
+  const known = new Set<string>()
+  for (const one of received) {
+    const row = byId.get(one.requestId)
+    known.add(one.requestId)
+    const output = Number(row?.charged_output ?? 0)
+    const isCharged = row !== undefined && row.cost_pico !== "0"
+    if (one.status === 200 && one.isComplete) {
+      counts.complete += 1
+      if (output > one.tokens) note("charged more than received", one)
+      else if (output < one.tokens || Number(row?.charged_input ?? 0) < PROMPT_TOKENS)
+        note("charged less than received", one)
+    } else if (one.status === 200) {
+      counts.interrupted += 1
+      if (output > one.tokens) note("charged more than received", one)
+      else if (output < one.tokens) counts.less += 1
+    } else if (one.status === 0) counts.unanswered += 1
+    else {
+      counts.refused += 1
+      if (isCharged) note("refused and charged", one)
+      if (one.status !== 503 || !one.body.includes('"overloaded"'))
+        note("refused in another way than 503 overloaded", one)
+    }
+  }
+  for (const row of settlements) {
+    if (row.cost_pico !== "0" && !known.has(row.request_id))
+      faults.push(`charged without a client: ${JSON.stringify(row)}`)
+  }
+  const [spent] = await query<{ pico: string; balance: string }>(
+    url,
+    `SELECT (SELECT coalesce(sum(payg_pico), 0)::text FROM settlement s JOIN app_user u ON u.id = s.user_id
+              WHERE u.email = 'caller@example.com') AS pico,
+            (SELECT (credits_posted - debits_posted)::text FROM account a JOIN app_user u ON u.id = a.user_id
+              WHERE a.kind = 'payg' AND u.email = 'caller@example.com') AS balance`
+  )
+  if (BigInt(spent?.balance ?? 0) !== CREDIT_USD_MICRO * 1_000_000n - BigInt(spent?.pico ?? 0)) {
+    faults.push(`the balance of the customer is not its credit minus its charges: ${JSON.stringify(spent)}`)
+  }
+  return {
+    figures: {
+      requests: received.length,
+      "complete responses, each charged once and exactly": counts.complete,
+      "streams that the outage ended with an error": counts.interrupted,
+      "of which charged less than received": counts.less,
+      "requests refused with 503 overloaded": counts.refused,
+      "requests without a response": counts.unanswered
+    },
+    faults
+  }
+}
+
+/** Checks that every acknowledged operation of the reseller is booked exactly once. */
+export const checkOperations = async (url: string, gateways: Gateways, load: ResellerLoad): Promise<Verdict> => {
+  const faults: Array<string> = []
+  const mints = await query<{ operation_id: string; count: number }>(
+    url,
+    "SELECT operation_id, count(*)::int AS count FROM mint GROUP BY operation_id"
+  )
+  const mintCounts = new Map(mints.map(({ count, operation_id }) => [operation_id, count]))
+  for (const id of load.mints)
+    if (mintCounts.get(id) !== 1) faults.push(`mint ${id}: booked ${mintCounts.get(id) ?? 0} times`)
+  const orders = await query<{ id: string; status: string; credits: number }>(
+    url,
+    `SELECT o.id, o.status, (SELECT count(*)::int FROM transfer t WHERE t.code = 'topup' AND t.ref = o.id::text) AS credits
+     FROM topup_order o WHERE o.provision_state = 'ready'`
+  )
+  const byId = new Map(orders.map((order) => [order.id, order]))
+  for (const id of load.orders) if (!byId.has(id)) faults.push(`order ${id} is lost`)
+  for (const id of load.credited) {
+    const order = byId.get(id)
+    if (order?.status !== "credited" || order.credits !== 1) faults.push(`order ${id}: ${JSON.stringify(order)}`)
+  }
+  for (const order of orders) if (order.credits > 1) faults.push(`order ${order.id} is credited ${order.credits} times`)
+  for (const secret of load.secrets) {
+    const response = await fetch(`${gateways.urls[0]}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
+    await response.arrayBuffer()
+    if (response.status !== 200) faults.push(`a created API key gets ${response.status}`)
+  }
+  faults.push(...load.unexpected)
+  return {
+    figures: {
+      "acknowledged mints, each booked once": load.mints.length,
+      "acknowledged credits of orders, each booked once": load.credited.length,
+      "acknowledged orders": load.orders.length,
+      "acknowledged API keys": load.secrets.length,
+      "reseller requests without success, later repeated": load.refused
+    },
+    faults
+  }
+}
+
+/** Runs the audit. Returns its error, or nothing if the ledger is consistent. */
+export const audited = async (gateways: Gateways): Promise<ReadonlyArray<string>> => {
+  try {
+    await gateways.tollgate("audit")
+    return []
+  } catch (error) {
+    return [`the audit failed: ${String(error)}`]
+  }
+}
