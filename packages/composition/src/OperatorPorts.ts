@@ -24,6 +24,7 @@ import * as PgBlacklist from "@tollgate/adapters-postgres/reseller/PgBlacklist"
 import * as PgQuota from "@tollgate/adapters-postgres/reseller/PgQuota"
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
+import * as PgTopUpRecovery from "@tollgate/adapters-postgres/topup/PgTopUpRecovery"
 import * as PgWebhookDeliveries from "@tollgate/adapters-postgres/webhook/PgWebhookDeliveries"
 import * as PgWebhookEndpoints from "@tollgate/adapters-postgres/webhook/PgWebhookEndpoints"
 import * as AllowedTargets from "@tollgate/adapters-upstream/webhook/AllowedTargets"
@@ -67,6 +68,7 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgBlacklist.layer,
     PgQuota.layer,
     PgTopUpOrders.layer,
+    PgTopUpRecovery.layer,
     PgCustomers.layer,
     PgSettledUsage.layer,
     PgMintHistory.layer,

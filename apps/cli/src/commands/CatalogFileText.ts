@@ -13,6 +13,7 @@ const MEBIBYTE = 1024 * 1024
 const MAX_BYTES = 4 * MEBIBYTE
 /** The price files of models.dev and LiteLLM have 1 to 2 MiB. */
 const MAX_PRICE_BYTES = 32 * MEBIBYTE
+const MAX_EXPORT_BYTES = 64 * MEBIBYTE
 
 export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFileInvalid | CommandFailed> =>
   Effect.gen(function* () {
@@ -33,6 +34,18 @@ export const readPriceFile = (file: string): Effect.Effect<unknown, string | Com
     text === undefined
       ? Effect.fail(`the file is larger than ${MAX_PRICE_BYTES / MEBIBYTE} MiB`)
       : Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => "the file is not valid JSON" })
+  )
+
+/** Reads a list of transactions that a payment provider exports. */
+export const readExport = (file: string): Effect.Effect<string, CommandFailed> =>
+  Effect.flatMap(readText(pathOf(file), MAX_EXPORT_BYTES), (text) =>
+    text === undefined
+      ? new CommandFailed({
+          exit: "usage",
+          code: "file_too_large",
+          message: `The file is larger than ${MAX_EXPORT_BYTES / MEBIBYTE} MiB; split it.`
+        })
+      : Effect.succeed(text)
   )
 
 /** Returns the absolute path of a file that the user names relative to the current directory of the shell. */

@@ -19,6 +19,7 @@ import type { CommandFailed } from "../exit/CommandFailed.ts"
 import type { Report } from "../terminal/Output.ts"
 import { reportCommand } from "./ReportCommand.ts"
 import { argument, limit, oneOf, resellerOption } from "./SharedOptions.ts"
+import { recoveryOver } from "./TopUpRecovery.ts"
 import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
@@ -118,5 +119,5 @@ const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, cred
 export const topUpsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   Command.make("topups").pipe(
     Command.withDescription("Show and reconcile the top-up orders of resellers."),
-    Command.withSubcommands([list, show, reconcileOver(providers)])
+    Command.withSubcommands([list, show, reconcileOver(providers), ...recoveryOver(providers)])
   )

@@ -27,6 +27,7 @@ export interface AuditEntry {
     | "customer.link"
     | "image.waive"
     | "image.charge"
+    | "topup.skip"
     | "console.create"
     | "console.open"
     | "console.end"

@@ -3,6 +3,7 @@
  * types.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
+import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentInstructions, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -12,6 +13,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { DepositIndexRange } from "./TopUpRecovery.ts"
 
 /** The amount to pay: in rupiah for the QRIS methods, in dollar tokens for the crypto methods. */
 export type AmountDue =
@@ -117,6 +119,16 @@ export interface PaymentProvider {
   /** Tries to cancel a payment that may have been opened although `open` failed. */
   readonly cancel: ((intent: PaymentIntent) => Effect.Effect<void, ProviderUnavailable>) | undefined
   readonly webhook: PaymentWebhook | undefined
+  /** Reads the deposit addresses with these indexes that have a balance. Undefined if the provider needs no index. */
+  readonly deposits?: (range: DepositIndexRange) => Effect.Effect<ReadonlyArray<FoundDeposit>, ProviderUnavailable>
+}
+
+/** Tokens at a deposit address. */
+export interface FoundDeposit {
+  readonly index: number
+  readonly address: string
+  readonly tokenKind: TokenKind
+  readonly receivedRaw: TokenRaw
 }
 
 export class PaymentProviders extends Context.Tag("@tollgate/application/PaymentProviders")<

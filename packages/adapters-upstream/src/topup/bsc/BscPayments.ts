@@ -14,7 +14,10 @@ import {
   type PaymentProvider,
   ProviderUnavailable
 } from "@tollgate/application/topup/PaymentProviders"
-import { tokenRawOf } from "@tollgate/domain/money/TokenRaw"
+import type { DepositIndexRange } from "@tollgate/application/topup/TopUpRecovery"
+import { TokenRaw, tokenRawOf } from "@tollgate/domain/money/TokenRaw"
+import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
+import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -33,6 +36,8 @@ import * as JsonRpc from "./JsonRpc.ts"
 export const NAME = "bsc"
 const LIMIT = Duration.seconds(8)
 const MINUTE_MILLIS = 60_000
+const TOKEN_KINDS: ReadonlyArray<TokenKind> = ["usdt", "usdc"]
+const MAX_CONCURRENT_READS = 4
 
 /**
  * Makes the payment provider. If a setting cannot be used, `probe` fails and so does every call that needs the setting.
@@ -156,6 +161,29 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         return yield* watch.observe(deposit.value)
       })
 
+    const depositsAt = (index: number) =>
+      Effect.gen(function* () {
+        const address = yield* addressAt(index)
+        const found = yield* Effect.forEach(TOKEN_KINDS, (tokenKind) =>
+          Effect.map(
+            failover.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[tokenKind], address)),
+            ([balance]) => ({ index, address, tokenKind, receivedRaw: TokenRaw(balance) })
+          )
+        )
+        return found.filter(({ receivedRaw }) => receivedRaw > 0n)
+      })
+
+    const deposits = ({ first, last }: DepositIndexRange) =>
+      Effect.andThen(
+        usableNodes,
+        Effect.map(
+          Effect.forEach(Arr.range(first, last), (index) => withinLimit(depositsAt(index)), {
+            concurrency: MAX_CONCURRENT_READS
+          }),
+          (found) => found.flat()
+        )
+      )
+
     return {
       label,
       name: NAME,
@@ -166,6 +194,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       open: (intent) => withinLimit(open(intent)),
       refresh: (_intent, opened) => withinLimit(refresh(opened)),
       cancel: undefined,
-      webhook: undefined
+      webhook: undefined,
+      deposits
     }
   })

@@ -1,0 +1,45 @@
+/**
+ * Reads the states of top-up orders, and uses up deposit indexes, after a restore of the database.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { type DepositIndexRange, type StoredState, TopUpRecovery } from "@tollgate/application/topup/TopUpRecovery"
+import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { arrayOf } from "../client/SqlValues.ts"
+import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
+import * as AuditLog from "../operations/AuditLog.ts"
+
+interface StateRow {
+  readonly id: OrderId
+  readonly state: StoredState
+}
+
+export const layer: Layer.Layer<TopUpRecovery, never, SqlClient.SqlClient> = Layer.effect(
+  TopUpRecovery,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    return {
+      states: (ids) =>
+        Effect.map(
+          sql<StateRow>`SELECT id, CASE provision_state
+              WHEN 'ready' THEN status WHEN 'creating' THEN 'draft' ELSE 'abandoned' END AS state
+            FROM topup_order WHERE id = ANY (${arrayOf(ids)}::uuid[])`,
+          (rows) => new Map(rows.map(({ id, state }) => [id, state]))
+        ).pipe(sqlErrorsAreDefects),
+
+      skipDepositIndexes: (count, operator) =>
+        Effect.gen(function* () {
+          // A restored sequence is up to 32 ahead of the last index that it gave out, so the lost orders can have indexes
+          // below its next value.
+          const [range] = yield* sql<DepositIndexRange>`
+            SELECT (SELECT coalesce(max(deposit_index), 0) + 1 FROM topup_order) AS first, max(index)::int AS last
+            FROM (SELECT nextval('topup_deposit_index') AS index FROM generate_series(1, ${count})) AS skipped`
+          if (range === undefined) return yield* Effect.dieMessage("the database returned no deposit index")
+          const detail = { first: range.first, last: range.last }
+          yield* AuditLog.record({ operator, action: "topup.skip", subject: "topup_deposit_index", detail })
+          return range
+        }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
+    }
+  })
+)

@@ -1,0 +1,100 @@
+/** Tests the commands for the time after a restore of the database (docs/backup.md). */
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, layer } from "@effect/vitest"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
+import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
+import { Effect } from "effect"
+import { aNewTopUp } from "../../support/Programme.ts"
+import { listOf, startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
+import { documentOf, tollgate } from "../CommandLine.ts"
+import * as Programme from "./Programme.ts"
+
+const CONTRACT = "0x55d398326f99059fF775485246999027B3197955"
+const UNKNOWN = "RTO-01930000-0000-7000-8000-0000000000aa"
+
+const exported = (lines: ReadonlyArray<string>): string => {
+  const file = join(mkdtempSync(join(tmpdir(), "tollgate-export-")), "transactions.csv")
+  writeFileSync(file, lines.join("\r\n"))
+  return file
+}
+
+describe("tollgate topups, after a restore", () => {
+  layer(Programme.layer, { excludeTestServices: true })((it) => {
+    it.effect("lists the orders of an export that the database does not know or does not credit by itself", () =>
+      Effect.gen(function* () {
+        const { id: resellerId } = yield* Programme.signedUp("exported@example.com")
+        const orders = yield* TopUpOrders
+        const open = yield* Programme.orderedQris(resellerId)
+        const credited = yield* Programme.orderedBep20(resellerId, 10_000_000n)
+        const abandoned = yield* orders.draft(aNewTopUp(resellerId))
+        yield* orders.abandon(abandoned.id, "a test")
+        const expired = yield* Programme.orderedQris(resellerId)
+        yield* orders.recordObservation(expired.id, { _tag: "Expired", received: undefined })
+        const numbers = [open, credited, abandoned, expired].map(({ id }) => orderNumberOf(id))
+        const lines = [...numbers, UNKNOWN].map((number) => `2026-11-22,settlement,"${number}",105000`)
+
+        const found = yield* tollgate(
+          "topups",
+          "unknown",
+          "--export",
+          exported(["date,status,order", ...lines]),
+          "--json"
+        )
+        expect(found, found.stderr).toMatchObject({ code: 1 })
+        expect(documentOf(found)).toEqual({
+          order_numbers: 5,
+          orders: [
+            { order_number: numbers[2], state: "abandoned", line: lines[2] },
+            { order_number: numbers[3], state: "expired", line: lines[3] },
+            { order_number: UNKNOWN, state: "unknown", line: lines[4] }
+          ]
+        })
+        expect(found.stderr).toContain("tollgate quota adjust")
+
+        const known = yield* tollgate("topups", "unknown", "--export", exported(lines.slice(0, 2)))
+        expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("knows all 2 orders") })
+      })
+    )
+
+    it.scoped("gives no skipped deposit address to an order, and reads the balances of skipped addresses", () =>
+      Effect.gen(function* () {
+        const { baseUrl, get, post } = yield* startedSimulator()
+        Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })
+        const { id: resellerId } = yield* Programme.signedUp("skipped@example.com")
+        const orders = yield* TopUpOrders
+        const before = yield* orders.draft(aNewTopUp(resellerId))
+        const skip = yield* tollgate("topups", "skip-addresses", "--count", "3", "--reason", "restore", "--json")
+        const first = (before.depositIndex ?? 0) + 1
+        expect(documentOf(skip), skip.stderr).toEqual({ first_index: first, last_index: first + 2 })
+        const after = yield* orders.draft(aNewTopUp(resellerId))
+        expect(after.depositIndex).toBe(first + 3)
+
+        const range = ["--from", String(first), "--to", String(first + 2)]
+        const none = yield* tollgate("topups", "deposits", ...range, "--json")
+        expect(documentOf(none), none.stderr).toEqual([])
+        // The simulator lists every address whose balance was read.
+        const [read] = listOf((yield* get("/payments")).body.payments)
+        const sent = yield* post("/bsc/transfers", {
+          deposit_address: textOf(read?.reference),
+          contract_address: CONTRACT,
+          raw: "5000000000000000000"
+        })
+        yield* Effect.sleep(Date.parse(textOf(sent.body.final_at)) - Date.now() + 10)
+        const one = yield* tollgate("topups", "deposits", ...range, "--json")
+        const deposit = { token_kind: "usdt", received_raw: "5000000000000000000", received_usd_micro: "5000000" }
+        expect(documentOf(one), one.stderr).toMatchObject([deposit])
+        expect((yield* tollgate("topups", "deposits", ...range)).stdout).toMatch(/ usdt +5\.000000 USD$/m)
+      })
+    )
+
+    it.effect("refuses a range without an index, and a count that is no number", () =>
+      Effect.gen(function* () {
+        expect(yield* tollgate("topups", "deposits", "--from", "5", "--to", "4")).toMatchObject({ code: 2 })
+        expect(yield* tollgate("topups", "deposits", "--from", "0", "--to", "10000")).toMatchObject({ code: 2 })
+        expect(yield* tollgate("topups", "skip-addresses", "--count", "x", "--reason", "r")).toMatchObject({ code: 2 })
+      })
+    )
+  })
+})
