@@ -84,7 +84,8 @@ export const startTollgate = async (
     CATALOG_FILE: catalog,
     KEY_PEPPER: randomBytes(36).toString("hex"),
     JWT_SECRET: randomBytes(36).toString("hex"),
-    BENCH_UPSTREAM_KEY: "bench"
+    BENCH_UPSTREAM_KEY: "bench",
+    DRAIN_DELAY_SECONDS: "0"
   }
   const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
     const { stdout } = await promisify(execFile)(process.execPath, [cliOf(checkout), ...args, "--json"], {

@@ -67,7 +67,7 @@ beforeAll(async () => {
   await asOwner(granted())
   gateway = await TestGateway.start({
     database,
-    settings: { NODE_ENV: "production", JWT_SECRET: STRONG, PAYMENTS_SIMULATOR: "" },
+    settings: { NODE_ENV: "production", JWT_SECRET: STRONG, PAYMENTS_SIMULATOR: "", DRAIN_DELAY_SECONDS: "0" },
     reach: ({ url }) => url.replace("postgres://postgres@", `postgres://${ROLE}@`),
     model: { tiers: [{ tier_usd_cents: 100, granted_tokens: 1_000 }] }
   })

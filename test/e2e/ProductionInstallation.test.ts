@@ -23,7 +23,13 @@ afterAll(async () => {
 
 describe("a server without simulators and without embedded Postgres", () => {
   const SECRET = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
-  const production = { NODE_ENV: "production", JWT_SECRET: SECRET, KEY_PEPPER: SECRET, PAYMENTS_SIMULATOR: "" }
+  const production = {
+    NODE_ENV: "production",
+    JWT_SECRET: SECRET,
+    KEY_PEPPER: SECRET,
+    PAYMENTS_SIMULATOR: "",
+    DRAIN_DELAY_SECONDS: "0"
+  }
 
   it("serves in production", async () => {
     const server = await ServerProcess.launch({ ...production, DATABASE_URL: database.url }, "production")

@@ -10,6 +10,7 @@ import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import { startBackgroundTasks } from "@tollgate/application/background/BackgroundTasks"
+import { drainDelaySeconds } from "@tollgate/composition/DeploymentVariables"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import * as Duration from "effect/Duration"
@@ -43,7 +44,8 @@ const listener = (config: ServerConfig) =>
     serviceName: config.SERVICE_NAME,
     corsAllowOrigin: config.CORS_ORIGIN,
     keepaliveSeconds: config.KEEPALIVE_SECONDS,
-    drainSeconds: config.DRAIN_SECONDS
+    drainSeconds: config.DRAIN_SECONDS,
+    drainDelaySeconds: drainDelaySeconds(config)
   }).pipe(
     Layer.mapError(
       (error) =>

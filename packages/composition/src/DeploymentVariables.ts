@@ -71,6 +71,10 @@ export const DeploymentVariables = Schema.Struct({
     Setting.Secret,
     "Secret key for the digests of API keys; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
+  KEY_PEPPER_PREVIOUS: optional(
+    Setting.Secret,
+    "Previous KEY_PEPPER during a rotation: still verifies API keys. A used key is stored again under KEY_PEPPER"
+  ),
   SERVICE_NAME: withDefault(
     Setting.Word,
     "tollgate",
@@ -158,6 +162,10 @@ export const DeploymentVariables = Schema.Struct({
     20,
     "Seconds that running requests have at shutdown to finish"
   ),
+  DRAIN_DELAY_SECONDS: optional(
+    Setting.wholeNumber("a whole number of seconds", 0, 25),
+    "Part of DRAIN_SECONDS in which a stopping server still serves new requests, while `/readyz` returns 503 and each response closes its connection. Default: 5 in production, otherwise 0"
+  ),
   NODE_DEAD_AFTER_SECONDS: withDefault(
     Setting.Seconds,
     30,
@@ -206,6 +214,13 @@ export const servesOperators = ({
   NODE_ENV,
   OPERATOR_CONSOLE
 }: Pick<DeploymentValues, "NODE_ENV" | "OPERATOR_CONSOLE">) => OPERATOR_CONSOLE ?? NODE_ENV !== "production"
+
+/** Returns the seconds for which load balancers can notice that a server stops. Development has none. */
+export const drainDelaySeconds = ({
+  DRAIN_DELAY_SECONDS,
+  NODE_ENV
+}: Pick<DeploymentValues, "NODE_ENV" | "DRAIN_DELAY_SECONDS">): number =>
+  DRAIN_DELAY_SECONDS ?? (NODE_ENV === "production" ? 5 : 0)
 
 /** Returns true if only programs on the same machine can connect to a server with this HOST. */
 export const isLoopback = (host: string): boolean =>

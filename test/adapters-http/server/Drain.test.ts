@@ -38,7 +38,7 @@ describe("a server during shutdown", () => {
     for (const kept of [asking, listing, probing, alive]) await kept?.send(get("/healthz")).response()
     const { client, provider } = await streaming(running)
     const closing = gateway.close()
-    await eventually(() => gateway.inFlight.draining)
+    await eventually(() => gateway.inFlight.refusing)
 
     const refused = await asking?.ask(hello()).response()
     expect([refused?.status, refused?.headers.get("connection"), refused?.headers.get("retry-after")]).toEqual([
@@ -65,6 +65,70 @@ describe("a server during shutdown", () => {
     await closing
     expect(contents(client.text)).toEqual(["a", "b"])
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
+  })
+
+  it("serves new requests during the delay, and closes each connection after its response", async () => {
+    const delay = signal()
+    const running = await start({ drainSeconds: 100, drainDelaySeconds: 30, endOfDelay: delay.fired })
+    const { gateway, upstreams } = running
+    const [asking, listing, idle] = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(gateway.port)))
+    if (asking === undefined || listing === undefined || idle === undefined) throw new Error("no connection")
+    for (const kept of [asking, listing, idle]) {
+      const { headers } = await kept.send(get("/healthz")).response()
+      expect(headers.get("connection")).toBe("keep-alive")
+    }
+    const mute = await RawClient.connect(gateway.port)
+    const early = await streaming(running)
+    const late = await streaming(running)
+    const waiting = (await RawClient.connect(gateway.port)).ask(hello())
+    const unanswered = await upstreams.next()
+    const closing = gateway.close()
+    await eventually(() => gateway.inFlight.draining)
+
+    const complete = (upstream: typeof unanswered) => {
+      const provider = upstream.head(200)
+      provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
+      provider.end()
+    }
+    const closed = async (client: RawClient) => {
+      const { status, headers } = await client.response()
+      return [status, headers.get("connection")]
+    }
+    const finish = ({ provider }: typeof early) => {
+      provider.event(chunk({}, "stop"))
+      provider.data("data: [DONE]\n\n")
+      provider.end()
+    }
+    // A request that has no response yet, and requests on a kept, a new, and a connection whose stream has ended.
+    complete(unanswered)
+    expect(await closed(waiting)).toEqual([200, "close"])
+    for (const client of [asking, await RawClient.connect(gateway.port)]) {
+      client.ask(hello())
+      complete(await upstreams.next())
+      expect(await closed(client)).toEqual([200, "close"])
+      await client.untilClosed()
+    }
+    finish(early)
+    await early.client.untilText("[DONE]")
+    await early.client.untilText("0\r\n\r\n")
+    early.client.text = ""
+    early.client.ask(hello())
+    complete(await upstreams.next())
+    expect(await closed(early.client)).toEqual([200, "close"])
+    expect(await closed(listing.send(get("/v1/models")))).toEqual([200, "close"])
+    const unready = await (await RawClient.connect(gateway.port)).send(get("/readyz")).response()
+    expect([unready.status, JSON.parse(unready.body)]).toEqual([503, { status: "not_ready", reason: "draining" }])
+
+    delay.fire()
+    await idle.untilClosed()
+    await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
+    expect(await closed(mute.ask(hello()))).toEqual([503, "close"])
+    // The head of this stream has promised to keep the connection open.
+    finish(late)
+    await late.client.untilText("[DONE]")
+    await late.client.untilClosed()
+    await closing
+    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(Array.from({ length: 6 }, () => "complete"))
   })
 
   it("stops immediately if no request is open", async () => {

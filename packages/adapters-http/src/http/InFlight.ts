@@ -9,8 +9,10 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** True while the server drains (shuts down) and refuses new requests. */
+  /** True from the start of the drain (the shutdown) on. Each response then closes its connection. */
   draining = false
+  /** True when the drain has reached the time from which new requests are refused. */
+  refusing = false
 
   get count(): number {
     return this.#count

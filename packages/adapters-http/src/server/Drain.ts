@@ -1,28 +1,43 @@
 /**
- * Shuts the server down: waits until open requests have ended, and interrupts requests that are still open after the
- * grace period. Then it waits, for a limited time, until the interrupted requests have ended and are settled, because
- * the database and the connections to providers are closed afterwards.
+ * Shuts the server down. For the time of the delay it still serves requests, and closes each connection after its response.
+ * Meanwhile load balancers learn from `/readyz` that this server stops, and connections that are in use end without a
+ * race between the next request and the close. Then the server stops listening and waits until open requests have ended,
+ * and interrupts requests that are still open after the grace period. Then it waits, for a limited time, until the
+ * interrupted requests have ended and are settled, because the database and the connections to providers are closed
+ * afterwards.
  */
-import type { Server } from "node:http"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { InFlightRequests } from "../http/InFlight.ts"
-import { stopListening } from "./NodeServer.ts"
+import { type NodeServer, stopListening } from "./NodeServer.ts"
 
 /** Time for interrupted requests to write their last bytes. */
 const INTERRUPT_TIMEOUT = Duration.seconds(2)
 /** Time for interrupted requests to settle after their connections are destroyed. */
 const SETTLE_TIMEOUT = Duration.seconds(3)
 
+export interface DrainTimes {
+  /** The time that open requests have to finish, from the start of the shutdown. */
+  readonly grace: Duration.Duration
+  /** The part of the grace period in which new requests are served. */
+  readonly delay: Duration.Duration
+}
+
 export const drain = (
-  server: Server,
+  { connections, server }: NodeServer,
   inFlight: InFlightRequests,
   cutAll: () => void,
-  grace: Duration.Duration
+  { delay, grace }: DrainTimes
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     inFlight.draining = true
-    stopListening(server)
+    connections.closeAfterResponses()
+    const served = Duration.min(delay, grace)
+    yield* Effect.sleep(served)
+    inFlight.refusing = true
+    yield* stopListening(server)
+    // A connection without a request during the delay is rarely used, so a request is hardly on its way.
+    if (Duration.greaterThan(served, Duration.zero)) connections.closeUsed()
     // Finalizers are uninterruptible: without `Effect.interruptible`, the timeout could not end the wait.
     const idleWithin = (time: Duration.Duration) =>
       inFlight.idle.pipe(
@@ -30,7 +45,7 @@ export const drain = (
         Effect.timeoutOption(time),
         Effect.map((idle) => idle._tag === "Some")
       )
-    if (!(yield* idleWithin(grace))) {
+    if (!(yield* idleWithin(Duration.subtract(grace, served)))) {
       yield* Effect.logWarning("shutdown: the grace period is over; interrupting open requests", {
         requests: inFlight.count
       })

@@ -13,6 +13,8 @@ export interface GatewayOptions {
   readonly keepaliveSeconds: number
   /** Seconds that open requests can continue after the server begins to shut down. */
   readonly drainSeconds: number
+  /** The part of `drainSeconds` in which the server still serves new requests. */
+  readonly drainDelaySeconds: number
   /** Maximum number of open connections. A further connection replaces an idle one, or is closed immediately. */
   readonly maxConnections: number
   /** Maximum seconds for the arrival of a whole request; a slower request is refused. */
@@ -38,6 +40,7 @@ export const defaults: Omit<GatewayOptions, "host" | "port"> = {
   corsAllowOrigin: "*",
   keepaliveSeconds: 15,
   drainSeconds: 25,
+  drainDelaySeconds: 0,
   maxConnections: 20_000,
   uploadSeconds: 300,
   writeStallSeconds: 60,

@@ -1,7 +1,7 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
  * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
- * if an origin is allowed, and to requests that arrive during the drain (the shutdown) and are not probes. Every
+ * if an origin is allowed, and to requests that arrive late in the drain (the shutdown) and are not probes. Every
  * response has the common headers. `RequestStarts` decides when a request to the HttpApi starts. Before the server closes,
  * it waits for open requests until the drain timeout, and then interrupts the requests that are still open.
  */
@@ -138,7 +138,7 @@ export const layer = (
         // Node.js drops bytes that arrive together with such a request, so a further request of the connection cannot
         // be parsed.
         if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-        if (inFlight.draining && !PROBES.has(pathOf(target))) {
+        if (inFlight.refusing && !PROBES.has(pathOf(target))) {
           refuse(request, response, requestId, drainingError)
           return
         }
@@ -192,7 +192,8 @@ export const layer = (
         guarded(response, requestId, () => dispatch(request, response, requestId, continues))
       }
 
-      const server = NodeServer.create(options)
+      const nodeServer = NodeServer.create(options)
+      const { server } = nodeServer
       server.on("request", (request, response) => onRequest(request, response, false))
       // Node.js emits this event for `Expect: 100-continue`. The relay itself sends `100 Continue`, after it has
       // checked the API key.
@@ -206,7 +207,10 @@ export const layer = (
           relay.cutAll()
           api.cutAll()
         }
-        return drain(server, inFlight, cutAll, Duration.seconds(options.drainSeconds))
+        return drain(nodeServer, inFlight, cutAll, {
+          grace: Duration.seconds(options.drainSeconds),
+          delay: Duration.seconds(options.drainDelaySeconds)
+        })
       })
       const { address, port } = yield* NodeServer.listen(server, options)
       return { host: address, port }

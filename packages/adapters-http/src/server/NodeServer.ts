@@ -7,7 +7,7 @@ import * as Net from "node:net"
 import { ServeError } from "@effect/platform/HttpServerError"
 import * as Effect from "effect/Effect"
 import type { GatewayOptions } from "./GatewayOptions.ts"
-import { limitConnections } from "./OpenConnections.ts"
+import { limitConnections, type OpenConnections } from "./OpenConnections.ts"
 import { MAX_HEADERS } from "./RequestHead.ts"
 
 const MAX_HEADER_BYTES = 16 * 1024
@@ -21,7 +21,12 @@ const KEEP_ALIVE_MILLIS = 65_000
 const TCP_PROBE_MILLIS = 30_000
 const BACKLOG = 4_096
 
-export const create = (options: GatewayOptions): Http.Server => {
+export interface NodeServer {
+  readonly server: Http.Server
+  readonly connections: OpenConnections
+}
+
+export const create = (options: GatewayOptions): NodeServer => {
   const uploadMillis = options.uploadSeconds * 1000
   const server = Http.createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -38,8 +43,7 @@ export const create = (options: GatewayOptions): Http.Server => {
   })
   // Node.js drops further headers, so `RequestHead.ts` refuses requests with more than its limit.
   server.maxHeadersCount = MAX_HEADERS + 1
-  limitConnections(server, options.maxConnections)
-  return server
+  return { server, connections: limitConnections(server, options.maxConnections) }
 }
 
 export const listen = (server: Http.Server, options: GatewayOptions): Effect.Effect<Net.AddressInfo, ServeError> =>
@@ -52,7 +56,16 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
     })
   })
 
-/** Refuses new connections. Existing connections, idle ones too, stay open, so that their requests get a response. */
-export const stopListening = (server: Http.Server): void => {
-  if (server.listening) Net.Server.prototype.close.call(server)
-}
+/**
+ * Refuses new connections. Existing connections, idle ones too, stay open, so that their requests get a response.
+ *
+ * The operating system resets connections that wait to be accepted. The event loop accepts all of them before it runs
+ * immediates, so that few connections can wait at this time.
+ */
+export const stopListening = (server: Http.Server): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    setImmediate(() => {
+      if (server.listening) Net.Server.prototype.close.call(server)
+      resume(Effect.void)
+    })
+  })

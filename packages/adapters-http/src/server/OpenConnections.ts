@@ -1,19 +1,26 @@
 /**
  * Limits the number of open connections. When the limit is reached, the connections that have been open longest without
- * a request in progress are closed, so that idle clients cannot lock out others.
+ * a request in progress are closed, so that idle clients cannot lock out others. Also closes connections at shutdown.
  */
-import type { Server } from "node:http"
+import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
 /** Node.js stores the response that is being written on the socket, also while its request is still being received. */
-type HttpSocket = Socket & { readonly _httpMessage?: object | null }
+type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+export interface OpenConnections {
+  /** Makes each response whose head is not written yet the last one of its connection. */
+  readonly closeAfterResponses: () => void
+  /** Closes the connections that have carried a request and carry none at present. */
+  readonly closeUsed: () => void
+}
 
 /** A search closes up to one of this many connections, so that not every new connection needs a search. */
 const CLOSED_SHARE = 100
 /** The time in milliseconds after a search without a result until the next search. */
 const SEARCH_MILLIS = 100
 
-export const limitConnections = (server: Server, maxConnections: number): void => {
+export const limitConnections = (server: Server, maxConnections: number): OpenConnections => {
   const open = new Set<HttpSocket>()
   let searchAtMillis = 0
 
@@ -42,4 +49,14 @@ export const limitConnections = (server: Server, maxConnections: number): void =
     open.add(socket)
     socket.once("close", () => open.delete(socket))
   })
+
+  return {
+    closeAfterResponses: () => {
+      for (const { _httpMessage: response } of open)
+        if (response && !response.headersSent) response.shouldKeepAlive = false
+    },
+    closeUsed: () => {
+      for (const socket of open) if (!socket._httpMessage && socket.bytesRead > 0) socket.end()
+    }
+  }
 }

@@ -131,7 +131,8 @@ describe("content", () => {
         headers: new CommonHeaders({ serviceName: "tollgate", corsAllowOrigin: "*" }),
         counters: new RelayCounters(),
         writeStallMillis: 1_000,
-        draining: () => false
+        draining: () => false,
+        refusing: () => false
       },
       0
     )

@@ -45,7 +45,7 @@ import { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as UsdPico from "@tollgate/domain/money/UsdPico"
-import { Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { Clock, Duration, Effect, Either, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import * as NoProgramme from "../../../support/NoProgramme.ts"
 import * as NoRankings from "../../../support/NoRankings.ts"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
@@ -227,6 +227,8 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly consoleFolder?: string
   /** True if the page `/` shows models and prices. */
   readonly publicPrices?: boolean
+  /** Ends the delay of the drain instead of the time in `drainDelaySeconds`. */
+  readonly endOfDelay?: Promise<void>
 }
 
 export interface TestGateway {
@@ -250,6 +252,7 @@ export const startGateway = async ({
   imageSettings = {},
   consoleFolder,
   publicPrices = false,
+  endOfDelay,
   ...options
 }: TestGatewayOptions): Promise<TestGateway> => {
   const journal = new Journal()
@@ -296,7 +299,7 @@ export const startGateway = async ({
     counters,
     inFlight
   } = await Effect.runPromise(
-    Effect.flatMap(Layer.buildWithScope(live, scope), (context) =>
+    Effect.flatMap(Effect.withClock(Layer.buildWithScope(live, scope), clockOf(options, endOfDelay)), (context) =>
       Effect.provide(
         Effect.all({
           server: GatewayServer.GatewayServer,
@@ -322,6 +325,18 @@ export const startGateway = async ({
   }
   open.push(gateway)
   return gateway
+}
+
+/** Returns a clock on which the delay of the drain takes until a promise is fulfilled. */
+const clockOf = (
+  { drainDelaySeconds }: Partial<GatewayOptions.GatewayOptions>,
+  endOfDelay: Promise<void> | undefined
+): Clock.Clock => {
+  const clock = Clock.make()
+  if (endOfDelay === undefined) return clock
+  const sleep = (time: Duration.Duration) =>
+    Duration.toSeconds(time) === drainDelaySeconds ? Effect.promise(() => endOfDelay) : clock.sleep(time)
+  return Object.assign(Object.create(clock) as Clock.Clock, { sleep })
 }
 
 /** Stops every gateway of the test, and returns the number of resources that each gateway still uses. */

@@ -20,6 +20,8 @@ export interface ClientResponseSettings {
   readonly writeStallMillis: number
   /** Returns true while the server drains before it stops. Each connection is then closed after its response. */
   readonly draining: () => boolean
+  /** Returns true while the server refuses new requests before it stops. */
+  readonly refusing: () => boolean
 }
 
 const EVENT_STREAM = [
@@ -92,6 +94,7 @@ export class ClientResponse {
     this.ended = true
     // The callback of `end` is not used: it is called even if the socket was destroyed before the last write.
     this.#send(frames, LAST_CHUNK)
+    this.#closeIfRefusing()
     this.#response.end()
     this.#expectTaking()
   }
@@ -128,6 +131,15 @@ export class ClientResponse {
     this.status = status
     if (this.#settings.draining()) this.#response.shouldKeepAlive = false
     this.#response.writeHead(status, this.#settings.headers.with(this.#requestId, own))
+  }
+
+  /**
+   * Closes the connection together with a stream whose head has promised to keep it open. Otherwise the client would
+   * send the next request on it, and get a refusal.
+   */
+  #closeIfRefusing(): void {
+    const { shouldKeepAlive, socket } = this.#response
+    if (shouldKeepAlive && this.#settings.refusing()) this.#response.once("finish", () => socket?.end())
   }
 
   #beginStream(): DeliveryMarks {

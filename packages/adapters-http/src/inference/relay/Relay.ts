@@ -96,6 +96,7 @@ export const make = (
       ticker: yield* Ticker.make(options.tickMillis),
       upstreams,
       draining: () => inFlight.draining,
+      refusing: () => inFlight.refusing,
       wallMillis: () => clock.unsafeCurrentTimeMillis(),
       warn: (message, details) => runFork(Effect.logWarning(message, details)),
       alarm: (requestId, cause) =>
