@@ -73,17 +73,23 @@ export const fromEmbedded = (dataDir: string, importModule: () => Promise<Embedd
 
 /**
  * Migrates the schema in development. In production, fails if a migration is pending, because only the operator applies
- * migrations there, with `tollgate migrate`.
+ * migrations there, with `tollgate migrate`. Fails if a newer release has applied a migration that ends the support of this
+ * release; other newer migrations are allowed (ADR 0015).
  */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const database = yield* Database
+      const { incompatibleMigrations, pendingMigrations } = yield* database.state
+      if (incompatibleMigrations.length > 0) {
+        return yield* new StartFailed({
+          message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, which cannot serve beside this release; start the newer release`
+        })
+      }
       if (!production) {
         const applied = yield* database.migrate
         return applied.length > 0 ? yield* Effect.logInfo("database migrated", { applied }) : undefined
       }
-      const { pendingMigrations } = yield* database.state
       if (pendingMigrations.length > 0) {
         return yield* new StartFailed({
           message: `the database lacks the migrations ${pendingMigrations.join(", ")}; run: tollgate migrate`

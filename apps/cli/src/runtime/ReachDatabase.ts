@@ -37,12 +37,18 @@ const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined
   Cause.failures(cause).pipe((failures) => [...failures][0])
 
 /**
- * Fails if a migration is pending. In development, applies pending migrations to the embedded Postgres instead, as the
- * server does.
+ * Fails if a migration is pending, or if a newer release has ended the support of this release. In development, applies
+ * pending migrations to the embedded Postgres instead, as the server does.
  */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings
-  const { pendingMigrations } = yield* reachDatabase
+  const { incompatibleMigrations, pendingMigrations } = yield* reachDatabase
+  if (incompatibleMigrations.length > 0)
+    return yield* new CommandFailed({
+      exit: "failed",
+      code: "release_too_old",
+      message: `The database has the migrations ${incompatibleMigrations.join(", ")} of a newer release. Use the command line of that release.`
+    })
   if (pendingMigrations.length === 0) return
   if (DATABASE_URL === undefined && NODE_ENV !== "production") {
     const applied = yield* Effect.flatMap(Database, (database) => database.migrate)

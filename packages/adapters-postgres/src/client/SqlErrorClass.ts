@@ -79,6 +79,9 @@ export const isRepeatable = (error: unknown): boolean => {
  */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 
+/** Returns true for a lock timeout, also if an SQL client error wraps it. */
+export const isLockNotAvailable = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE
+
 /**
  * Returns true if the database refused to write because another session held a lock, and the lock timeout expired or
  * the statement does not wait for locks. Nothing was written.

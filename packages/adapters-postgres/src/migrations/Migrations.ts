@@ -4,9 +4,17 @@
  *
  * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at the same time,
  * one node migrates. The other node waits for the lock, and then finds no missing migration.
+ *
+ * Servers keep running during a migration and after it, so migrations expand and contract the schema (ADR 0015). A
+ * migration that waits for a table lock makes every later statement on the table wait behind it, so it gives up after a
+ * short time, and the whole transaction is repeated after a pause.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import { isLockNotAvailable } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { foundation } from "./0001_foundation.ts"
 import { staleDecisions } from "./0002_stale_decisions.ts"
@@ -25,10 +33,21 @@ import { keyLimits } from "./0014_key_limits.ts"
 import { operatorSessions } from "./0015_operator_sessions.ts"
 import { webhooks } from "./0016_webhooks.ts"
 import { topUpOperations } from "./0017_topup_operations.ts"
+import { keyPeppers } from "./0018_key_peppers.ts"
 
 export interface Migration {
   readonly name: string
   readonly statements: string
+  /**
+   * The last migration of the oldest release whose servers can run after this migration. The database stores it, so that
+   * an older release does not start. Migrations up to 0015 do not state it.
+   */
+  readonly compatibleSince?: string
+  /**
+   * The earlier migrations whose changes this migration completes by removing what they replaced. Only a migration that
+   * states them may drop, rename or restrict what an earlier migration has created.
+   */
+  readonly contracts?: ReadonlyArray<string>
 }
 
 /**
@@ -51,34 +70,67 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0013_hosted_tools", statements: hostedTools },
   { name: "0014_key_limits", statements: keyLimits },
   { name: "0015_operator_sessions", statements: operatorSessions },
-  { name: "0016_webhooks", statements: webhooks },
-  { name: "0017_topup_operations", statements: topUpOperations }
+  { name: "0016_webhooks", statements: webhooks, compatibleSince: "0015_operator_sessions" },
+  { name: "0017_topup_operations", statements: topUpOperations, compatibleSince: "0015_operator_sessions" },
+  { name: "0018_key_peppers", statements: keyPeppers, compatibleSince: "0015_operator_sessions" }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const MIGRATION_LOCK = 8_436_201_775n
 
+/** Limits of the waits for table locks: one wait, the pause until the next try, and the number of tries. */
+export interface LockWaits {
+  readonly lockMillis: number
+  readonly pauseMillis: number
+  readonly tries: number
+}
+
+/**
+ * One wait is shorter than `deadlock_timeout`, so that a deadlock ends the try of the migration and no request. Another
+ * session, for example a backup, may hold its lock for minutes.
+ */
+const LOCK_WAITS: LockWaits = { lockMillis: 500, pauseMillis: 2_000, tries: 90 }
+
 /** Applies the missing migrations and returns their names. */
 export const migrate = (
-  steps: ReadonlyArray<Migration> = migrations
+  steps: ReadonlyArray<Migration> = migrations,
+  { lockMillis, pauseMillis, tries }: LockWaits = LOCK_WAITS
 ): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
   transact(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`SET LOCAL statement_timeout = 0`
+      yield* sql`SET LOCAL lock_timeout = 0`
       yield* sql`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`
       yield* sql`CREATE TABLE IF NOT EXISTS migration (
         name text PRIMARY KEY,
         applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
       )`
       const missing = yield* missingOf(steps)
-      for (const { name, statements } of missing) {
+      if (missing.length === 0) return []
+      yield* sql.unsafe(`SET LOCAL lock_timeout = ${lockMillis}`)
+      yield* sql`ALTER TABLE migration ADD COLUMN IF NOT EXISTS compatible_since text`
+      for (const { compatibleSince = null, name, statements } of missing) {
         yield* sql.unsafe(statements)
-        yield* sql`INSERT INTO migration (name) VALUES (${name})`
+        yield* sql`INSERT INTO migration (name, compatible_since) VALUES (${name}, ${compatibleSince})`
       }
       return missing.map(({ name }) => name)
     })
+  ).pipe(
+    Effect.tapDefect((cause) =>
+      isLockTimeout(cause)
+        ? Effect.logWarning("the migration tries again later: another session holds a lock that it needs")
+        : Effect.void
+    ),
+    Effect.sandbox,
+    Effect.retry({
+      while: isLockTimeout,
+      schedule: Schedule.addDelay(Schedule.recurs(tries - 1), () => pauseMillis)
+    }),
+    Effect.unsandbox
   )
+
+const isLockTimeout = (cause: Cause.Cause<never>): boolean => Option.exists(Cause.dieOption(cause), isLockNotAvailable)
 
 /** Returns the names of the migrations that are missing in this database. */
 export const pending = (
@@ -88,6 +140,26 @@ export const pending = (
     const sql = yield* SqlClient.SqlClient
     const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('migration') IS NOT NULL AS known`
     return (known?.known ? yield* missingOf(steps) : steps).map(({ name }) => name)
+  }).pipe(sqlErrorsAreDefects)
+
+/**
+ * Returns the names of the applied migrations after which this program cannot run: a newer release has applied them, and
+ * states that it is compatible only with releases that contain a migration which this program lacks.
+ */
+export const incompatible = (
+  steps: ReadonlyArray<Migration> = migrations
+): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('migration') IS NOT NULL AS known`
+    if (known?.known !== true) return []
+    // The column is missing in a database that no release with this rule has migrated.
+    const rows = yield* sql<{ name: string; compatible_since: string | null }>`
+      SELECT name, to_jsonb(migration) ->> 'compatible_since' AS compatible_since FROM migration ORDER BY name`
+    const own = new Set(steps.map(({ name }) => name))
+    return rows
+      .filter(({ compatible_since: since, name }) => !own.has(name) && (since === null || !own.has(since)))
+      .map(({ name }) => name)
   }).pipe(sqlErrorsAreDefects)
 
 const missingOf = (steps: ReadonlyArray<Migration>) =>

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { migrate, pending } from "../migrations/Migrations.ts"
+import { incompatible, migrate, pending } from "../migrations/Migrations.ts"
 
 interface StateRow {
   readonly version: string
@@ -46,6 +46,7 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.sc
         return {
           serverVersion: row.version,
           pendingMigrations: yield* pending(),
+          incompatibleMigrations: yield* incompatible(),
           clockAheadMillis: Math.round(row.now.getTime() - (sentAt + receivedAt) / 2),
           synchronousCommit: row.synchronous_commit
         }

@@ -8,6 +8,8 @@ export interface DatabaseState {
   readonly serverVersion: string
   /** The names of the migrations in this program that are not applied to the database yet. */
   readonly pendingMigrations: ReadonlyArray<string>
+  /** The names of the applied migrations of a newer release after which this program cannot run. */
+  readonly incompatibleMigrations: ReadonlyArray<string>
   /** The time of the database clock minus the time of this process's clock, in milliseconds. */
   readonly clockAheadMillis: number
   readonly synchronousCommit: string

@@ -45,10 +45,15 @@ const durability = ({ synchronousCommit }: DatabaseState, production: boolean): 
   return production ? fail("durability", detail, advice) : warn("durability", detail, advice)
 }
 
-const migrations = ({ pendingMigrations }: DatabaseState): Finding =>
-  pendingMigrations.length === 0
+const migrations = ({ incompatibleMigrations, pendingMigrations }: DatabaseState): Finding => {
+  if (incompatibleMigrations.length > 0) {
+    const detail = `applied by a newer release: ${incompatibleMigrations.join(", ")}`
+    return fail("migrations", detail, "This release cannot use the database. Start the newer release.")
+  }
+  return pendingMigrations.length === 0
     ? ok("migrations", "up to date")
     : fail("migrations", `missing: ${pendingMigrations.join(", ")}`, "Run: tollgate migrate")
+}
 
 /** Checks the stored catalog. `ofProvider` checks one of its providers. */
 export const catalogFindings = (ofProvider: (provider: Provider) => Finding) =>
