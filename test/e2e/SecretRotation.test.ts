@@ -1,14 +1,20 @@
 /**
- * Tests the rotation of the signing secret while resellers are logged in. Their tokens stay valid until the previous secret
- * is removed.
+ * Tests the rotation of the signing secret while resellers are logged in, and of the key pepper while API keys are used.
+ * Tokens stay valid until the previous secret is removed. A used key stays valid after the previous pepper is removed.
  */
+import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
-import { Effect } from "effect"
+import { Email } from "@tollgate/domain/validation/Email"
+import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { TestGateway } from "../support/TestGateway.ts"
 
 const OLD = "the secret that was there before"
 const NEW = "the secret that comes after it .."
+const OLD_PEPPER = "the pepper that was there before "
+const NEW_PEPPER = "the pepper that comes after it ..."
+const operator = { actor: "test", reason: "required by a test" }
 const account = { email: "toko@example.com", password: "correct horse" }
 
 let before: TestGateway
@@ -16,10 +22,12 @@ let during: TestGateway
 let after: TestGateway
 
 beforeAll(async () => {
-  before = await TestGateway.start({ settings: { JWT_SECRET: OLD } })
+  const kept = { JWT_SECRET_PREVIOUS: OLD, KEY_PEPPER_PREVIOUS: OLD_PEPPER }
+  const fresh = { JWT_SECRET: NEW, KEY_PEPPER: NEW_PEPPER }
+  before = await TestGateway.start({ settings: { JWT_SECRET: OLD, KEY_PEPPER: OLD_PEPPER } })
   ;[during, after] = await Promise.all([
-    TestGateway.start({ beside: before, settings: { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD } }),
-    TestGateway.start({ beside: before, settings: { JWT_SECRET: NEW } })
+    TestGateway.start({ beside: before, settings: { ...fresh, ...kept } }),
+    TestGateway.start({ beside: before, settings: fresh })
   ])
 })
 afterAll(async () => {
@@ -45,7 +53,6 @@ const accepts = async ({ url }: TestGateway, token: string): Promise<boolean> =>
 
 it("a token stays valid after a rotation while its signing secret is kept as JWT_SECRET_PREVIOUS", async () => {
   await send(before, "/signup", { ...account, name: "Toko", wa_number: "6281234567890" })
-  const operator = { actor: "test", reason: "required by a test" }
   await before.run(Effect.asVoid(reviewReseller(account.email, "approve", operator)))
 
   const [old, fresh] = await Promise.all([send(before, "/login", account), send(during, "/login", account)])
@@ -58,4 +65,25 @@ it("a token stays valid after a rotation while its signing secret is kept as JWT
     [true, true],
     [false, true]
   ])
+})
+
+const acceptsKey = async ({ url }: TestGateway, key: string): Promise<boolean> => {
+  const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  expect([200, 401]).toContain(response.status)
+  return response.status === 200
+}
+
+it("an API key that is used while its pepper is kept as KEY_PEPPER_PREVIOUS stays valid without that pepper", async () => {
+  const aKey = () =>
+    before.run(
+      Effect.flatMap(ApiKeys, (keys) => keys.create(Email.make(before.customer.email), "key", operator)).pipe(
+        Effect.map(({ secret }) => Redacted.value(secret))
+      )
+    )
+  const [used, unused] = [await aKey(), await aKey()]
+  expect(await acceptsKey(before, used)).toBe(true)
+  expect(await acceptsKey(during, used)).toBe(true)
+  expect(await during.run(Effect.flatMap(KeyRewrites, ({ rewrite }) => rewrite))).toBeGreaterThan(0)
+  expect([await acceptsKey(after, used), await acceptsKey(after, unused)]).toEqual([true, false])
+  expect([await acceptsKey(during, used), await acceptsKey(during, unused)]).toEqual([true, true])
 })

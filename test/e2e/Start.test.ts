@@ -95,6 +95,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     const [half, unfit] = await Promise.all([
       refusal({
         JWT_SECRET_PREVIOUS: STRONG,
+        KEY_PEPPER_PREVIOUS: STRONG,
         TRIPAY_API_KEY: "hunter2",
         PAYMENTS_SIMULATOR: "on",
         TOPUP_QRIS_MIN: "2000000",
@@ -109,6 +110,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     ])
     expect(half).toEqual([
       "tollgate: JWT_SECRET: required if JWT_SECRET_PREVIOUS is set",
+      "tollgate: KEY_PEPPER: required if KEY_PEPPER_PREVIOUS is set",
       expect.stringMatching(
         /^tollgate: TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY;/
       ),

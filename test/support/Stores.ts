@@ -1,8 +1,10 @@
 /**
  * Provides the stores over a test database, and functions that create users and models.
  */
-
+import { randomBytes } from "node:crypto"
+import { SqlClient } from "@effect/sql"
 import * as PgCatalogs from "@tollgate/adapters-postgres/catalog/PgCatalogs"
+import { nextUuidV7 } from "@tollgate/adapters-postgres/client/SqlValues"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgKeyLimits from "@tollgate/adapters-postgres/customer/PgKeyLimits"
@@ -15,6 +17,8 @@ import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
 import { Audit } from "@tollgate/application/operations/Audit"
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { type ApiKeyId, mint } from "@tollgate/domain/customer/ApiKey"
+import type { UserId } from "@tollgate/domain/customer/User"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId, type Operator } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -23,8 +27,7 @@ import * as TestDatabase from "./TestDatabase.ts"
 
 export const keyMac = KeyMac.layer({
   prefix: "tg",
-  peppers: new Map([[1, Redacted.make("the pepper of the tests")]]),
-  currentVersion: 1
+  pepper: Redacted.make("the pepper of the tests")
 })
 
 /** The stores, for a database that the caller provides. */
@@ -41,6 +44,17 @@ export const stores = Layer.mergeAll(
 export const layer = Layer.provideMerge(stores, TestDatabase.layer)
 
 export const operator: Operator = { actor: "ada", reason: "required by a test" }
+
+/** Stores a key as releases before migration 0018 do. No secret has its MAC. */
+export const anEarlierKey = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const id = (yield* nextUuidV7) as ApiKeyId
+    const { publicId } = mint("tg", randomBytes(44))
+    yield* sql`INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
+      VALUES (${id}, ${publicId}, ${userId}, 'key', ${randomBytes(32)}, 1)`
+    return id
+  })
 
 let count = 0
 export const anEmail = (): Email => Email.make(`customer-${++count}@example.com`)

@@ -8,6 +8,7 @@ import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgCustomers from "@tollgate/adapters-postgres/customer/PgCustomers"
 import * as PgKeyLimits from "@tollgate/adapters-postgres/customer/PgKeyLimits"
 import * as PgKeyLists from "@tollgate/adapters-postgres/customer/PgKeyLists"
+import * as PgKeyPeppers from "@tollgate/adapters-postgres/customer/PgKeyPeppers"
 import * as PgPaygAccounts from "@tollgate/adapters-postgres/customer/PgPaygAccounts"
 import * as PgSettledUsage from "@tollgate/adapters-postgres/customer/PgSettledUsage"
 import * as PgUsers from "@tollgate/adapters-postgres/customer/PgUsers"
@@ -42,6 +43,7 @@ const OperatorVariables = DeploymentVariables.pick(
   "DATABASE_URL",
   "DATA_DIR",
   "KEY_PEPPER",
+  "KEY_PEPPER_PREVIOUS",
   "KEY_PREFIX",
   "OPERATOR_CONSOLE",
   "WEBHOOK_PRIVATE_ORIGINS",
@@ -62,6 +64,7 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
     PgUsers.layer,
     PgPaygAccounts.layer,
     PgKeyLimits.layer,
+    keyPeppers(settings),
     PgCatalogs.layer,
     PgAudit.layer,
     PgResellers.layer,
@@ -90,10 +93,27 @@ export const operatorKeys = (settings: OperatorSettings) =>
     Layer.merge(AllowedTargets.layer(new Set(settings.WEBHOOK_PRIVATE_ORIGINS)))
   )
 
+/** Without KEY_PEPPER no key is counted. A pepper of the data directory is not read, because that could create it. */
+const keyPeppers = ({ KEY_PEPPER, KEY_PEPPER_PREVIOUS, KEY_PREFIX }: OperatorSettings) =>
+  KEY_PEPPER === undefined
+    ? PgKeyPeppers.unknownLayer
+    : Layer.provide(
+        PgKeyPeppers.layer,
+        KeyMac.layer({ prefix: KEY_PREFIX, pepper: KEY_PEPPER, previousPepper: KEY_PEPPER_PREVIOUS })
+      )
+
 const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> => {
   if (settings.KEY_PEPPER !== undefined || settings.NODE_ENV !== "production") return keyMacLayer(settings)
   const missing = () => {
     throw new Error("KEY_PEPPER is not set")
   }
-  return Layer.succeed(KeyMac.KeyMac, { prefix: settings.KEY_PREFIX, seal: missing, verify: missing, derive: missing })
+  const { KEY_PREFIX: prefix } = settings
+  return Layer.succeed(KeyMac.KeyMac, {
+    prefix,
+    pepperName: "",
+    previousPepperName: undefined,
+    seal: missing,
+    verify: missing,
+    derive: missing
+  })
 }

@@ -88,15 +88,16 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** Provides the `KeyMac`, which creates and verifies the digests of API keys with the pepper. */
+/** Provides the `KeyMac`, which creates and verifies the digests of API keys with the peppers. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
+  readonly KEY_PEPPER_PREVIOUS?: Secret | undefined
   readonly KEY_PREFIX: string
   readonly DATA_DIR: string
 }): Layer.Layer<KeyMac.KeyMac, LocalSecretUnusable> =>
   Layer.unwrapEffect(
     Effect.map(secretOf("KEY_PEPPER", settings.KEY_PEPPER, settings.DATA_DIR), (pepper) =>
-      KeyMac.layer({ prefix: settings.KEY_PREFIX, peppers: new Map([[1, pepper]]), currentVersion: 1 })
+      KeyMac.layer({ prefix: settings.KEY_PREFIX, pepper, previousPepper: settings.KEY_PEPPER_PREVIOUS })
     )
   )
 

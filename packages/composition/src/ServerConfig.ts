@@ -44,6 +44,9 @@ export const readServerConfig = (
       ...(values.JWT_SECRET_PREVIOUS !== undefined && values.JWT_SECRET === undefined
         ? ["JWT_SECRET: required if JWT_SECRET_PREVIOUS is set"]
         : []),
+      ...(values.KEY_PEPPER_PREVIOUS !== undefined && values.KEY_PEPPER === undefined
+        ? ["KEY_PEPPER: required if KEY_PEPPER_PREVIOUS is set"]
+        : []),
       ...(Either.isLeft(payments) ? payments.left : []),
       ...(Either.isLeft(topUpBounds) ? topUpBounds.left : [])
     ]
@@ -74,10 +77,10 @@ const boundsOf = (values: EnvironmentValues): Either.Either<TopUpBounds, Readonl
 const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean }): ReadonlyArray<string> => {
   const refusals: Array<string> = []
   if (config.demo) refusals.push("DEMO: the demo and its simulated provider do not run in production; unset DEMO")
-  for (const name of ["JWT_SECRET", "KEY_PEPPER", "JWT_SECRET_PREVIOUS"] as const) {
+  for (const name of ["JWT_SECRET", "KEY_PEPPER", "JWT_SECRET_PREVIOUS", "KEY_PEPPER_PREVIOUS"] as const) {
     const secret = config[name]
     if (secret === undefined) {
-      if (name !== "JWT_SECRET_PREVIOUS") refusals.push(`${name}: required in production; try: openssl rand -base64 48`)
+      if (!name.endsWith("_PREVIOUS")) refusals.push(`${name}: required in production; try: openssl rand -base64 48`)
     } else if (isWeak(Redacted.value(secret)))
       refusals.push(`${name}: too weak for production; try: openssl rand -base64 48`)
   }

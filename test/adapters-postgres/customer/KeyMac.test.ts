@@ -5,37 +5,36 @@ import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
 const [old, fresh] = [Redacted.make("old pepper"), Redacted.make("fresh pepper")]
-const before = KeyMac.make({ prefix: "tg", peppers: new Map([[1, old]]), currentVersion: 1 })
+const before = KeyMac.make({ prefix: "tg", pepper: old })
+const announced = KeyMac.make({ prefix: "tg", pepper: old, previousPepper: fresh })
+const during = KeyMac.make({ prefix: "tg", pepper: fresh, previousPepper: old })
+const after = KeyMac.make({ prefix: "tg", pepper: fresh })
 const key = mint("tg", randomBytes(44))
 
 describe("KeyMac", () => {
-  it("verifies an older key after a pepper change while the old pepper is still configured", () => {
-    const peppers = new Map([
-      [1, old],
-      [2, fresh]
-    ])
-    const after = KeyMac.make({ prefix: "tg", peppers, currentVersion: 2 })
-    expect(after.verify(key, before.seal(key))).toBe(true)
-    expect(after.seal(key).pepperVersion).toBe(2)
-    expect(before.verify(key, after.seal(key))).toBe(false)
+  it("verifies a key under the current and under the previous pepper, and under no other pepper", () => {
+    const accepts = (stored: KeyMac.SealedKey) =>
+      [before, announced, during, after].map((mac) => mac.verify(key, stored.secretMac))
+    expect(accepts(before.seal(key))).toEqual([true, true, true, false])
+    expect(accepts(during.seal(key))).toEqual([false, true, true, true])
   })
 
-  it("does not verify a key when the pepper of the key is missing", () => {
-    const without = KeyMac.make({ prefix: "tg", peppers: new Map([[2, fresh]]), currentVersion: 2 })
-    expect(without.verify(key, before.seal(key))).toBe(false)
-    expect(without.verify(key, { ...before.seal(key), pepperVersion: 2 })).toBe(false)
+  it("stores a key under the current pepper, with a name that is the same in every role of the pepper", () => {
+    expect(during.seal(key)).toEqual(after.seal(key))
+    expect(announced.seal(key)).toEqual(before.seal(key))
+    expect(during.seal(key).pepperName).toBe(during.pepperName)
+    expect([during.pepperName, during.previousPepperName]).toEqual([announced.previousPepperName, announced.pepperName])
+    expect(after.previousPepperName).toBeUndefined()
+    expect(before.pepperName).toMatch(/^[0-9a-f]{8}$/)
+    expect(before.pepperName).not.toBe(after.pepperName)
   })
 
   it("does not verify a key with another public id", () => {
     const other = { ...key, publicId: mint("tg", randomBytes(44)).publicId }
-    expect(before.verify(other, before.seal(key))).toBe(false)
+    expect(during.verify(other, before.seal(key).secretMac)).toBe(false)
   })
 
   it("does not verify a key when no MAC is stored", () => {
-    expect(before.verify(key, undefined)).toBe(false)
-  })
-
-  it("cannot be created without the current pepper", () => {
-    expect(() => KeyMac.make({ prefix: "tg", peppers: new Map(), currentVersion: 1 })).toThrow("version 1")
+    expect(during.verify(key, undefined)).toBe(false)
   })
 })

@@ -2,7 +2,6 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
-import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { PicoPerToken } from "@tollgate/domain/ledger/Price"
@@ -66,8 +65,8 @@ describe("migration 0010", () => {
         yield* Migrations.migrate(atVersion0009)
         yield* sql.withTransaction(sql.unsafe(MODEL_AND_NODES))
         const user = yield* Stores.aPayer(1n)
-        const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
-        const customer = { user, principal: { keyId: key.id, userId: user.id }, model: MODEL }
+        const keyId = yield* Stores.anEarlierKey(user.id)
+        const customer = { user, principal: { keyId, userId: user.id }, model: MODEL }
         yield* Programme.grant(user.id, MODEL.id, 50n)
 
         const hold = ({ node, planTokens, paygPico, checkpoint: [input, output] }: OldHold) =>
@@ -76,7 +75,7 @@ describe("migration 0010", () => {
             yield* sql`
               INSERT INTO inference_hold (request_id, user_id, api_key_id, model_id, price_id, protocol, streamed,
                 plan_account, plan_tokens, payg_account, payg_pico, node_id, checkpoint_input, checkpoint_output)
-              SELECT ${requestId}::uuid, ${user.id}::uuid, ${key.id}::uuid, ${MODEL.id}::uuid, ${MODEL.priceId}::uuid,
+              SELECT ${requestId}::uuid, ${user.id}::uuid, ${keyId}::uuid, ${MODEL.id}::uuid, ${MODEL.priceId}::uuid,
                 'chat', true, plan.id, ${planTokens}::bigint, payg.id, ${paygPico}::bigint, ${node}::uuid,
                 ${input}::bigint, ${output}::bigint
               FROM account AS plan, account AS payg

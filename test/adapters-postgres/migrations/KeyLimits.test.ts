@@ -2,7 +2,6 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
-import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { Effect, Layer } from "effect"
@@ -39,8 +38,8 @@ describe("migration 0014", () => {
         yield* Migrations.migrate(atVersion0013)
         const model = yield* Stores.aModel("m")
         const user = yield* Stores.aPayer(1n)
-        const { key } = yield* (yield* ApiKeys).create(user.email, "key", Stores.operator)
-        const customer = { user, principal: { keyId: key.id, userId: user.id }, model }
+        const keyId = yield* Stores.anEarlierKey(user.id)
+        const customer = { user, principal: { keyId, userId: user.id }, model }
         yield* sql.unsafe(`INSERT INTO gateway_node (id) VALUES ('${NODE}')`)
         const [running, orphaned, later] = [aRequestId(), aRequestId(), aRequestId()]
         yield* sql.unsafe(oldHold(running))
@@ -53,7 +52,7 @@ describe("migration 0014", () => {
 
         const limits = yield* KeyLimitStore
         const status = yield* limits.change(
-          key.id,
+          keyId,
           { spend_usd_micro_total: 1, concurrent_requests: 1 },
           Stores.operator
         )
@@ -70,7 +69,7 @@ describe("migration 0014", () => {
         expect(yield* balancesOf(customer)).toMatchObject({ payg: [910_000n, 0n] })
         expect([...(yield* journal(customer)).values()].sort()).toEqual(["complete", "complete", "orphaned"])
         // Requests that were admitted before the limit do not count.
-        expect((yield* limits.read(key.id)).counts).toMatchObject({ spentTotal: 0n, openRequests: 0 })
+        expect((yield* limits.read(keyId)).counts).toMatchObject({ spentTotal: 0n, openRequests: 0 })
         expect(yield* Stores.brokenInvariants).toEqual([])
       }).pipe(
         Effect.provide(

@@ -326,8 +326,7 @@ describe("an endpoint", () => {
         const [one, two] = [yield* anEndpoint(reseller.id), yield* anEndpoint(reseller.id)]
         const otherPepper = KeyMac.layer({
           prefix: "tg",
-          peppers: new Map([[1, Redacted.make("another pepper")]]),
-          currentVersion: 1
+          pepper: Redacted.make("another pepper")
         })
         yield* aCreditedOrder(reseller.id)
         const elsewhere = Context.get(

@@ -31,7 +31,8 @@ describe("the background tasks", () => {
         "webhook delivery",
         "balance watch",
         "webhook backlog",
-        "webhook retention"
+        "webhook retention",
+        "rewrite of API keys"
       ])
       expect(new Set(tasks.map(({ failure }) => failure)).size).toBe(tasks.length)
     })

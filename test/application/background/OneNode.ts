@@ -8,6 +8,7 @@ import {
   runTasks
 } from "@tollgate/application/background/BackgroundTasks"
 import { KeyUses } from "@tollgate/application/customer/KeyLists"
+import { KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
@@ -70,6 +71,7 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
       backlog: Effect.succeed({ oldestSeconds: 0, overdueSeconds: 0 }),
       forget: Effect.succeed(0)
     }),
+    Layer.succeed(KeyRewrites, { rewrite: Effect.succeed(0) }),
     OpenRequests.layer,
     fixture.layer
   )

@@ -1,9 +1,10 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import { KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { Database, type DatabaseState } from "@tollgate/application/operations/Database"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { reportOf } from "../../../apps/cli/src/commands/Doctor.ts"
 import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth.ts"
 import { Settings, type SettingsValues } from "../../../apps/cli/src/runtime/Settings.ts"
@@ -14,19 +15,26 @@ import { aCatalogFile } from "./CatalogFiles.ts"
 const healthy: DatabaseState = {
   serverVersion: "18.4",
   pendingMigrations: [],
+  incompatibleMigrations: [],
   clockAheadMillis: 3,
   synchronousCommit: "on"
 }
 
 /** Runs the database checks of `tollgate doctor` on a database in this state. */
-const diagnosed = (state: Partial<DatabaseState>, production = false) => {
+const diagnosed = (
+  state: Partial<DatabaseState>,
+  production = false,
+  settled: Partial<SettingsValues> = {},
+  peppers?: PepperCounts
+) => {
   const settings: SettingsValues = {
     NODE_ENV: production ? "production" : "development",
     HOST: "127.0.0.1",
     PORT: 8080,
     DATA_DIR: ".tollgate",
     KEY_PREFIX: "tg",
-    NODE_DEAD_AFTER_SECONDS: 30
+    NODE_DEAD_AFTER_SECONDS: 30,
+    ...settled
   }
   const world = Layer.mergeAll(
     Layer.succeed(Settings, settings),
@@ -41,6 +49,7 @@ const diagnosed = (state: Partial<DatabaseState>, production = false) => {
       preview: () => Effect.dieMessage("tollgate doctor compares no catalog file"),
       apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
+    Layer.succeed(KeyPeppers, { count: Effect.succeed(Option.fromNullable(peppers)) }),
     Layer.mock(OpenHolds, { page: () => Effect.succeed([]) }),
     Layer.succeed(ImageReviews, {
       list: () => Effect.succeed([]),
@@ -72,6 +81,18 @@ describe("tollgate doctor", () => {
     })
   )
 
+  it.effect("reports a database that a newer release no longer shares with this release", () =>
+    Effect.gen(function* () {
+      const { of } = yield* diagnosed({ incompatibleMigrations: ["0030_contract"] })
+      expect(of("migrations")).toMatchObject({
+        status: "fail",
+        detail: "applied by a newer release: 0030_contract",
+        advice: expect.stringContaining("Start the newer release.")
+      })
+      expect(of("holds")).toBeUndefined()
+    })
+  )
+
   it.effect("reports that synchronous_commit is off as a warning in development, and as a failure in production", () =>
     Effect.gen(function* () {
       expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
@@ -85,6 +106,28 @@ describe("tollgate doctor", () => {
       const { of } = yield* diagnosed({})
       expect(of("catalog")).toMatchObject({ status: "fail", detail: "relation catalog_state is broken" })
       expect(of("holds")).toMatchObject({ status: "ok" })
+    })
+  )
+
+  it.effect("reports how many keys need KEY_PEPPER_PREVIOUS, and when it can be removed", () =>
+    Effect.gen(function* () {
+      const rotating = { KEY_PEPPER_PREVIOUS: Redacted.make("the pepper before") }
+      const found = (peppers: PepperCounts, settled: Partial<SettingsValues> = rotating) =>
+        Effect.map(diagnosed({}, true, settled, peppers), ({ of }) => of("key rotation") ?? of("key peppers"))
+      expect(yield* found({ all: 9, others: 3, othersInUse: 1, refused: 0 })).toMatchObject({
+        status: "warn",
+        detail: "3 of 9 keys need KEY_PEPPER_PREVIOUS; used in the last 30 days: 1",
+        advice: expect.stringContaining("stops working when KEY_PEPPER_PREVIOUS is removed")
+      })
+      expect(yield* found({ all: 9, others: 0, othersInUse: 0, refused: 0 })).toMatchObject({
+        status: "ok",
+        detail: "no key needs KEY_PEPPER_PREVIOUS; keys under KEY_PEPPER: 9"
+      })
+      expect(yield* found({ all: 9, others: 7, othersInUse: 7, refused: 2 }, {})).toMatchObject({
+        status: "fail",
+        detail: "2 of 9 keys are stored under a pepper that is not set in this shell"
+      })
+      expect(yield* found({ all: 9, others: 7, othersInUse: 7, refused: 0 }, {})).toBeUndefined()
     })
   )
 

@@ -2,6 +2,7 @@
  * Defines `tollgate doctor`, which checks everything that a gateway needs, and advises on each problem.
  */
 import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import type { KeyPeppers } from "@tollgate/application/customer/KeyPeppers"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import type { Database } from "@tollgate/application/operations/Database"
@@ -20,7 +21,7 @@ import { reportCommand } from "./ReportCommand.ts"
 /** Defines the command. It opens the database itself, so that its report can contain a failure to open the database. */
 export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
-  database: Layer.Layer<Database | Catalogs | OpenHolds | ImageReviews | Settings, CommandFailed>
+  database: Layer.Layer<Database | Catalogs | KeyPeppers | OpenHolds | ImageReviews | Settings, CommandFailed>
 ) =>
   reportCommand("doctor", "Check everything that the gateway needs. Exits with 1 if any check fails.", {}, () =>
     Effect.gen(function* () {

@@ -1,7 +1,8 @@
 /**
- * Checks the database server and the schema, the catalog, the holds and the image reviews.
+ * Checks the database server and the schema, the catalog, the peppers of API keys, the holds and the image reviews.
  */
 import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
+import type { KeyPeppers } from "@tollgate/application/customer/KeyPeppers"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import type { Database } from "@tollgate/application/operations/Database"
@@ -13,19 +14,21 @@ import type { CommandFailed } from "../exit/CommandFailed.ts"
 import { reachDatabase } from "../runtime/ReachDatabase.ts"
 import { Settings } from "../runtime/Settings.ts"
 import { findingOnFailure } from "./FindingOnFailure.ts"
+import { keyPepperFindings } from "./KeyPepperHealth.ts"
 
 export const databaseFindings: Effect.Effect<
   ReadonlyArray<Finding>,
   CommandFailed,
-  Database | Catalogs | OpenHolds | ImageReviews | Settings
+  Database | Catalogs | KeyPeppers | OpenHolds | ImageReviews | Settings
 > = Effect.gen(function* () {
   const { NODE_ENV } = yield* Settings
   const state = yield* reachDatabase
   const findings = stateFindings(state, NODE_ENV === "production")
-  if (state.pendingMigrations.length > 0) return findings
+  if (state.pendingMigrations.length > 0 || state.incompatibleMigrations.length > 0) return findings
   return [
     ...findings,
     ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalogFindings(providerKey))),
+    ...(yield* findingOnFailure("key peppers", "The API keys cannot be counted.")(keyPepperFindings)),
     ...(yield* findingOnFailure("holds", "The holds cannot be read.")(holdFindings)),
     ...(yield* findingOnFailure("images", "The image reviews cannot be read.")(imageFindings))
   ]

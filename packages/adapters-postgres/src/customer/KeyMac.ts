@@ -2,10 +2,11 @@
  * Computes and verifies the stored form of an API key: the HMAC-SHA-256 of its public id and secret part. The secret of
  * the HMAC is a pepper, which is not in the database.
  *
- * Peppers are numbered by version. New API keys are stored with the current pepper. The other peppers only verify older
- * API keys.
+ * New API keys are stored under the current pepper. The previous pepper only verifies, so that the current pepper can be
+ * replaced without new API keys (ADR 0014). Beside the MAC stands the name of its pepper, which does not reveal the
+ * pepper.
  */
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -14,14 +15,13 @@ import * as Redacted from "effect/Redacted"
 export interface KeyMacOptions {
   /** Prefix of the text of every API key, such as `tg`. */
   readonly prefix: string
-  readonly peppers: ReadonlyMap<number, Redacted.Redacted<string>>
-  /** Version of the pepper that new keys use; one of the versions in `peppers`. */
-  readonly currentVersion: number
+  readonly pepper: Redacted.Redacted<string>
+  readonly previousPepper?: Redacted.Redacted<string> | undefined
 }
 
-export interface StoredMac {
+export interface SealedKey {
   readonly secretMac: Uint8Array
-  readonly pepperVersion: number
+  readonly pepperName: string
 }
 
 export interface DerivedKey {
@@ -33,16 +33,19 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
   KeyMac,
   {
     readonly prefix: string
-    /** Returns the MAC of a new key for storage. */
-    readonly seal: (key: KeyMaterial) => StoredMac
+    readonly pepperName: string
+    /** The name of the previous pepper; undefined if there is none. */
+    readonly previousPepperName: string | undefined
+    /** Returns the MAC of a key under the current pepper, for storage. */
+    readonly seal: (key: KeyMaterial) => SealedKey
     /**
-     * Returns whether the key matches the stored MAC. The check takes the same time for every stored MAC, and also when
-     * no MAC is stored.
+     * Returns whether the key matches the stored MAC under the current or the previous pepper. The check takes the same
+     * time for every stored MAC, and also when no MAC is stored.
      */
-    readonly verify: (key: KeyMaterial, stored: StoredMac | undefined) => boolean
+    readonly verify: (key: KeyMaterial, storedMac: Uint8Array | undefined) => boolean
     /**
-     * Returns a 32-byte key for another purpose, which is derived from the current pepper, or from the pepper of the given
-     * version; undefined if there is no such pepper.
+     * Returns a 32-byte key for another purpose, which is derived from the current pepper, or from the pepper with this
+     * version; undefined if there is no such pepper. The version follows from the pepper.
      */
     readonly derive: (purpose: string, version?: number) => DerivedKey | undefined
   }
@@ -50,28 +53,44 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
 
 const PLACEHOLDER_MAC = new Uint8Array(32)
 
-export const make = ({ prefix, peppers, currentVersion }: KeyMacOptions): Context.Tag.Service<KeyMac> => {
-  const macUnder = (pepper: Redacted.Redacted<string>, key: KeyMaterial): Uint8Array =>
-    createHmac("sha256", Redacted.value(pepper))
-      .update(`${key.publicId}:${Redacted.value(key.secretPart)}`)
-      .digest()
-  const current = peppers.get(currentVersion)
-  if (current === undefined) throw new Error(`there is no key pepper of version ${currentVersion}`)
+export const make = ({ pepper, prefix, previousPepper }: KeyMacOptions): Context.Tag.Service<KeyMac> => {
+  const peppers = previousPepper === undefined ? [pepper] : [pepper, previousPepper]
+  const pepperName = nameOf(pepper)
   return {
     prefix,
-    seal: (key) => ({ secretMac: macUnder(current, key), pepperVersion: currentVersion }),
-    verify: (key, stored) => {
-      const pepper = stored && peppers.get(stored.pepperVersion)
-      const equal = timingSafeEqual(macUnder(pepper ?? current, key), stored?.secretMac ?? PLACEHOLDER_MAC)
-      return equal && pepper !== undefined
+    pepperName,
+    previousPepperName: previousPepper === undefined ? undefined : nameOf(previousPepper),
+    seal: (key) => ({ secretMac: macUnder(pepper, key), pepperName }),
+    verify: (key, storedMac) => {
+      let genuine = false
+      // Every pepper is tried, so that the time does not show which pepper matches.
+      for (const tried of peppers) {
+        const equal = timingSafeEqual(macUnder(tried, key), storedMac ?? PLACEHOLDER_MAC)
+        genuine ||= equal && storedMac !== undefined
+      }
+      return genuine
     },
-    derive: (purpose, version = currentVersion) => {
-      const pepper = peppers.get(version)
-      if (pepper === undefined) return undefined
-      const key = new Uint8Array(hkdfSync("sha256", Redacted.value(pepper), "", `tollgate ${purpose}`, 32))
+    derive: (purpose, version = versionOf(pepper)) => {
+      const used = peppers.find((known) => versionOf(known) === version)
+      if (used === undefined) return undefined
+      const key = new Uint8Array(hkdfSync("sha256", Redacted.value(used), "", `tollgate ${purpose}`, 32))
       return { key, pepperVersion: version }
     }
   }
 }
+
+const macUnder = (pepper: Redacted.Redacted<string>, key: KeyMaterial): Uint8Array =>
+  createHmac("sha256", Redacted.value(pepper))
+    .update(`${key.publicId}:${Redacted.value(key.secretPart)}`)
+    .digest()
+
+const nameOf = (pepper: Redacted.Redacted<string>): string =>
+  createHash("sha256")
+    .update(`the name of the pepper ${Redacted.value(pepper)}`)
+    .digest("hex")
+    .slice(0, 8)
+
+/** Returns a number from 1 to 32,767, which a smallint column can store. */
+const versionOf = (pepper: Redacted.Redacted<string>): number => (Number.parseInt(nameOf(pepper), 16) % 32_767) + 1
 
 export const layer = (options: KeyMacOptions): Layer.Layer<KeyMac> => Layer.sync(KeyMac, () => make(options))

@@ -11,6 +11,7 @@
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { KeyUses } from "@tollgate/application/customer/KeyLists"
+import { KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as SingleFlight from "@tollgate/application/operations/SingleFlight"
 import { type ApiKeyId, type KeyMaterial, MAX_LENGTH, type Principal, parse } from "@tollgate/domain/customer/ApiKey"
@@ -25,6 +26,7 @@ import * as Redacted from "effect/Redacted"
 import { ExpiringMap } from "../client/ExpiringMap.ts"
 import { KEYS_CHANNEL, PgNotifications } from "../client/PgNotifications.ts"
 import { KeyMac } from "./KeyMac.ts"
+import * as PgKeyPeppers from "./PgKeyPeppers.ts"
 import * as SeenKeys from "./SeenKeys.ts"
 
 export interface KeyCacheOptions {
@@ -64,7 +66,7 @@ interface KeyRow {
   readonly id: string
   readonly user_id: string
   readonly secret_mac: Uint8Array
-  readonly pepper_version: number
+  readonly pepper_name: string | null
   readonly counted: boolean
   readonly expires_at: Date | null
   readonly models: ReadonlyArray<string> | null
@@ -80,6 +82,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
     const keyMac = yield* KeyMac
     const notifications = yield* PgNotifications
     const seen = yield* SeenKeys.make
+    const rewrites = yield* PgKeyPeppers.make
     const clock = yield* Effect.clock
     const keys = new ExpiringMap<string, CacheEntry>(options.capacity)
     const unknownKeys = new ExpiringMap<string, CacheEntry>(options.unknownKeysCapacity)
@@ -103,14 +106,17 @@ export const make = (options: KeyCacheOptions = defaults) =>
       Effect.gen(function* () {
         const countBefore = notificationCount
         const [row] = yield* sql<KeyRow>`
-          SELECT k.id, k.user_id, k.secret_mac, k.pepper_version, k.counted, k.expires_at, k.models,
+          SELECT k.id, k.user_id, k.secret_mac, k.pepper_name, k.counted, k.expires_at, k.models,
             statement_timestamp() AS read_at
           FROM api_key k JOIN app_user u ON u.id = k.user_id
           WHERE k.public_id = ${key.publicId} AND k.revoked_at IS NULL AND u.status = 'active'
             AND (k.expires_at IS NULL OR k.expires_at > statement_timestamp())`
-        const genuine = keyMac.verify(key, row && { secretMac: row.secret_mac, pepperVersion: row.pepper_version })
+        const genuine = keyMac.verify(key, row?.secret_mac)
         const result: Authentication = row !== undefined && genuine ? Either.right(principalOf(row)) : UNKNOWN
-        if (row !== undefined && genuine) seen.saw(row.id as ApiKeyId, row.read_at)
+        if (row !== undefined && genuine) {
+          seen.saw(row.id as ApiKeyId, row.read_at)
+          rewrites.saw(row.id as ApiKeyId, key, row.secret_mac, row.pepper_name)
+        }
         // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
           (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
@@ -157,7 +163,10 @@ export const make = (options: KeyCacheOptions = defaults) =>
           return Either.isLeft(key) ? UNKNOWN : lookups.run(digest, () => find(digest, key.right), OVERLOADED)
         })
     })
-    return Context.make(ApiKeyAuthenticator, authenticator).pipe(Context.add(KeyUses, { record: seen.record }))
+    return Context.make(ApiKeyAuthenticator, authenticator).pipe(
+      Context.add(KeyUses, { record: seen.record }),
+      Context.add(KeyRewrites, { rewrite: rewrites.rewrite })
+    )
   })
 
 const principalOf = (row: KeyRow): Principal => {
@@ -166,8 +175,8 @@ const principalOf = (row: KeyRow): Principal => {
   return limits === undefined ? ids : { ...ids, limits }
 }
 
-/** Provides the authenticator, and the uses of keys that it sees. */
+/** Provides the authenticator, the uses of keys that it sees, and the rewrites of keys under an earlier pepper. */
 export const layer = (
   options: Partial<KeyCacheOptions> = {}
-): Layer.Layer<ApiKeyAuthenticator | KeyUses, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
+): Layer.Layer<ApiKeyAuthenticator | KeyUses | KeyRewrites, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>
   Layer.scopedContext(make({ ...defaults, ...options }))

@@ -92,12 +92,12 @@ const createKey = (
     const keyMac = yield* KeyMac
     const id = yield* nextUuidV7
     const material = mint(keyMac.prefix, randomBytes(44))
-    const { secretMac, pepperVersion } = keyMac.seal(material)
+    const { pepperName, secretMac } = keyMac.seal(material)
     const keyId = id as ApiKeyId
     const { publicId } = material
     const [row] = yield* sql<{ name: string; created_at: Date }>`
-      INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
-      VALUES (${id}, ${publicId}, ${userId}, ${name}, ${secretMac}, ${pepperVersion}) RETURNING name, created_at`
+      INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version, pepper_name)
+      VALUES (${id}, ${publicId}, ${userId}, ${name}, ${secretMac}, 1, ${pepperName}) RETURNING name, created_at`
     if (row === undefined) return yield* Effect.dieMessage("the database did not return the inserted API key")
     if (!isUnlimited(limits)) yield* writeLimits(keyId, limits)
     const stored = { id: keyId, publicId, userId, name: row.name, createdAt: row.created_at }

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { KeyUses } from "../customer/KeyLists.ts"
+import { KeyRewrites } from "../customer/KeyPeppers.ts"
 import { ImageRequests } from "../images/ImageRequests.ts"
 import { checkpointOpenRequests, type OpenRequests } from "../inference/OpenRequests.ts"
 import type { InferenceLedger } from "../ledger/InferenceLedger.ts"
@@ -52,6 +53,7 @@ export type BackgroundPorts =
   | WebhookDispatcher
   | WebhookDeliveries
   | BalanceWatch
+  | KeyRewrites
 
 /** Returns every task of a node. Other nodes consider a node dead after `deadAfter` without a heartbeat. */
 export const backgroundTasks = (deadAfter: Duration.Duration) =>
@@ -132,6 +134,12 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         interval: Duration.hours(1),
         round: Effect.flatMap(WebhookDeliveries, ({ forget }) => forget),
         failure: "old webhook events could not be deleted"
+      },
+      {
+        name: "rewrite of API keys",
+        interval: Duration.seconds(10),
+        round: Effect.flatMap(KeyRewrites, ({ rewrite }) => rewrite),
+        failure: "used API keys could not be stored under the current pepper"
       }
     ]
   })

@@ -1,0 +1,40 @@
+/**
+ * Checks under which pepper the API keys are stored, so that an operator knows when KEY_PEPPER_PREVIOUS can be removed.
+ */
+import { KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
+import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Settings } from "../runtime/Settings.ts"
+
+/** Returns no finding if KEY_PEPPER is not set in this shell, which is reported by another check. */
+export const keyPepperFindings: Effect.Effect<ReadonlyArray<Finding>, never, KeyPeppers | Settings> = Effect.gen(
+  function* () {
+    const { KEY_PEPPER_PREVIOUS } = yield* Settings
+    const counts = yield* Effect.flatMap(KeyPeppers, ({ count }) => count)
+    return Option.match(counts, {
+      onNone: () => [],
+      onSome: (found) => [...refused(found), ...(KEY_PEPPER_PREVIOUS === undefined ? [] : [rotation(found)])]
+    })
+  }
+)
+
+const refused = ({ all, refused: count }: PepperCounts): ReadonlyArray<Finding> =>
+  count === 0
+    ? []
+    : [
+        fail(
+          "key peppers",
+          `${count} of ${all} keys are stored under a pepper that is not set in this shell`,
+          "Servers with the same settings refuse these keys. Set KEY_PEPPER_PREVIOUS to the pepper that KEY_PEPPER has replaced, or give the customers new keys."
+        )
+      ]
+
+const rotation = ({ all, others, othersInUse }: PepperCounts): Finding =>
+  others === 0
+    ? ok("key rotation", `no key needs KEY_PEPPER_PREVIOUS; keys under KEY_PEPPER: ${all}`)
+    : warn(
+        "key rotation",
+        `${others} of ${all} keys need KEY_PEPPER_PREVIOUS; used in the last 30 days: ${othersInUse}`,
+        "Keep KEY_PEPPER_PREVIOUS. A used key moves to KEY_PEPPER within a minute. A key that has not moved stops working when KEY_PEPPER_PREVIOUS is removed."
+      )

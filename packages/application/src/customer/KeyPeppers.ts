@@ -1,0 +1,37 @@
+/**
+ * Replaces the pepper under which API keys are stored, while the keys stay in use (ADR 0014).
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+
+/** The keys that this node has seen in use under another pepper than the current one. */
+export class KeyRewrites extends Context.Tag("@tollgate/application/KeyRewrites")<
+  KeyRewrites,
+  {
+    /** Stores a bounded number of these keys under the current pepper, and returns the number of changed keys. */
+    readonly rewrite: Effect.Effect<number>
+  }
+>() {}
+
+/** Counts of the keys that are not revoked and not expired. */
+export interface PepperCounts {
+  readonly all: number
+  /**
+   * Keys that are stored under a pepper other than the current and the previous one, so every server with these peppers
+   * refuses them.
+   */
+  readonly refused: number
+  /** Keys that are stored under the previous pepper, or under a pepper that is not recorded. */
+  readonly others: number
+  /** The part of `others` that was used in the last 30 days. */
+  readonly othersInUse: number
+}
+
+export class KeyPeppers extends Context.Tag("@tollgate/application/KeyPeppers")<
+  KeyPeppers,
+  {
+    /** Returns the counts; none if this program does not know the current pepper. */
+    readonly count: Effect.Effect<Option.Option<PepperCounts>>
+  }
+>() {}
