@@ -82,6 +82,7 @@ export class TestImageRequest {
     attempt: 0,
     finish: 0
   }
+  requestId = RequestId("request")
   presentedKey: ImageConnection<string>["presentedKey"] = Either.right(Redacted.make("key"))
   idempotencyKey: ImageConnection<string>["idempotencyKey"] = Either.right("once")
   request: Partial<ImageRequest> = {}
@@ -104,7 +105,7 @@ export class TestImageRequest {
   readonly result = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
       const client: ImageConnection<string> = {
-        requestId: RequestId("request"),
+        requestId: this.requestId,
         operation: this.request.operation ?? "generate",
         presentedKey: this.presentedKey,
         idempotencyKey: this.idempotencyKey,

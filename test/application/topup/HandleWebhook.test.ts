@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
-import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
+import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import { TopUpCounters, TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
@@ -50,6 +51,34 @@ describe("a webhook", () => {
       expect((yield* Effect.flip(handleWebhook("bsc", {}, body)))._tag).toBe("BadSignature")
       expect(fixture.log).toEqual([])
     }).pipe(Effect.provide(fixture.layer))
+  })
+
+  it.effect("is counted by its provider and its outcome, and not counted for an unknown provider", () => {
+    const counters = new TopUpCounters()
+    const handled = (name: string, fixture: TopUpFixture) =>
+      Effect.exit(handleWebhook(name, {}, body)).pipe(
+        Effect.provide(fixture.layer),
+        Effect.provideService(TopUpCounts, counters)
+      )
+    const verifying = (verify: PaymentWebhook["verify"]) => {
+      const fixture = notified()
+      fixture.providers = [fixture.provider({ webhook: { ...aWebhook({}), verify } })]
+      return fixture
+    }
+    return Effect.gen(function* () {
+      yield* handled("bsc", notified())
+      yield* handled("bsc", notified("a number of no order"))
+      yield* handled(
+        "bsc",
+        verifying(() => Effect.fail(new BadSignature({ provider: "bsc" })))
+      )
+      yield* handled(
+        "bsc",
+        verifying(() => Effect.dieMessage("broken"))
+      )
+      yield* handled("unknown", notified())
+      expect([...counters.webhooks]).toEqual([["bsc", { accepted: 1, no_order: 1, refused: 1, failed: 1 }]])
+    })
   })
 
   it.effect("is not found if the provider is unknown or has no webhooks", () => {

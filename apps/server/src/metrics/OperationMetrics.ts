@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import type { TaskRunCounters } from "@tollgate/application/background/TaskRuns"
 import type { ProviderLoad } from "@tollgate/application/inference/Upstreams"
 import type { OpenPools } from "@tollgate/application/operations/DatabasePools"
-import { type TopUpCounters, topUpOutcomes } from "@tollgate/application/topup/TopUpCounts"
+import { type TopUpCounters, topUpOutcomes, webhookOutcomes } from "@tollgate/application/topup/TopUpCounts"
 import { deliveryOutcomes, type WebhookCounters } from "@tollgate/application/webhook/WebhookCounts"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { Registry } from "prom-client"
@@ -46,7 +46,7 @@ export const registerProviders = (
   )
 }
 
-export const registerTopUps = (registry: Registry, { all }: TopUpCounters): void => {
+export const registerTopUps = (registry: Registry, { all, webhooks }: TopUpCounters): void => {
   counters(registry, "tollgate_topups_total", "Top-ups, by method and outcome.", ["method", "outcome"], () =>
     all.flatMap(({ method, outcomes }) =>
       topUpOutcomes.map((outcome) => ({ labels: { method, outcome }, value: outcomes[outcome] }))
@@ -58,6 +58,16 @@ export const registerTopUps = (registry: Registry, { all }: TopUpCounters): void
     "Observations of payments that an operator must inspect.",
     ["method"],
     () => all.map(({ alerts, method }) => ({ labels: { method }, value: alerts }))
+  )
+  counters(
+    registry,
+    "tollgate_payment_webhooks_total",
+    "Webhooks of payment providers, by provider and outcome.",
+    ["provider", "outcome"],
+    () =>
+      [...webhooks].flatMap(([provider, outcomes]) =>
+        webhookOutcomes.map((outcome) => ({ labels: { provider, outcome }, value: outcomes[outcome] }))
+      )
   )
   counters(registry, "tollgate_topup_credited_usd_total", "USD of quota credited by top-ups.", ["method"], () =>
     all.map(({ creditedUsdMicro, method }) => ({ labels: { method }, value: Number(creditedUsdMicro) / 1e6 }))

@@ -90,7 +90,7 @@ const nameOf = (pepper: Redacted.Redacted<string>): string =>
     .digest("hex")
     .slice(0, 8)
 
-/** Returns a number from 1 to 32,767, which a smallint column can store. */
-const versionOf = (pepper: Redacted.Redacted<string>): number => (Number.parseInt(nameOf(pepper), 16) % 32_767) + 1
+/** Returns a number that an integer column can store. */
+const versionOf = (pepper: Redacted.Redacted<string>): number => parseInt(nameOf(pepper), 16) & 0x7fffffff
 
 export const layer = (options: KeyMacOptions): Layer.Layer<KeyMac> => Layer.sync(KeyMac, () => make(options))

@@ -31,6 +31,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { ApiKeyAuthenticator } from "../inference/ApiKeyAuthenticator.ts"
+import { type Attributes, type RequestTrace, RequestTraces } from "../inference/RequestTrace.ts"
 import { mostInformativeError, type RouteError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
 import { NO_PROVIDER, type RouteTraffic, Traffic, type TrafficCounters } from "../ledger/Traffic.ts"
@@ -70,15 +71,23 @@ export const makeImage = <Image>(
         beforeTimeout(client, admissionOf(client))
       )
       const traffic = yield* Traffic
-      yield* Effect.tapErrorCause(images.begin({ admission, idempotencyKey }), (cause) =>
-        Effect.sync(() => traffic.refused(request.model, cause))
+      const trace = (yield* RequestTraces)?.begin(client.requestId, { model: request.model, protocol: "images" })
+      yield* traced(trace, "admission", images.begin({ admission, idempotencyKey }), (error) => error).pipe(
+        Effect.tapErrorCause((cause) => Effect.sync(() => traffic.refused(request.model, cause))),
+        Effect.onError((cause) => Effect.sync(() => trace?.request.end(Exit.failCause(cause))))
       )
 
-      const attempts = new RouteAttempts(client, request, candidates, traffic)
+      const attempts = new RouteAttempts(client, request, candidates, traffic, trace)
       const exit = yield* Effect.exit(restore(beforeTimeout(client, attempts.run)))
       const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
       const outcome = () => outcomeOf(imageEndOf(exit, client), attempts.dispatched)
-      const written = yield* images.finish({ admission, outcome, durationMillis, route: attempts.route })
+      const written = yield* traced(
+        trace,
+        "settlement",
+        images.finish({ admission, outcome, durationMillis, route: attempts.route }),
+        (error) => error
+      )
+      trace?.request.end(exit)
 
       if (Exit.isFailure(exit) && isDefect(exit.cause)) return yield* Effect.failCause(exit.cause)
       if (written === undefined) return yield* new UpstreamFailed({ cause: "the lease of the request has expired" })
@@ -130,6 +139,7 @@ class RouteAttempts<Image> {
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
   readonly #traffic: TrafficCounters
+  readonly #trace: RequestTrace | undefined
   /** The counters of the last attempt's route. */
   route: RouteTraffic
 
@@ -137,10 +147,12 @@ class RouteAttempts<Image> {
     client: ImageConnection<Image>,
     request: ImageRequest,
     candidates: ReadonlyArray<Candidate>,
-    traffic: TrafficCounters
+    traffic: TrafficCounters,
+    trace: RequestTrace | undefined
   ) {
     this.#client = client
     this.#traffic = traffic
+    this.#trace = trace
     this.route = traffic.of(request.model, NO_PROVIDER)
     this.#request = request
     this.#candidates = candidates
@@ -166,7 +178,15 @@ class RouteAttempts<Image> {
     const failed = tried > 0 ? this.route : undefined
     const route = this.#traffic.attempt(this.#request.model, candidate.provider.name, failed)
     this.route = route
-    return Effect.catchAll(this.#client.attempt(this.#request, candidate), ({ error, retryElsewhere, unsent }) => {
+    const { provider, route: target } = candidate
+    const attempt = traced(
+      this.#trace,
+      "upstream",
+      this.#client.attempt(this.#request, candidate),
+      ({ error }) => error,
+      { provider: provider.name, upstream_model: target.upstreamModel }
+    )
+    return Effect.catchAll(attempt, ({ error, retryElsewhere, unsent }) => {
       route.attemptFailed(error._tag)
       if (unsent) this.dispatched = before
       const most = mostInformativeError(earlier, error)
@@ -174,6 +194,21 @@ class RouteAttempts<Image> {
     })
   }
 }
+
+/** Runs a step of the request, with a span if the request is traced. */
+const traced = <A, E, R>(
+  trace: RequestTrace | undefined,
+  name: "admission" | "upstream" | "settlement",
+  step: Effect.Effect<A, E, R>,
+  errorOf: (failure: E) => { readonly _tag: string },
+  attributes: Attributes = {}
+): Effect.Effect<A, E, R> =>
+  trace === undefined
+    ? step
+    : Effect.suspend(() => {
+        const span = trace.start(name, name === "upstream" ? "client" : "internal", attributes)
+        return Effect.onExit(step, (exit) => Effect.sync(() => span.end(Exit.mapError(exit, errorOf))))
+      })
 
 const imageEndOf = <Image>(
   exit: Exit.Exit<ImageResult<Image>, RouteError | ImageTimeout>,

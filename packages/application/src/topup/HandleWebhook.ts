@@ -7,11 +7,13 @@
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type BadSignature, type PaymentProvider, PaymentProviders, type Reported } from "./PaymentProviders.ts"
 import { PaymentRefresher } from "./PaymentRefresher.ts"
+import { TopUpCounts, type WebhookOutcome } from "./TopUpCounts.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
 /**
@@ -28,6 +30,20 @@ type Headers = Readonly<Record<string, string | undefined>>
 export const handleWebhook = (providerName: string, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     const named = (yield* PaymentProviders).all.filter(({ name }) => name === providerName)
+    const counts = yield* TopUpCounts
+    const count = (outcome: WebhookOutcome) =>
+      Effect.sync(() => {
+        if (named.length > 0) counts.webhook(providerName, outcome)
+      })
+    return yield* acknowledged(named, headers, body).pipe(
+      Effect.tap(({ outcome }) => count(outcome)),
+      Effect.tapErrorCause((cause) => count(Cause.isFailure(cause) ? "refused" : "failed")),
+      Effect.map(({ acknowledgement }) => acknowledgement)
+    )
+  })
+
+const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
+  Effect.gen(function* () {
     const { reported, label, acknowledgement } = yield* genuine(named, headers, body)
 
     const stored = yield* orderOf(reported, label)
@@ -35,9 +51,10 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
       yield* Effect.timeoutOption((yield* PaymentRefresher).refreshAfterReport(stored.value), ACKNOWLEDGEMENT_TIMEOUT)
     } else {
       const orderNumber = reported.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
-      yield* Effect.logInfo("a webhook named no order of this provider", { provider: providerName, orderNumber })
+      const provider = named[0]?.name
+      yield* Effect.logInfo("a webhook named no order of this provider", { provider, orderNumber })
     }
-    return acknowledgement
+    return { acknowledgement, outcome: Option.isSome(stored) ? ("accepted" as const) : ("no_order" as const) }
   })
 
 /**

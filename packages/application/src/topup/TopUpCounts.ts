@@ -1,6 +1,6 @@
 /**
  * Counts the top-ups of this process since its start, by payment method and outcome, for the metrics. The store of the
- * orders adds each committed change.
+ * orders adds each committed change. Webhooks are counted by payment provider.
  */
 import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Context from "effect/Context"
@@ -21,7 +21,17 @@ export interface MethodCounts {
   creditedUsdMicro: bigint
 }
 
+export const webhookOutcomes = ["accepted", "no_order", "refused", "failed"] as const
+/**
+ * `accepted`: the webhook named an order, whose refresh was started. `no_order`: it named no order of this provider.
+ * `refused`: its signature is wrong, or the provider has no webhooks. `failed`: an internal error.
+ */
+export type WebhookOutcome = (typeof webhookOutcomes)[number]
+
 export class TopUpCounters {
+  /** The webhooks of each payment provider. */
+  readonly webhooks = new Map<string, Record<WebhookOutcome, number>>()
+
   readonly all: ReadonlyArray<MethodCounts> = PaymentMethod.literals.map((method) => ({
     method,
     outcomes: { opened: 0, not_opened: 0, credited: 0, expired: 0, failed: 0 },
@@ -43,6 +53,13 @@ export class TopUpCounters {
   alert(method: PaymentMethod): void {
     const counts = this.#of(method)
     if (counts !== undefined) counts.alerts += 1
+  }
+
+  /** Counts a webhook. `provider` must be the name of a configured provider, so that the number of names is bounded. */
+  webhook(provider: string, outcome: WebhookOutcome): void {
+    const outcomes = this.webhooks.get(provider) ?? { accepted: 0, no_order: 0, refused: 0, failed: 0 }
+    outcomes[outcome] += 1
+    this.webhooks.set(provider, outcomes)
   }
 
   #of(method: PaymentMethod): MethodCounts | undefined {
