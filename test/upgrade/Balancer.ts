@@ -1,0 +1,138 @@
+/**
+ * A load balancer for the test of upgrades. It forwards each HTTP request to a server, over kept connections, and streams
+ * both directions.
+ *
+ * Like nginx, HAProxy or Envoy with their usual settings, it sends a request to another server only if the connection was
+ * refused, because then no server has received a byte of it. A connection that breaks later, or a response with 503, goes
+ * to the client. It reads `/readyz` of each server four times a second and sends new requests only to servers that return
+ * 200.
+ */
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+const CHECK_MILLIS = 250
+const READINESS_TIMEOUT_MILLIS = 2_000
+
+interface Backend {
+  readonly port: number
+  readonly agent: Agent
+  checks: NodeJS.Timeout | undefined
+  ready: boolean
+  /** True if an operator has taken the server out, whatever its readiness is. */
+  removed: boolean
+}
+
+export class Balancer {
+  readonly #server: Server
+  readonly #backends: Array<Backend> = []
+  #next = 0
+  /** The number of requests that were sent to another server, because the first one refused the connection. */
+  retried = 0
+  /** The number of requests that got no response from a server. The client gets 502, or a broken stream. */
+  broken = 0
+
+  static async start(): Promise<Balancer> {
+    const balancer = new Balancer()
+    await new Promise<void>((resolve) => balancer.#server.listen(0, "127.0.0.1", resolve))
+    return balancer
+  }
+
+  private constructor() {
+    this.#server = createServer((incoming, response) => this.#forward(incoming, response))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Adds a server. With `assumedReady`, its readiness is not checked. */
+  add(port: number, assumedReady = false): void {
+    const agent = new Agent({ keepAlive: true })
+    const backend: Backend = { port, agent, checks: undefined, ready: assumedReady, removed: false }
+    this.#backends.push(backend)
+    if (assumedReady) return
+    backend.checks = setInterval(() => check(backend), CHECK_MILLIS)
+    void check(backend)
+  }
+
+  isReady(port: number): boolean {
+    return this.#backends.some((backend) => backend.port === port && backend.ready)
+  }
+
+  /** Sends no new requests to this server, like an operator who takes it out before its stop. */
+  remove(port: number): void {
+    for (const backend of this.#backends) if (backend.port === port) backend.removed = true
+  }
+
+  close(): void {
+    for (const { agent, checks } of this.#backends) {
+      clearInterval(checks)
+      agent.destroy()
+    }
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #pick(tried: ReadonlySet<Backend>): Backend | undefined {
+    const usable = this.#backends.filter((backend) => backend.ready && !backend.removed && !tried.has(backend))
+    return usable[this.#next++ % Math.max(1, usable.length)]
+  }
+
+  #forward(incoming: IncomingMessage, response: ServerResponse): void {
+    const chunks: Array<Buffer> = []
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
+    incoming.once("end", () => this.#send(incoming, response, Buffer.concat(chunks), new Set()))
+  }
+
+  #send(incoming: IncomingMessage, response: ServerResponse, body: Buffer, tried: ReadonlySet<Backend>): void {
+    const backend = this.#pick(tried)
+    if (backend === undefined) {
+      this.broken += 1
+      response.writeHead(502).end("no server is ready")
+      return
+    }
+    const { "transfer-encoding": _, connection: __, ...headers } = incoming.headers
+    const outgoing = request(
+      {
+        host: "127.0.0.1",
+        port: backend.port,
+        agent: backend.agent,
+        method: incoming.method ?? "GET",
+        path: incoming.url ?? "/",
+        headers: { ...headers, "content-length": body.length }
+      },
+      (answer) => {
+        const { connection: _, "keep-alive": __, ...own } = answer.headers
+        response.writeHead(answer.statusCode ?? 502, own)
+        answer.on("data", (chunk: Buffer) => response.write(chunk))
+        answer.once("end", () => response.end())
+        answer.once("error", () => {
+          this.broken += 1
+          response.destroy()
+        })
+      }
+    )
+    outgoing.once("error", (error: NodeJS.ErrnoException) => {
+      if (response.headersSent) return
+      if (error.code === "ECONNREFUSED") {
+        this.retried += 1
+        this.#send(incoming, response, body, new Set([...tried, backend]))
+        return
+      }
+      this.broken += 1
+      response.writeHead(502).end(`the server broke the connection: ${error.code ?? error.message}`)
+    })
+    outgoing.end(body)
+  }
+}
+
+const check = async (backend: Backend): Promise<void> => {
+  const asked = fetch(`http://127.0.0.1:${backend.port}/readyz`, {
+    signal: AbortSignal.timeout(READINESS_TIMEOUT_MILLIS),
+    headers: { connection: "close" }
+  })
+  backend.ready = await asked.then(
+    ({ ok }) => ok,
+    () => false
+  )
+}

@@ -1,0 +1,40 @@
+/** Checks out and builds an earlier release beside this one, and finds the release to compare with. */
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+export const THIS_CHECKOUT = resolve(import.meta.dirname, "../..")
+const FOLDER = join(THIS_CHECKOUT, ".tollgate/upgrade")
+
+const git = (...args: ReadonlyArray<string>): string =>
+  execFileSync("git", ["-C", THIS_CHECKOUT, ...args], { encoding: "utf8" }).trim()
+
+/**
+ * The oldest commit that can run beside this release. Release 0.1.0 has tables that the migrations up to 0015 change in
+ * place, so it needs a stop.
+ */
+const OLDEST = "fba80584"
+
+/** Returns the newest tag that contains the oldest possible commit, or this commit if there is no such tag. */
+export const previousRelease = (): string =>
+  git("tag", "--contains", OLDEST, "--merged", "HEAD", "--sort=-creatordate").split("\n")[0] || OLDEST
+
+export const shortName = (ref: string): string => git("rev-parse", "--short=8", `${ref}^{commit}`)
+
+export const isBuilt = (checkout: string): boolean =>
+  existsSync(join(checkout, "apps/server/dist/main.js")) && existsSync(join(checkout, "apps/cli/dist/main.js"))
+
+/** Returns the folder of a release, which may not exist yet. */
+export const checkoutOf = (ref: string): string => join(FOLDER, shortName(ref))
+
+/** Builds a release in a git worktree, unless it is built already. Its dependencies come from the npm registry. */
+export const build = (ref: string): string => {
+  const checkout = checkoutOf(ref)
+  if (isBuilt(checkout)) return checkout
+  mkdirSync(FOLDER, { recursive: true })
+  if (!existsSync(checkout)) git("worktree", "add", "--detach", checkout, ref)
+  const run = (...args: ReadonlyArray<string>) => execFileSync("npm", args, { cwd: checkout, stdio: "inherit" })
+  run("ci", "--no-fund", "--no-audit")
+  run("run", "-s", "build")
+  return checkout
+}
