@@ -155,19 +155,15 @@ const play = (limits: CountedLimits, all: ReadonlyArray<Step>, onStep: (counts: 
 }
 
 describe("the budget of a key", () => {
-  property(
-    "is never exceeded by the output of streams and the holds of open requests",
-    [limitsOfSpend, steps],
-    (limits, all) => {
-      let isKept = true
-      play(limits, all, ({ pending, spentInDay, spentInMonth, spentTotal }) => {
-        isKept &&= limits.spendPerDay === undefined || spentInDay + pending <= limits.spendPerDay
-        isKept &&= limits.spendPerMonth === undefined || spentInMonth + pending <= limits.spendPerMonth
-        isKept &&= limits.spendTotal === undefined || spentTotal + pending <= limits.spendTotal
-      })
-      return isKept
-    }
-  )
+  property("is never exceeded while no request costs more than its hold", [limitsOfSpend, steps], (limits, all) => {
+    let isKept = true
+    play(limits, all, ({ pending, spentInDay, spentInMonth, spentTotal }) => {
+      isKept &&= limits.spendPerDay === undefined || spentInDay + pending <= limits.spendPerDay
+      isKept &&= limits.spendPerMonth === undefined || spentInMonth + pending <= limits.spendPerMonth
+      isKept &&= limits.spendTotal === undefined || spentTotal + pending <= limits.spendTotal
+    })
+    return isKept
+  })
 
   property(
     "has the sum of the holds of its open requests as its pending amount",
