@@ -4,18 +4,18 @@
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { DedicatedConnection } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { clusterParent } from "../../support/ClusterParent.ts"
 
 const limits = { connectMillis: 500, transactionMillis: 500, lockMillis: 200 }
 const WRITE = { name: "write_note", text: "INSERT INTO note (word) VALUES ($1)" }
+const MAX_WRITES = 100_000
 const READ = { name: "read_notes", text: "SELECT word FROM note ORDER BY word" }
 
 const directory = mkdtempSync(join(clusterParent(), "tollgate-replication-"))
@@ -40,6 +40,8 @@ beforeAll(async () => {
   settings = fromSocket((await Effect.runPromise(Scope.extend(started, scope))).socketDir)
   await administer("CREATE TABLE note (word text PRIMARY KEY)")
   connection = new DedicatedConnection(settings, limits)
+  // Opens the connection while no standby is required: opening it waits for the standby as well.
+  await read()
 })
 afterAll(async () => {
   connection.close()
@@ -57,19 +59,16 @@ it("does not read a transaction as committed before the synchronous standby has 
   await useStandbys("absent")
   const unknown: Array<string> = []
   // Postgres reads its settings some time after the request to do so. Until then, commits do not wait.
-  for (let nth = 0; unknown.length === 0; nth++) {
+  for (let nth = 0; unknown.length === 0 && nth < MAX_WRITES; nth++) {
     await write(`word ${nth}`, (word) => unknown.push(word)).catch((error: unknown) =>
       expect(error).toBeInstanceOf(ConnectionLost)
     )
   }
+  expect(unknown).toHaveLength(1)
   // The second attempt terminates the backend of the first one, which also waits.
   for (const _ of [1, 2]) await expect(read()).rejects.toBeInstanceOf(ConnectionLost)
 
   await useStandbys("")
-  let words: ReadonlyArray<unknown> | undefined
-  while (words === undefined) {
-    words = await read().catch(() => undefined)
-    await sleep(20)
-  }
+  const words = await vi.waitFor(read, { timeout: 15_000, interval: 20 })
   expect(words).toEqual(expect.arrayContaining(unknown))
 })
