@@ -1,5 +1,5 @@
 /**
- * Tests the metrics by model and provider, and the access to the metrics port.
+ * Tests the metrics by model and provider, the metrics of the process, and the access to the metrics port.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -7,8 +7,8 @@ import { TestGateway } from "../support/TestGateway.ts"
 import { chatFrames, completion, errorBody, usage } from "../support/upstream/ChatWire.ts"
 import { json, stream } from "../support/upstream/Script.ts"
 
-const TOKEN = "the token of the metrics, of 32 characters".replaceAll(" ", "-")
-/** The counters belong to the process, so no other test may use these names. */
+const TOKEN = "metrics-token-with-at-least-32-characters"
+/** All test files in a process share its counters, so no other test file may use this model and these providers. */
 const MODEL = "metered-model"
 const [FIRST, SECOND] = ["first-provider", "second-provider"]
 
@@ -58,7 +58,7 @@ afterAll(() => gateway.close())
 const read = async (authorization = `Bearer ${TOKEN}`) =>
   (await fetch(metricsUrl, { headers: { authorization, connection: "close" } })).text()
 
-/** Returns the value of the series with this name and these labels; undefined if there is none. */
+/** Returns the value of the first series with this name and at least these labels; undefined if there is none. */
 const valueOf = (page: string, name: string, labels: Readonly<Record<string, string>> = {}): number | undefined => {
   for (const line of page.split("\n")) {
     if (!line.startsWith(`${name}{`) && !line.startsWith(`${name} `)) continue
@@ -83,7 +83,7 @@ const first = { model: MODEL, provider: FIRST }
 const second = { model: MODEL, provider: SECOND }
 
 describe("the metrics by model and provider", () => {
-  it("have a series of each route before its first request", async () => {
+  it("have counters with the value 0 and no histogram for a route before its first request", async () => {
     const page = await read()
     for (const route of [first, second]) {
       expect(valueOf(page, "tollgate_attempts_total", route)).toBe(0)
@@ -122,7 +122,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_operator_loss_tokens_total", { ...first, class: "output" })).toBe(0)
   })
 
-  it("count failed attempts, fallbacks and the open circuit breaker", async () => {
+  it("count failed attempts and fallbacks, and show that the circuit breaker is open", async () => {
     for (let failed = 0; failed < 2; failed++) {
       gateway.upstream.next(json(errorBody("broken"), 500))
       gateway.upstream.next(json(completion({ usage: usage(1, 1) })))
@@ -140,9 +140,11 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_settled_requests_total", { ...second, ending: "complete" })).toBe(3)
   })
 
-  it("count consumed tokens that are not charged as operator loss", async () => {
-    const unread = [{ ...chatFrames({ content: [] })[0], choices: [], usage: usage(20, 6) }]
-    gateway.upstream.next(stream(unread.concat([{ error: { message: "broken", type: "server_error" } } as never])))
+  it("count, as operator loss, the consumed tokens that are not charged", async () => {
+    const usageWithoutContent = [{ ...chatFrames({ content: [] })[0], choices: [], usage: usage(20, 6) }]
+    gateway.upstream.next(
+      stream(usageWithoutContent.concat([{ error: { message: "broken", type: "server_error" } } as never]))
+    )
     await ask(MODEL, true)
     await gateway.settled()
     await vi.waitFor(
@@ -155,7 +157,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_operator_loss_usd_total", second)).toBeCloseTo((20 + 12) / 1e6, 9)
   })
 
-  it("name only models of the catalog", async () => {
+  it("do not contain the name of a model that is not in the catalog", async () => {
     const name = "a-model-that-a-client-has-invented"
     const before = valueOf(await read(), "tollgate_refusals_total", { model: "other", reason: "model_not_found" }) ?? 0
     expect(await ask(name, false)).toBe(404)
@@ -189,7 +191,7 @@ describe("the metrics of the process", () => {
 
 describe("the metrics port with METRICS_TOKEN", () => {
   it.each(["", "Bearer", `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, TOKEN])(
-    "refuses the header %j",
+    "refuses the authorization header %j",
     async (authorization) => {
       const response = await fetch(metricsUrl, { headers: { authorization, connection: "close" } })
       expect(response.status).toBe(401)

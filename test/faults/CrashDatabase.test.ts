@@ -1,8 +1,9 @@
 /**
- * Tests a gateway under load whose database fails in several ways. Every delivered response is charged exactly once, and
- * the gateway recovers without help.
+ * Tests a gateway that serves many requests while its database has faults. Every delivered response is charged exactly
+ * once, and the gateway recovers without being restarted.
  *
- * FAULTS sets the number of failures (default 5).
+ * The environment variable FAULTS sets the maximum number of faults (default 5). In a proof with a time limit, the test can
+ * end after fewer faults.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -21,11 +22,11 @@ import { signal } from "../support/upstream/Script.ts"
 
 const FAULTS = Number(process.env.FAULTS ?? 5)
 const STREAMS = 15
-const WHOLE_ANSWERS = 5
+const WHOLE_RESPONSES = 5
 const CREDIT_USD_MICRO = 1_000_000n * BigInt(FAULTS)
 const DEAD_AFTER_SECONDS = 1
 
-interface Answer {
+interface ReceivedResponse {
   readonly requestId: string
   readonly status: number
   readonly tokens: number
@@ -37,7 +38,10 @@ let postgres: Scope.CloseableScope
 let gateway: TestGateway
 let customer: Customer
 
-/** Starts a Postgres that is durable as in production, because committed rows must survive a crash of Postgres. */
+/**
+ * Starts Postgres and returns the directory of its socket. Postgres writes durably, which is the default, because committed
+ * rows must survive a crash of Postgres.
+ */
 const startPostgres = async (): Promise<string> => {
   postgres = Effect.runSync(Scope.make())
   const started = EmbeddedPostgres.start({ directory, parameters: { max_connections: "50" } })
@@ -59,79 +63,85 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const ownBackend = async <A>(use: (client: Pg.Client) => Promise<A>): Promise<A> => {
+/** Uses a connection of this test, which Postgres can end. */
+const withOwnConnection = async <A>(use: (client: Pg.Client) => Promise<A>): Promise<A> => {
   const client = new Pg.Client(gateway.database.settings)
   client.on("error", () => {})
   await client.connect()
   return use(client).finally(() => client.end().catch(() => {}))
 }
 
+const STOPPED = "Postgres is stopped for longer than NODE_DEAD_AFTER_SECONDS"
+
 const faults = {
-  "every connection is ended": () =>
-    ownBackend(async (client) => {
+  "every connection except the one of this query is ended": () =>
+    withOwnConnection(async (client) => {
       await client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid()`
       )
     }),
-  // When a backend dies, Postgres assumes that shared memory is damaged. It ends all backends and recovers.
+  // When any backend is killed, Postgres assumes that shared memory is damaged. It ends all backends and recovers. The test
+  // kills the backend of its own connection.
   "a backend is killed": () =>
-    ownBackend(async (client) => {
+    withOwnConnection(async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
       const ended = new Promise((resolve) => client.once("end", resolve))
       for (const { pid } of rows) process.kill(pid, "SIGKILL")
       await ended
     }),
-  "Postgres is stopped until the heartbeat of every node is overdue": async () => {
-    const over = signal()
-    gateway.upstream.always(asPlayed(over))
+  [STOPPED]: async () => {
+    const finish = signal()
+    gateway.upstream.always(asPlayed(finish))
     const spanning = Array.from({ length: 5 }, () => open({ deltas: 10_000, everyMillis: 20 }))
     await Promise.all(spanning.map((client) => client.received(1)))
     await stopPostgres()
     await sleep(1_500 * DEAD_AFTER_SECONDS)
     await startPostgres()
+    // The streams continue for longer than NODE_DEAD_AFTER_SECONDS, so that a wrong sweep of their holds would settle them.
     await sleep(1_500 * DEAD_AFTER_SECONDS)
-    over.fire()
+    finish.fire()
     gateway.upstream.always(asPlayed())
-    await Promise.all(spanning.map(noted))
+    await Promise.all(spanning.map(record))
   }
 }
 
 const CYCLE: ReadonlyArray<keyof typeof faults> = [
-  "every connection is ended",
+  "every connection except the one of this query is ended",
   "a backend is killed",
-  "every connection is ended",
-  "Postgres is stopped until the heartbeat of every node is overdue",
+  "every connection except the one of this query is ended",
+  STOPPED,
   "a backend is killed"
 ]
 
 const sequence = Array.from({ length: FAULTS }, (_, nth) => CYCLE[nth % CYCLE.length] as keyof typeof faults)
 
-const answers: Array<Answer> = []
+const responses: Array<ReceivedResponse> = []
 
 const open = (play: Play): StreamClient => StreamClient.open(gateway.url, customer.key, play)
 
-const noted = async (client: StreamClient): Promise<void> => {
+/** Waits until the stream ends, and adds its response to {@link responses}. */
+const record = async (client: StreamClient): Promise<void> => {
   const ending = await client.over
   const { body, deltas, requestId, status } = client
   if (status === 200) expect(ending).toBe("done")
-  answers.push({ requestId, status, tokens: deltas.length, body })
+  responses.push({ requestId, status, tokens: deltas.length, body })
 }
 
-const stream = (): Promise<void> => noted(open({ deltas: 10, everyMillis: 10 }))
+const stream = (): Promise<void> => record(open({ deltas: 10, everyMillis: 10 }))
 
-const wholeAnswer = async (): Promise<void> => {
+const wholeResponse = async (): Promise<void> => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${customer.key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...played({ deltas: 10 }) })
   })
   const requestId = response.headers.get("x-request-id") ?? ""
-  answers.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
+  responses.push({ requestId, status: response.status, tokens: response.ok ? 10 : 0, body: await response.text() })
 }
 
 it(
-  `the gateway charges every delivered response exactly once through ${sequence.length} database failures`,
+  `the gateway charges every delivered response exactly once during ${sequence.length} database faults`,
   async () => {
     const happened: Array<keyof typeof faults> = []
     let stopped = false
@@ -143,9 +153,9 @@ it(
     }
     const load = [
       ...Array.from({ length: STREAMS }, () => keepAsking(stream)),
-      ...Array.from({ length: WHOLE_ANSWERS }, () => keepAsking(wholeAnswer))
+      ...Array.from({ length: WHOLE_RESPONSES }, () => keepAsking(wholeResponse))
     ]
-    const served = () => answers.filter(({ status }) => status === 200).length
+    const served = () => responses.filter(({ status }) => status === 200).length
     try {
       for (const fault of sequence) {
         if (isProofOver()) break
@@ -153,7 +163,7 @@ it(
         const before = served()
         await until(() => served() > before + 3 * load.length)
         await faults[fault]()
-        // The gateway must recover without help.
+        // The gateway must recover without being restarted.
         const after = served()
         await until(() => served() > after + 2 * load.length)
       }
@@ -165,7 +175,7 @@ it(
 
     const settlements = await gateway.query<SettlementRow>("SELECT * FROM settlement")
     const byId = new Map(settlements.map((row) => [row.request_id, row]))
-    const delivered = answers.filter(({ status }) => status === 200)
+    const delivered = responses.filter(({ status }) => status === 200)
     const wrong = delivered.filter(({ requestId, tokens }) => {
       const row = byId.get(requestId)
       return !(
@@ -182,13 +192,13 @@ it(
     expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
     expect(await gateway.audit()).toEqual([])
 
-    // Every refused client received 503 overloaded, after which a client can retry.
-    const refused = answers.filter(({ status }) => status !== 200)
+    // Every other response is 503 overloaded, so the client can send its request again.
+    const refused = responses.filter(({ status }) => status !== 200)
     expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
 
     recordFigures({
       "database faults": happened.length,
-      "of which Postgres was stopped": happened.filter((fault) => fault.startsWith("Postgres is stopped")).length,
+      "database faults that stopped Postgres": happened.filter((fault) => fault === STOPPED).length,
       "responses delivered completely, each charged exactly once": delivered.length,
       "requests refused with 503 overloaded": refused.length
     })

@@ -1,5 +1,5 @@
 /**
- * Lists the fuzz targets with their real subjects.
+ * Lists the fuzz targets. Each one checks the code of the gateway, not a copy with a planted fault.
  */
 
 import { readSource } from "@tollgate/adapters-http/images/SourceHeader"
@@ -33,6 +33,8 @@ export const targets: ReadonlyArray<FuzzTarget> = [
   credentialsTarget(credentialsSubject),
   depositAddressTarget(depositAddressSubject),
   catalogTarget(parseCatalogFile),
+  // The target starts a whole gateway. Its subject can change the text that the client receives, which plants a fault;
+  // this subject changes nothing.
   relayTarget((received) => received),
   httpTarget(exchange)
 ]

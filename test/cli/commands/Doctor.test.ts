@@ -12,6 +12,9 @@ import { startedSimulator } from "../../support/SimulatedPayments.ts"
 import { layer as commandLine, documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 import { aCatalogFile } from "./CatalogFiles.ts"
 
+/** The password of the database and the credentials of the payment providers, which the command must not print. */
+const SECRET = "hunter2"
+
 const healthy: DatabaseState = {
   serverVersion: "18.4",
   pendingMigrations: [],
@@ -20,7 +23,10 @@ const healthy: DatabaseState = {
   synchronousCommit: "on"
 }
 
-/** Runs the database checks of `tollgate doctor` on a database in this state. */
+/**
+ * Runs the database checks of `tollgate doctor`. `state` lists the differences from {@link healthy}, and `settled` the
+ * settings in addition to those below. The catalog can never be loaded.
+ */
 const diagnosed = (
   state: Partial<DatabaseState>,
   production = false,
@@ -46,7 +52,7 @@ const diagnosed = (
     }),
     Layer.succeed(Catalogs, {
       load: Effect.dieMessage("relation catalog_state is broken"),
-      preview: () => Effect.dieMessage("tollgate doctor compares no catalog file"),
+      preview: () => Effect.dieMessage("tollgate doctor does not compare a catalog file with the catalog"),
       apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
     Layer.succeed(KeyPeppers, { count: Effect.succeed(Option.fromNullable(peppers)) }),
@@ -63,7 +69,7 @@ const diagnosed = (
 }
 
 describe("tollgate doctor", () => {
-  it.effect("reports an old database, a wrong clock and pending migrations", () =>
+  it.effect("reports an old Postgres version, a difference between the clocks, and pending migrations", () =>
     Effect.gen(function* () {
       const { of, report } = yield* diagnosed({
         serverVersion: "14.11 (Debian)",
@@ -81,7 +87,7 @@ describe("tollgate doctor", () => {
     })
   )
 
-  it.effect("reports a database that a newer release no longer shares with this release", () =>
+  it.effect("fails if a newer release has applied a migration that this release does not support", () =>
     Effect.gen(function* () {
       const { of } = yield* diagnosed({ incompatibleMigrations: ["0030_contract"] })
       expect(of("migrations")).toMatchObject({
@@ -93,7 +99,7 @@ describe("tollgate doctor", () => {
     })
   )
 
-  it.effect("reports that synchronous_commit is off as a warning in development, and as a failure in production", () =>
+  it.effect("warns in development, and fails in production, if synchronous_commit is off", () =>
     Effect.gen(function* () {
       expect((yield* diagnosed({ synchronousCommit: "off" })).of("durability")?.status).toBe("warn")
       expect((yield* diagnosed({ synchronousCommit: "off" }, true)).of("durability")?.status).toBe("fail")
@@ -132,7 +138,7 @@ describe("tollgate doctor", () => {
   )
 
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("accepts a database with a catalog, and warns about each provider key that is not set", () =>
+    it.effect("warns about an empty catalog and about a provider key that is not set, and prints no key", () =>
       Effect.gen(function* () {
         const empty = yield* tollgate("doctor")
         expect(empty.code).toBe(0)
@@ -156,16 +162,19 @@ describe("tollgate doctor", () => {
   })
 
   describe("for payment providers", () => {
-    /** Runs `tollgate doctor` with these environment variables, and returns the findings about payments. */
+    /**
+     * Runs `tollgate doctor` with these environment variables and an unreachable database, and returns the findings about
+     * payments. Also checks that the output does not contain {@link SECRET}.
+     */
     const found = (environment: Readonly<Record<string, string>>) =>
       Effect.gen(function* () {
         const kept = { ...process.env }
-        useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
+        useDatabase(`postgres://user:${SECRET}@127.0.0.1:1/tollgate`)
         Object.assign(process.env, environment)
         const checked = yield* tollgate("doctor", "--json")
         for (const name of Object.keys(environment)) delete process.env[name]
         Object.assign(process.env, kept)
-        expect(checked.stdout + checked.stderr).not.toContain("hunter2")
+        expect(checked.stdout + checked.stderr).not.toContain(SECRET)
         const { checks } = documentOf(checked) as { checks: ReadonlyArray<{ check: string }> }
         return checks.filter(({ check }) => check.startsWith("payments"))
       })
@@ -184,16 +193,16 @@ describe("tollgate doctor", () => {
     )
 
     it.scopedLive(
-      "probes every provider, warns about an unreachable provider, and fails if a provider refuses its credentials",
+      "probes every payment provider, warns if one is unreachable, and fails if one refuses the configured credentials",
       () =>
         Effect.gen(function* () {
           const { baseUrl } = yield* startedSimulator()
           const accounts = {
             MIDTRANS_BASE_URL: `${baseUrl}/midtrans`,
-            MIDTRANS_SERVER_KEY: "hunter2",
+            MIDTRANS_SERVER_KEY: SECRET,
             NOWPAYMENTS_BASE_URL: "http://127.0.0.1:1",
-            NOWPAYMENTS_API_KEY: "hunter2",
-            NOWPAYMENTS_IPN_SECRET: "hunter2"
+            NOWPAYMENTS_API_KEY: SECRET,
+            NOWPAYMENTS_IPN_SECRET: SECRET
           }
           expect(yield* found(accounts)).toMatchObject([
             { check: "payments qris", status: "fail" },
@@ -202,9 +211,9 @@ describe("tollgate doctor", () => {
         })
     )
 
-    it.live("fails for payment settings with which a server does not start", () =>
+    it.live("fails if a server would not start because of its payment settings", () =>
       Effect.gen(function* () {
-        expect(yield* found({ BSC_RPC_URLS: "https://node.example/hunter2" })).toMatchObject([
+        expect(yield* found({ BSC_RPC_URLS: `https://node.example/${SECRET}` })).toMatchObject([
           {
             check: "payments",
             status: "fail",
@@ -217,7 +226,7 @@ describe("tollgate doctor", () => {
 
   it.live("reports an unreachable database as a finding, and exits with 1", () =>
     Effect.gen(function* () {
-      useDatabase("postgres://user:hunter2@127.0.0.1:1/tollgate")
+      useDatabase(`postgres://user:${SECRET}@127.0.0.1:1/tollgate`)
       const checked = yield* tollgate("doctor", "--json")
       expect(checked.code).toBe(1)
       expect(documentOf(checked)).toMatchObject({
@@ -229,7 +238,7 @@ describe("tollgate doctor", () => {
           { check: "database", status: "fail" }
         ]
       })
-      expect(checked.stdout + checked.stderr).not.toContain("hunter2")
+      expect(checked.stdout + checked.stderr).not.toContain(SECRET)
     })
   )
 })

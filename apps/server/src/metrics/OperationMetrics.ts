@@ -1,5 +1,6 @@
 /**
- * Registers the metrics of providers, top-ups, webhooks, background tasks, database connections and the version of the program.
+ * Registers the metrics of providers, top-ups, webhooks, background tasks and database connections, and the metric of the
+ * server's version.
  */
 import { readFileSync } from "node:fs"
 import type { TaskRunCounters } from "@tollgate/application/background/TaskRuns"
@@ -29,48 +30,57 @@ export const registerProviders = (
   gauges(
     registry,
     "tollgate_breaker_state",
-    "State of a provider's circuit breaker: 0 closed, 1 half open, 2 open. With workers, the largest value.",
+    "State of a provider's circuit breaker: 0 is closed, 1 is half open, 2 is open. A server with workers reports the largest value of its workers.",
     ["provider"],
     () => all().map(({ breaker, labels }) => ({ labels, value: BREAKER_VALUES[breaker] })),
     "max"
   )
-  gauges(registry, "tollgate_provider_open_exchanges", "Open exchanges with a provider.", ["provider"], () =>
+  gauges(registry, "tollgate_provider_open_exchanges", "Number of open exchanges with a provider.", ["provider"], () =>
     all().map(({ labels, open }) => ({ labels, value: open }))
   )
   gauges(
     registry,
     "tollgate_provider_max_exchanges",
-    "The limit of open exchanges with a provider.",
+    "Maximum number of open exchanges with a provider.",
     ["provider"],
     () => all().map(({ labels, maxConcurrency }) => ({ labels, value: maxConcurrency }))
   )
 }
 
 export const registerTopUps = (registry: Registry, { all, webhooks }: TopUpCounters): void => {
-  counters(registry, "tollgate_topups_total", "Top-ups, by method and outcome.", ["method", "outcome"], () =>
-    all.flatMap(({ method, outcomes }) =>
-      topUpOutcomes.map((outcome) => ({ labels: { method, outcome }, value: outcomes[outcome] }))
-    )
+  counters(
+    registry,
+    "tollgate_topups_total",
+    "Number of top-up orders that reached an outcome, by payment method and outcome.",
+    ["method", "outcome"],
+    () =>
+      all.flatMap(({ method, outcomes }) =>
+        topUpOutcomes.map((outcome) => ({ labels: { method, outcome }, value: outcomes[outcome] }))
+      )
   )
   counters(
     registry,
     "tollgate_topup_alerts_total",
-    "Observations of payments that an operator must inspect.",
+    "Number of payment observations after which an operator must inspect the order, by payment method.",
     ["method"],
     () => all.map(({ alerts, method }) => ({ labels: { method }, value: alerts }))
   )
   counters(
     registry,
     "tollgate_payment_webhooks_total",
-    "Webhooks of payment providers, by provider and outcome.",
+    "Number of webhooks from payment providers, by provider and outcome.",
     ["provider", "outcome"],
     () =>
       [...webhooks].flatMap(([provider, outcomes]) =>
         webhookOutcomes.map((outcome) => ({ labels: { provider, outcome }, value: outcomes[outcome] }))
       )
   )
-  counters(registry, "tollgate_topup_credited_usd_total", "USD of quota credited by top-ups.", ["method"], () =>
-    all.map(({ creditedUsdMicro, method }) => ({ labels: { method }, value: Number(creditedUsdMicro) / 1e6 }))
+  counters(
+    registry,
+    "tollgate_topup_credited_usd_total",
+    "Quota that was credited for top-ups, in USD, by payment method.",
+    ["method"],
+    () => all.map(({ creditedUsdMicro, method }) => ({ labels: { method }, value: Number(creditedUsdMicro) / 1e6 }))
   )
 }
 
@@ -78,7 +88,7 @@ export const registerWebhooks = (registry: Registry, counts: WebhookCounters): v
   counters(
     registry,
     "tollgate_webhook_deliveries_total",
-    "Attempts to deliver webhooks, by outcome.",
+    "Number of attempts to deliver webhooks, by outcome.",
     ["outcome"],
     () => deliveryOutcomes.map((outcome) => ({ labels: { outcome }, value: counts.outcomes[outcome] }))
   )
@@ -104,7 +114,7 @@ export const registerTasks = (registry: Registry, runs: TaskRunCounters): void =
   counters(
     registry,
     "tollgate_background_task_runs_total",
-    "Rounds of a background task, by result.",
+    "Number of rounds of a background task, by result.",
     ["task", "result"],
     () =>
       runs.all.flatMap(({ failed, succeeded, task }) => [
@@ -115,7 +125,7 @@ export const registerTasks = (registry: Registry, runs: TaskRunCounters): void =
   gauges(
     registry,
     "tollgate_background_task_last_success_timestamp_seconds",
-    "Unix time of the last success of a background task; of its start before the first success. With workers, the oldest.",
+    "Unix time of the last successful round of a background task. Before the first successful round, this is the time at which the task started. A server with workers reports the oldest time of its workers.",
     ["task"],
     () => runs.all.map(({ lastSuccessMillis, task }) => ({ labels: { task }, value: lastSuccessMillis / 1_000 })),
     "min"
@@ -123,7 +133,7 @@ export const registerTasks = (registry: Registry, runs: TaskRunCounters): void =
   gauges(
     registry,
     "tollgate_background_task_interval_seconds",
-    "Seconds between two rounds of a background task.",
+    "Time between the end of one round of a background task and the start of the next round, in seconds.",
     ["task"],
     () => runs.all.map(({ intervalMillis, task }) => ({ labels: { task }, value: intervalMillis / 1_000 })),
     "max"
@@ -134,7 +144,7 @@ export const registerPools = (registry: Registry, pools: OpenPools): void => {
   gauges(
     registry,
     "tollgate_database_connections",
-    "Open connections of a database pool, by state.",
+    "Number of open connections of a database pool, by state.",
     ["pool", "state"],
     () =>
       pools.loads.flatMap(({ idle, name, open }) => [
@@ -142,13 +152,17 @@ export const registerPools = (registry: Registry, pools: OpenPools): void => {
         { labels: { pool: name, state: "used" }, value: open - idle }
       ])
   )
-  gauges(registry, "tollgate_database_connections_max", "The limit of a database pool.", ["pool"], () =>
-    pools.loads.map(({ max, name }) => ({ labels: { pool: name }, value: max }))
+  gauges(
+    registry,
+    "tollgate_database_connections_max",
+    "Maximum number of connections of a database pool.",
+    ["pool"],
+    () => pools.loads.map(({ max, name }) => ({ labels: { pool: name }, value: max }))
   )
   gauges(
     registry,
     "tollgate_database_waiting",
-    "Callers that wait for a connection of a database pool.",
+    "Number of callers that wait for a connection of a database pool.",
     ["pool"],
     () => pools.loads.map(({ name, waiting }) => ({ labels: { pool: name }, value: waiting }))
   )
@@ -159,14 +173,17 @@ export const registerVersion = (registry: Registry): void => {
   gauges(
     registry,
     "tollgate_build_info",
-    "1, with the version of the program and of Node.js.",
+    "Always 1. The labels contain the version of the server and the version of Node.js.",
     ["version", "node_version"],
     () => [{ labels, value: 1 }],
     "first"
   )
 }
 
-/** Returns the version in the server's package.json; `unknown` in a bundle without this file. */
+/**
+ * Returns the version in the server's package.json. Returns `unknown` if this file cannot be read, for example because a
+ * bundle does not contain it, or if it has no version.
+ */
 const versionOfServer = (): string => {
   try {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))

@@ -1,26 +1,27 @@
 /**
- * Declares the parts of the OpenAPI document that the reseller routes share: the error responses, which are built from
- * the error table.
+ * Declares reseller routes in the OpenAPI document: the summary, the description, whether the route needs a reseller
+ * token, and the error responses. The responses are built from the error table in `wire/ResellerErrors.ts`.
  */
 import * as OpenApi from "@effect/platform/OpenApi"
 import { documentedError, type ResellerErrorTag } from "../wire/ResellerErrors.ts"
 import { PlainError, withErrors } from "./ErrorDocs.ts"
 import { requiresResellerToken } from "./GatewayDocument.ts"
 
-/** Schema of the errors of a group of reseller routes. */
+/** Schema of the error bodies. Each group of reseller routes declares it. */
 export const ResellerError = PlainError
 
 export interface RouteDocs {
   readonly summary: string
   readonly description?: string
-  /** True if the route needs no token. */
+  /** True if the route needs no reseller token. */
   readonly public?: true
+  /** The errors that {@link documented} does not add. */
   readonly errors: ReadonlyArray<ResellerErrorTag>
 }
 
-/** The errors of every route that needs a token. */
+/** The errors that {@link documented} adds to every route that needs a reseller token. */
 const tokenErrors: ReadonlyArray<ResellerErrorTag> = ["InvalidCredentials", "Overloaded"]
-/** The errors of every route that reads a body. */
+/** The errors that a route must list in {@link RouteDocs.errors} if it reads a body. */
 export const bodyErrors: ReadonlyArray<ResellerErrorTag> = ["ValidationFailed", "RequestTooLarge", "Overloaded"]
 
 export const documented = ({ summary, description, public: isPublic, errors }: RouteDocs) =>

@@ -1,14 +1,13 @@
 /**
- * Decides whether a request comes from a browser, which gets pages, or from another program, which gets JSON. Also
- * selects the language of the pages.
+ * Decides whether a request gets a page or JSON. Also selects the language of the pages.
  */
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 
 export type Language = "id" | "en"
 
 /**
- * Returns true for a request of a browser. When a person opens a page, the header `accept` of a browser names
- * `text/html` and not JSON. A program that accepts everything, like curl, gets JSON.
+ * Returns true for a GET or HEAD request whose header `accept` contains `text/html` and not `application/json`. A browser
+ * sends such a request when a person opens a page. A program that accepts every media type, such as curl, gets JSON.
  */
 export const wantsPage = ({ method, headers }: HttpServerRequest): boolean => {
   const accepted = headers.accept ?? ""
@@ -22,8 +21,9 @@ const languageIn = (text: string): Language | undefined => {
 }
 
 /**
- * Returns the language of the query parameter `lang`. Without it, returns the first supported language that the browser
- * prefers, or Indonesian if there is none.
+ * Returns the language of the query parameter `lang`. If this parameter is missing or names another language, returns the
+ * first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is none, returns
+ * Indonesian.
  */
 export const languageOf = ({ headers, originalUrl }: HttpServerRequest): Language => {
   const [, selected = ""] = /[?&]lang=([a-z]+)/.exec(originalUrl) ?? []

@@ -1,6 +1,6 @@
 /**
- * Draws the QR code of an order as an SVG image. A URL that this service did not create returns 404, even if the order
- * exists.
+ * Draws the QR code of an order as an SVG image. Returns 404 if the URL has no valid signature of this service, if the
+ * order does not exist, or if its method is not `qris`.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -24,7 +24,7 @@ const qrPicture = HttpApiEndpoint.get("getQrPicture", "/qr/:orderID.svg")
   .setPath(Schema.Struct({ orderID: uuid("The id of the order.", "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70") }))
   .setUrlParams(
     Schema.Struct({
-      t: parameter({ type: "string", description: "The seal that proves that this service created the URL." })
+      t: parameter({ type: "string", description: "The signature that proves that this service created the URL." })
     })
   )
   .addSuccess(HttpApiSchema.Text({ contentType: "image/svg+xml" }))
@@ -40,12 +40,8 @@ const qrPicture = HttpApiEndpoint.get("getQrPicture", "/qr/:orderID.svg")
 export class QrPicturesApi extends HttpApiGroup.make("qrPictures")
   .add(qrPicture)
   .addError(ResellerError)
-  .annotateContext(
-    OpenApi.annotations({
-      title: "Reseller: top-ups",
-      description: "Orders that add quota. An order is paid outside this API and then credited once."
-    })
-  ) {}
+  // The document shows this route in the section with the same title, whose description is in `TopUps.ts`.
+  .annotateContext(OpenApi.annotations({ title: "Reseller: top-ups" })) {}
 
 const readId = Schema.decodeOption(OrderId)
 

@@ -26,7 +26,7 @@ const aPayment = (differences: Partial<SimulatedPayment> = {}): SimulatedPayment
   expiresAt: 60_000,
   callbackUrl: undefined,
   asked: {},
-  cannot: {},
+  impossible: {},
   ...differences
 })
 
@@ -59,7 +59,7 @@ describe("a simulated payment", () => {
 
   it("lists its possible actions, and writes amounts as decimals", () => {
     expect(possibleActions(aPayment())).toEqual(["pay", "underpay", "overpay", "expire", "fail"])
-    expect(possibleActions(aPayment({ cannot: { overpay: "no" }, state: "expired" }))).toEqual(["pay", "fail"])
+    expect(possibleActions(aPayment({ impossible: { overpay: "no" }, state: "expired" }))).toEqual(["pay", "fail"])
     expect(possibleActions(having(aPayment(), "pay"))).toEqual([])
     expect(possibleActions(aPayment({ due: undefined }))).toEqual(["expire", "fail"])
     expect(toJson(having(aPayment(), "underpay"))).toMatchObject({ due: "25.000123", received: "12.500061" })

@@ -1,7 +1,7 @@
 /**
- * Simulates payments in dollar tokens on BNB Smart Chain. JSON-RPC has only addresses and balances, so the simulator
- * adds two paths. `POST /bsc/orders` registers the order of an address. `POST /bsc/transfers` sends any amount of
- * either token to an address.
+ * Simulates payments in USDT and USDC on BNB Smart Chain. The JSON-RPC protocol of a chain has no orders, and this
+ * simulator accepts no signed transactions, so it adds two paths. `POST /bsc/orders` registers an order with its deposit
+ * address. `POST /bsc/transfers` sends any amount of USDT or USDC to an address.
  */
 import { createHash } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -15,8 +15,8 @@ import {
   type SimulatedProviderDescriptor,
   type WireResponse
 } from "../payment/SimulatedProvider.ts"
-import { announced } from "./AnnouncedOrders.ts"
 import { BSC_TOKEN_DECIMALS, BSC_TOKENS, respondRpc } from "./BscRpc.ts"
+import { registeringOrders } from "./OrderRegistration.ts"
 import { SimulatedChain } from "./SimulatedChain.ts"
 
 const NAME = "bsc"
@@ -28,7 +28,7 @@ export const bscSimulator: SimulatedProviderDescriptor = {
     BSC_RPC_URLS: `${simulatorUrl}/${NAME}`,
     BSC_XPUB: throwAwayXpub(deployment)
   }),
-  wrap: announced
+  wrap: registeringOrders
 }
 
 /** Derives the extended public key of a wallet whose seed is public. Real money must never be sent to its addresses. */
@@ -42,7 +42,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
 
-  /** Adds an address to the control page at the first request for its balance. */
+  /** Adds a payment for an address, which the control page of the simulator then lists, when its balance is first read. */
   const onBalance = (contract: string, address: string, now: number): void => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
@@ -53,14 +53,22 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const contract = asText(asked.contract_address).toLowerCase()
     const expected = digits(asked.expected_raw)
     if (orderNumber === "" || !ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || expected === undefined)
-      return refusal(422, "required: order_number, deposit_address, contract_address of USDT or USDC, expected_raw")
+      return refusal(
+        422,
+        "required: order_number, deposit_address (0x and 40 hexadecimal digits), contract_address (that of USDT or USDC), expected_raw (a positive integer in a string, in the smallest unit)"
+      )
     const known = at(address, now)
     const isKnown = known?.orderNumber === orderNumber && known.due === expected && contractOf(known) === contract
     if (isKnown) return json(200, toJson(known))
-    // As in the adapter, the balance before the order is not part of the payment, because several orders can use one
-    // address.
+    // Tokens that the address already has are not part of the payment, because an address can be registered for several
+    // orders, one after the other. The adapter computes the received amount in the same way.
     const before = chain.balanceOf(contract, address)
-    const payment = { ...paymentTo({ address, contract, now, before }), orderNumber, due: expected, cannot: NEVER }
+    const payment = {
+      ...paymentTo({ address, contract, now, before }),
+      orderNumber,
+      due: expected,
+      impossible: ON_CHAIN
+    }
     payments.put(payment)
     return json(201, toJson(payment))
   }
@@ -70,7 +78,10 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     const contract = asText(asked.contract_address).toLowerCase()
     const raw = digits(asked.raw)
     if (!ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || raw === undefined)
-      return refusal(422, "required: deposit_address, contract_address of USDT or USDC, raw")
+      return refusal(
+        422,
+        "required: deposit_address (0x and 40 hexadecimal digits), contract_address (that of USDT or USDC), raw (a positive integer in a string, in the smallest unit)"
+      )
     chain.transfer(contract, address, raw, now)
     const known = at(address, now) ?? paymentTo({ address, contract, now })
     const received = chain.balanceOf(contractOf(known), address) - beforeOf(known)
@@ -79,7 +90,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
         ? { ...known, received, state: "paid", changedAt: now }
         : { ...known, received }
     payments.put(payment)
-    return json(200, { ...toJson(payment), final_at: new Date(chain.settledAt(address, now)).toISOString() })
+    return json(200, { ...toJson(payment), final_at: new Date(chain.finalAt(address, now)).toISOString() })
   }
 
   return {
@@ -100,7 +111,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     carryOut: (before, after, now) => {
       const raw = after.received - before.received
       if (raw > 0n) chain.transfer(contractOf(after), after.reference, raw, now)
-      return chain.settledAt(after.reference, now)
+      return chain.finalAt(after.reference, now)
     },
     webhook: () => undefined
   }
@@ -141,13 +152,15 @@ const paymentTo = (to: {
   expiresAt: undefined,
   callbackUrl: undefined,
   asked: { contract_address: to.contract, before: `${to.before ?? 0n}` },
-  cannot: { ...NEVER, pay: NO_AMOUNT, underpay: NO_AMOUNT, overpay: NO_AMOUNT }
+  impossible: { ...ON_CHAIN, pay: NO_AMOUNT, underpay: NO_AMOUNT, overpay: NO_AMOUNT }
 })
 
-const NEVER: SimulatedPayment["cannot"] = {
-  expire: "an address on a chain does not expire; the gateway expires the order",
-  fail: "a payment on a chain cannot fail: every transfer arrives"
+/** The actions that are impossible for every payment on a chain, with the reasons. */
+const ON_CHAIN: SimulatedPayment["impossible"] = {
+  expire: "a deposit address does not expire; the gateway expires the order",
+  fail: "a payment on the simulated chain does not fail, because every transfer succeeds"
 }
 
+/** The reason why an address without an order cannot be paid by an action of the control page. */
 const NO_AMOUNT =
   "this address has no registered order: register one with POST /bsc/orders, or send tokens with POST /bsc/transfers"

@@ -60,7 +60,7 @@ export class SimulatedChain {
    * Returns the time at which all transfers to an address are final, in Unix milliseconds; `now` if they are already
    * final or there are none.
    */
-  settledAt(address: string, now: number): number {
+  finalAt(address: string, now: number): number {
     const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())
     return last === undefined ? now : Math.max(now, minedAt(last.block + FINAL_AFTER))
   }

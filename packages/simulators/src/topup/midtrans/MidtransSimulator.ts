@@ -104,7 +104,7 @@ const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse
     expiresAt: now + expiryMillis(asObject(asked.custom_expiry)),
     callbackUrl: headerOf(request, "x-override-notification")?.split(",")[0]?.trim(),
     asked: { ...asked, idempotency_key: idempotencyKey },
-    cannot: PAID_EXACTLY
+    impossible: PAID_EXACTLY
   }
   payments.put(payment)
   return charged(payment, origin)

@@ -154,7 +154,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     expiresAt: now + VALID_MILLIS,
     callbackUrl: asText(asked.ipn_callback_url) || undefined,
     asked: { ...asked, network, purchase_id: randomInt(4_000_000_000, 9_999_999_999) },
-    cannot: {}
+    impossible: {}
   }
   payments.put(payment)
   return json(201, created(payment))

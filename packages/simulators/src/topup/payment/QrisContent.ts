@@ -16,7 +16,7 @@ const MERCHANT = "SIMULATOR NOT REAL"
 const ACQUIRER = "SIM.LOCAL.TEST"
 
 /** The actions that are impossible because the code contains the amount, with the reasons. */
-export const PAID_EXACTLY: SimulatedPayment["cannot"] = {
+export const PAID_EXACTLY: SimulatedPayment["impossible"] = {
   underpay: "a QRIS code can only be paid with exactly its amount",
   overpay: "a QRIS code can only be paid with exactly its amount"
 }

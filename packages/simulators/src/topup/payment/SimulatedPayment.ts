@@ -43,7 +43,7 @@ export interface SimulatedPayment {
   /** The members of the gateway's request, with additions of the simulator. */
   readonly asked: JsonObject
   /** The actions that are impossible for payments of this kind, with the reasons. */
-  readonly cannot: { readonly [Impossible in Action]?: string }
+  readonly impossible: { readonly [ImpossibleAction in Action]?: string }
 }
 
 /** Returns the payment as it is at `now`: an open payment expires at its expiry time. */
@@ -61,9 +61,9 @@ export const act = (
   action: Action,
   now: number
 ): Either.Either<SimulatedPayment, string> => {
-  const { cannot, due, received, state } = payment
-  const never = cannot[action]
-  if (never !== undefined) return Either.left(never)
+  const { due, impossible, received, state } = payment
+  const reason = impossible[action]
+  if (reason !== undefined) return Either.left(reason)
   if (state === "cancelled") return Either.left("the gateway cancelled this payment")
   if (action === "expire" || action === "fail") {
     if (state === "paid") return Either.left(`it is paid, so it cannot ${action}`)

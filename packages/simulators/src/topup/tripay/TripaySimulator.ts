@@ -130,7 +130,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     expiresAt: expiresAt * 1_000,
     callbackUrl: asText(asked.callback_url) || undefined,
     asked,
-    cannot: PAID_EXACTLY
+    impossible: PAID_EXACTLY
   }
   payments.put(payment)
   return success(transaction(payment, origin))

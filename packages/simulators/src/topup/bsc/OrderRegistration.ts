@@ -11,14 +11,14 @@ const TIMEOUT_MILLIS = 1_000
  * Registers an order when its payment is opened, and again at each refresh, because a restarted simulator has lost its
  * orders.
  */
-export const announced = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
+export const registeringOrders = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
-  open: (intent) => Effect.tap(provider.open(intent), (opened) => announce(simulatorUrl, intent, opened)),
-  refresh: (intent, opened) => Effect.zipRight(announce(simulatorUrl, intent, opened), provider.refresh(intent, opened))
+  open: (intent) => Effect.tap(provider.open(intent), (opened) => register(simulatorUrl, intent, opened)),
+  refresh: (intent, opened) => Effect.zipRight(register(simulatorUrl, intent, opened), provider.refresh(intent, opened))
 })
 
 /** Tries to register an order. Ignores failures, because tokens can also be sent to an unregistered address. */
-const announce = (
+const register = (
   simulatorUrl: string,
   { orderNumber }: PaymentIntent,
   { instructions }: OpenedPayment
