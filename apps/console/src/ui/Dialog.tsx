@@ -1,5 +1,5 @@
 /**
- * Dialogs above the page. The native dialog keeps the focus inside and closes on Escape.
+ * Shows dialogs above the page. The native dialog element keeps the focus inside the dialog, and the key Escape closes it.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef } from "preact/hooks"
@@ -36,7 +36,7 @@ interface QuestionProps {
   readonly onCancel: () => void
 }
 
-/** Asks the user before an action that cannot be undone. */
+/** Asks the user to confirm an action. */
 export const Question = ({ title, children, confirm, running, onConfirm, onCancel }: QuestionProps) => {
   const { common } = useTexts()
   return (

@@ -1,5 +1,6 @@
 /**
  * Declares the routes of the public port. The router and the OpenAPI document are built from this declaration.
+ * `GatewayApiLive.ts` adds the paths of the pages and of the OpenAPI document, which this declaration does not contain.
  *
  * The route groups of the text and embedding protocols are listed in `inference/RelayRoutes.ts`.
  */

@@ -1,8 +1,8 @@
 /**
- * Stores the reviews of image requests in Postgres, and resolves them on behalf of an operator.
+ * Lists the reviews of image requests in Postgres, and resolves them on behalf of an operator.
  *
- * The transaction locks the review before the pay-as-you-go account. When two operators resolve the same review, the
- * second transaction waits and is then refused.
+ * The transaction locks the review before the pay-as-you-go account. When two operators resolve the same review, one
+ * transaction waits for the other, and is refused if the other commits.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

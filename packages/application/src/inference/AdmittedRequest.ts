@@ -1,5 +1,5 @@
 /**
- * One relayed request, from its admission to its settlement. `RelayRequest` creates it.
+ * Handles one relayed request, from its admission to its settlement. `RelayRequest` creates it.
  *
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
@@ -53,13 +53,13 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   readonly #request: Request
   readonly #admission: Admission
   readonly #delivery: Delivery
-  /** How much of a stream may be written; undefined for a whole response. */
+  /** Decides how much of a stream may be written; undefined for a whole response. */
   readonly #allowance: StreamAllowance | undefined
   readonly #ports: Ports
   readonly #callback: Callback<WriteResponse | undefined, RelayRequestError>
   #phase: "admitting" | "trying" | "settling" | "over" = "admitting"
   #isHoldDurable = false
-  /** The end of the attempts, if it came before the hold was durable. */
+  /** The function that settles the request, if the attempts ended before the hold was durable. */
   #afterAdmission: (() => void) | undefined
   /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
   #routes: Callable["candidates"]
@@ -113,8 +113,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { estimate, price, streamed } = this.#admission
     if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
     else {
-      // A stream that is cut before its first delta is not charged. A prompt that the hold does not cover is therefore
-      // not sent.
+      // A stream that is cut before its first delta is not charged. Therefore a prompt is sent to a provider only if the
+      // hold covers it.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
       })
@@ -152,10 +152,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     }
   }
 
-  /** Runs the end of the attempts once the hold is durable, because only a durable hold can be settled. */
-  #whenDurable(end: () => void): void {
-    if (this.#isHoldDurable) end()
-    else this.#afterAdmission ??= end
+  /** Calls `settle` as soon as the hold is durable, because only a durable hold can be settled. */
+  #whenDurable(settle: () => void): void {
+    if (this.#isHoldDurable) settle()
+    else this.#afterAdmission ??= settle
   }
 
   #tryNextRoute(): void {
@@ -219,7 +219,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   /**
    * Fails the request, because another node considered this node dead and settled the request as not delivered. The
-   * client gets an error instead of the response. If the client repeats the request, it is charged once.
+   * client gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
    */
   #withhold(): void {
     const { requestId } = this.#admission

@@ -19,9 +19,9 @@ export class Quota extends Context.Tag("@tollgate/application/Quota")<
   {
     readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
     /**
-     * Locks the quota account, applies `decideAdjustment`, and writes account, transfer and audit log, in one
-     * transaction. An operation id is booked once, over all resellers, because the pair (quota_adjust, operation id) is
-     * unique in the transfers.
+     * Locks the quota account, calls `decideAdjustment`, and writes the account, the transfer and the audit log, in one
+     * transaction. Each operation id is booked at most once, even if it is used for several resellers, because the pair
+     * (quota_adjust, operation id) is unique in the transfers.
      */
     readonly adjust: (
       adjustment: QuotaAdjustment,

@@ -14,8 +14,9 @@ import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 /**
- * The plan for the model and the pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt
- * has unsized content, the balances do not cover the whole estimate, and another request is open.
+ * The balances are too small for the request, for one of two reasons. Either the plan for the model and the pay-as-you-go
+ * balance together do not cover the smallest possible usage. Or the prompt has unsized content, the balances do not cover
+ * the whole estimate, and another request has a hold on them.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
@@ -34,7 +35,7 @@ export interface Estimate {
 export interface Hold {
   readonly planTokens: Tokens.Tokens
   readonly paygPico: UsdPico.UsdPico
-  /** The part of a hold of a limited key (`KeyHold.ts`). */
+  /** The part that counts for the limits of a limited key (`KeyHold.ts`); undefined if the key is not limited. */
   readonly key?: KeyHold
 }
 
@@ -119,7 +120,7 @@ export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.
   }
 }
 
-/** Returns the wanted amount, limited to the range from `least` to `most`. `least` wins if the range is empty. */
+/** Returns the wanted amount, limited to the range from `least` to `most`; `least` if `most` is smaller. */
 const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
   const limited = wanted < most ? wanted : most
   return limited > least ? limited : least

@@ -43,7 +43,7 @@ export const resellerTexts = {
     mintNow: "Mint now",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so it is unknown whether the plan was minted. Try again: the same mint is never debited twice.",
+      "The response did not arrive, so it is unknown whether the plan was minted. Ask again: the same mint is never debited twice.",
     askAgain: "Ask again",
     discard: "Discard",
     done: "Minted",
@@ -54,7 +54,7 @@ export const resellerTexts = {
     notLinkedText: "The operator can link the user to you. Until then you cannot create keys for this user.",
     history: "History",
     noHistory: "No mints yet",
-    noHistoryText: "Choose a customer and a plan to make the first one.",
+    noHistoryText: "Choose a customer and a plan for the first mint.",
     quotaThen: (quota: string) => `Quota: ${quota}`
   },
   customers: {
@@ -66,9 +66,9 @@ export const resellerTexts = {
     search: "Search by email",
     found: (count: string) => `${count} customers found`,
     noMatch: "No customer has such an email.",
-    moreFound: (count: string) => `${count} more. Search for an email to find them.`,
+    moreFound: (count: string) => `${count} more customers. To find them, search by email.`,
     none: "No customers yet",
-    noneText: "Add the first one by email. Then mint a plan and create an API key.",
+    noneText: "Add the first customer by email. Then mint a plan and create an API key.",
     one: "Customer",
     mint: "Mint a plan",
     balances: "Plans and balance",
@@ -103,7 +103,7 @@ export const resellerTexts = {
   limits: {
     title: "Limits",
     optional: "Limits (optional)",
-    intro: "An empty field is no limit. A request above a limit is refused. Days begin at midnight in WIB.",
+    intro: "An empty field means no limit. A request above a limit is refused. Days begin at midnight in WIB.",
     change: (name: string) => `Limits of the key “${name}”`,
     save: "Save",
     expired: "Expired",

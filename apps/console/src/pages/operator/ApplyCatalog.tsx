@@ -1,6 +1,6 @@
 /**
- * Applies a catalog file in two steps: first the operator sees what the file changes, then the change is asked for once
- * more and made.
+ * Applies a catalog file in two steps. First the page shows what the file changes. Then the operator confirms the change,
+ * and the gateway applies the file.
  */
 import { useId, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
@@ -16,7 +16,7 @@ import { Card } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 import { OperatorProblem } from "./Problems.tsx"
 
-/** An object with any members, as the generated types describe it. The gateway checks the members. */
+/** The generated types describe a catalog file as an object without known members. The gateway checks the members. */
 type CatalogFile = Record<string, never>
 
 const MAX_BYTES = 4 * 1024 * 1024
