@@ -1,6 +1,6 @@
 /**
- * Takes the screenshots of the console for docs/console. They show a running demo with a new reseller, whose business is
- * made up for the images:
+ * Takes the screenshots of all pages of visitors, resellers and customers for docs/console. They show a running demo with
+ * a new reseller, whose business is made up for the images:
  *
  *     npm start                        in one terminal
  *     npm run screenshots:console      in another; writes docs/console/*.png
@@ -13,7 +13,7 @@ import type { Browser as Chromium, Page } from "playwright-core"
 import * as Browser from "../support/rankings/Browser.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
-const FOLDER = resolve(ROOT, "docs/console")
+const FOLDER = resolve(ROOT, process.env.SCREENSHOTS ?? "docs/console")
 const GATEWAY = process.env.TOLLGATE_URL ?? "http://127.0.0.1:8080"
 const PAYMENTS = process.env.PAYMENTS_URL ?? "http://127.0.0.1:4010"
 const PASSWORD = "correct horse battery"
@@ -34,8 +34,15 @@ const post = async (path: string, token: string, body: object): Promise<Record<s
   return JSON.parse(text) as Record<string, string>
 }
 
-/** Makes a business: a paid top-up, an open one, customers with plans, and usage. Returns its token and a key. */
-const business = async (): Promise<{ readonly token: string; readonly key: string; readonly order: string }> => {
+interface Business {
+  readonly token: string
+  readonly key: string
+  readonly order: string
+  readonly customer: string
+}
+
+/** Makes a business: a paid top-up, an open one, customers with plans, and usage. */
+const business = async (): Promise<Business> => {
   await post("/api/reseller/auth/signup", "", {
     email: RESELLER,
     password: PASSWORD,
@@ -52,19 +59,21 @@ const business = async (): Promise<{ readonly token: string; readonly key: strin
   const tiers = await fetch(`${GATEWAY}/api/reseller/tiers`, { headers: { authorization: `Bearer ${token}` } })
   const list = ((await tiers.json()) as { tiers: ReadonlyArray<{ plan_tier_id: string }> }).tiers
   let key = ""
+  let customer = ""
   for (const [i, email] of CUSTOMERS.entries()) {
     const { user_id } = await post("/api/reseller/customers", token, { email })
     const plan_tier_id = list[i % list.length]?.plan_tier_id ?? ""
     await post("/api/reseller/mint", token, { operation_id: `${RESELLER}-${i}`, customer_email: email, plan_tier_id })
-    const { secret = "" } = await post(`/api/reseller/customers/${user_id}/keys`, token, { name: "laptop" })
+    const limits = { spend_usd_micro_per_day: 2_500_000, requests_per_minute: 60 }
+    const { secret = "" } = await post(`/api/reseller/customers/${user_id}/keys`, token, { name: "laptop", limits })
     const model = i % list.length === 0 ? "demo-chat" : "demo-chat-large"
     for (let n = 1; n <= 4; n++) {
       const content = PROMPT.repeat(n * 40)
       await post("/v1/chat/completions", secret, { model, messages: [{ role: "user", content }] })
     }
-    if (i === 0) key = secret
+    if (i === 0) [key, customer] = [secret, user_id ?? ""]
   }
-  return { token, key, order: open.id ?? "" }
+  return { token, key, order: open.id ?? "", customer }
 }
 
 /** Opens the session of an operator. Returns its token. */
@@ -96,7 +105,8 @@ const shot = (
   more: Partial<Screenshot> = {}
 ): Screenshot => ({ name, path, session, device: "phone", language: "id-ID", colorScheme: "light", ...more })
 
-const take = async (browser: Chromium, session: string, { name, path, device, language, colorScheme }: Screenshot) => {
+const take = async (browser: Chromium, session: string, shown: Screenshot): Promise<void> => {
+  const { name, device, language, colorScheme } = shown
   const context = await browser.newContext({
     ...devices[device],
     locale: language,
@@ -106,11 +116,12 @@ const take = async (browser: Chromium, session: string, { name, path, device, la
   const page = await context.newPage()
   await page.goto(`${GATEWAY}/console`)
   if (session !== "") await page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
-  await page.goto(GATEWAY + path)
+  await page.goto(GATEWAY + shown.path)
   await ready(page)
-  await page.screenshot({ path: resolve(FOLDER, `${name}.png`) })
+  const path = resolve(FOLDER, `${name}.png`)
+  await page.screenshot({ path })
   await context.close()
-  console.log(`docs/console/${name}.png`)
+  console.log(path)
 }
 
 const ready = async (page: Page): Promise<void> => {
@@ -124,7 +135,7 @@ const browser = await Browser.open()
 if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
 try {
   await mkdir(FOLDER, { recursive: true })
-  const { token, key, order } = await business()
+  const { token, key, order, customer } = await business()
   const reseller = { id: "any", email: RESELLER, name: "Toko Token Nusantara" }
   const sessions = {
     none: "",
@@ -132,12 +143,28 @@ try {
     customer: JSON.stringify({ kind: "customer", key }),
     operator: JSON.stringify({ kind: "operator", token: await operatorToken(), actor: "ani" })
   }
+  const desktop = { device: "desktop", language: "en-US" } as const
+  const dark = { colorScheme: "dark" } as const
   const screenshots: ReadonlyArray<Screenshot> = [
-    shot("start", "/", "none", { device: "desktop", language: "en-US" }),
+    shot("start", "/", "none", desktop),
+    shot("start-phone", "/", "none", dark),
+    shot("not-found-phone", "/no-such-page", "none"),
+    shot("docs", "/docs", "none", desktop),
+    shot("docs-phone", "/docs", "none", dark),
+    shot("welcome-phone", "/console", "none"),
+    shot("signup-phone", "/console/signup", "none", dark),
+    shot("login-phone", "/console/login", "none"),
+    shot("waiting-phone", "/console/waiting", "none"),
+    shot("key-phone", "/console/key", "none", dark),
     shot("home", "/console/home", "reseller", { device: "desktop" }),
     shot("home-phone", "/console/home", "reseller", { colorScheme: "dark" }),
     shot("mint-phone", "/console/mint", "reseller"),
+    shot("customer-phone", `/console/customers/${customer}`, "reseller"),
+    shot("customer", `/console/customers/${customer}`, "reseller", { ...desktop, ...dark }),
     shot("topup-phone", `/console/topups/${order}`, "reseller"),
+    shot("topup-new-phone", "/console/topups/new", "reseller", dark),
+    shot("usage-phone", "/console/usage", "reseller", dark),
+    shot("account", "/console/account", "reseller", desktop),
     shot("topups", "/console/topups", "reseller", { device: "desktop", language: "en-US", colorScheme: "dark" }),
     shot("usage", "/console/usage", "reseller", { device: "desktop", language: "en-US" }),
     shot("customers", "/console/customers", "reseller", { device: "desktop", language: "en-US" }),
