@@ -3,6 +3,12 @@
  * refuses no valid key as invalid. Open requests finish and are charged, at the latest when the database is back.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
+import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { OperatorName } from "@tollgate/domain/operator/OperatorSession"
+import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import OpenAI, { APIError } from "openai"
@@ -84,6 +90,23 @@ const revokedKey = (gateway: TestGateway): Promise<string> =>
     })
   )
 
+/** Returns the tokens of an active reseller and of an operator session. */
+const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; readonly session: string }> =>
+  gateway.run(
+    Effect.gen(function* () {
+      const resellers = yield* Resellers
+      const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make("a password of a reseller"))
+      const email = Email.make("reseller@example.com")
+      const { id } = yield* resellers.create({ email, name: "Toko Token", waNumber: "628123456789", passwordHash })
+      yield* resellers.review(id, "approve", operator)
+      const sessions = yield* OperatorSessions
+      const { code } = yield* sessions.create(OperatorName.make("test"), operator)
+      const { token } = yield* sessions.open(code, "127.0.0.1" as ClientAddress)
+      const reseller = yield* (yield* TokenSigner).issue({ resellerId: id, tokenVersion: 0 })
+      return { reseller: Redacted.value(reseller), session: Redacted.value(token) }
+    })
+  )
+
 describe.concurrent("while the database", () => {
   it.each<readonly [does: string, set: () => Promise<Setting>]>([
     ["refuses connections", closedDatabase],
@@ -152,6 +175,41 @@ describe.concurrent("while the database", () => {
     expect((await refusalOf(clientOf(revoked).chat.completions.create(asking))).code).toBe("invalid_api_key")
     expect((await clientOf(stranger.key).chat.completions.create(asking)).choices).toHaveLength(1)
     expect(await gateway.balanceUsdMicro(stranger)).toBe(1_000n - 9n)
+    await close()
+  })
+
+  it.each<readonly [does: string, set: () => Promise<Setting>]>([
+    ["refuses connections", closedDatabase],
+    ["closes its connections", brokenCable((cable) => cable.cut())]
+  ])("%s, the routes of customers, resellers and operators and the rankings return 503 overloaded", async (_, set) => {
+    const { gateway, goAway, comeBack, close } = await set()
+    const { reseller, session } = await tokensOf(gateway)
+    const ask = async (path: string, token: string, body?: object) => {
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      })
+      const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
+      return [path, response.status, error?.code, response.headers.get("retry-after")]
+    }
+    const askAll = () =>
+      Promise.all([
+        ask("/v1/balance", gateway.key),
+        ask("/v1/usage", gateway.key),
+        ask("/api/reseller/balance", reseller),
+        ask("/api/reseller/customers", reseller, { email: "customer@example.com" }),
+        ask("/api/operator/resellers", session)
+      ])
+    for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
+
+    await goAway()
+    const refusals = [...(await askAll()), await ask("/api/rankings", "")]
+    for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
+
+    await comeBack()
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
+    for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
     await close()
   })
 })

@@ -2,7 +2,8 @@ import {
   ConnectionLost,
   describe as described,
   isConnectionLost,
-  isTransient
+  isTransient,
+  isUnavailable
 } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import * as Pg from "pg"
 import { describe, expect, it } from "vitest"
@@ -44,6 +45,14 @@ describe("a database error", () => {
     ["a programming error", new TypeError("undefined is not a function")]
   ])("is not transient when its cause is %s", (_, error) => {
     expect(isTransient(error)).toBe(false)
+  })
+
+  it("reports an unavailable database, unless its cause is a wrong statement, value or row", () => {
+    const unavailable = ["08006", "25006", "28P01", "40001", "53300", "55000", "57014", "57P01", "57P03"].map(refusal)
+    const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
+    expect([...unavailable, refused, new ConnectionLost("gone")].every(isUnavailable)).toBe(true)
+    const wrong = ["23505", "25P02", "42P01", "42501", "22003"].map(refusal)
+    expect([...wrong, new TypeError("undefined is not a function"), undefined].some(isUnavailable)).toBe(false)
   })
 
   it("is described without row values", () => {

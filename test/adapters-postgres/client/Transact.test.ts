@@ -1,10 +1,14 @@
 import { SqlClient } from "@effect/sql"
 import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, layer } from "@effect/vitest"
+import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
+import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { transact } from "@tollgate/adapters-postgres/client/Transact"
-import { Cause, Data, Deferred, Effect, Exit } from "effect"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
+import { Cause, Data, Deferred, Effect, Exit, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
+import { Cable } from "./Cable.ts"
 
 class Refused extends Data.TaggedError("Refused") {}
 
@@ -94,6 +98,25 @@ describe("a transaction", () => {
         const late = yield* Effect.exit(transact(sql`UPDATE ${table} SET twin = 7`))
         expect(defectOf(late)).toBeInstanceOf(SqlError)
         expect(sqlState(defectOf(late))).toBe("23503")
+      })
+    )
+
+    it.scoped("has an unknown outcome and ends as unavailable when the connection is lost during the commit", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const table = yield* aTable
+        const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
+        const pool = PgPool.layer({ maxConnections: 2 }).pipe(Layer.provide(PgSettings.layer(cable.settings)))
+        const update = transact(sql`UPDATE ${table} SET n = n + 1`)
+        const [lost, responseLost] = yield* Effect.gen(function* () {
+          void cable.atNextCommit("commit lost")
+          const first = yield* Effect.exit(update)
+          void cable.atNextCommit("response lost")
+          return [first, yield* Effect.exit(update)] as const
+        }).pipe(Effect.provide(pool))
+        expect(defectOf(lost)).toBeInstanceOf(DatabaseUnavailable)
+        expect(defectOf(responseLost)).toBeInstanceOf(DatabaseUnavailable)
+        expect(yield* sql`SELECT n FROM ${table}`).toEqual([{ n: 1 }, { n: 1 }])
       })
     )
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import {
   RankingsCache,
   RankingsHistory,
@@ -76,11 +77,18 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), quietly]))
   })
 
-  it.effect("are unavailable if they are not computed within 10 seconds", () =>
+  it.effect("are refused as overloaded while the database is unavailable", () => {
+    const away = Effect.die(new DatabaseUnavailable({ cause: "gone" }))
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip(readRankings({}))).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
+    }).pipe(Effect.provide([policy(true), quietly, noCache, Layer.succeed(RankingsHistory, { read: () => away })]))
+  })
+
+  it.effect("are refused as overloaded if they are not computed within 10 seconds", () =>
     Effect.gen(function* () {
       const reading = yield* Effect.fork(Effect.flip(readRankings({})))
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(reading)).toMatchObject({ _tag: "RankingsUnavailable", reason: "too slow" })
+      expect(yield* Fiber.join(reading)).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
     }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
   )
 

@@ -79,6 +79,12 @@ export const drainingError: SurfaceError = {
   headers: retryAfter({ retryAfterSeconds: 1 })
 }
 
+export const unavailableError: SurfaceError = {
+  code: "overloaded",
+  message: "The service is temporarily unavailable. Try again; repeat a write with the same operation id.",
+  headers: retryAfter({ retryAfterSeconds: 1 })
+}
+
 export const overloadedError: SurfaceError = {
   code: "overloaded",
   message: "Too many requests of this client are waiting. Try again.",

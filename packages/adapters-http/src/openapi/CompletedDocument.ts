@@ -145,7 +145,10 @@ const codesIn = (schema: Json): ReadonlyArray<unknown> => [
   ...((schema.anyOf as ReadonlyArray<Json>) ?? []).flatMap(codesIn)
 ]
 
-/** The errors of every operation with this path: an exception in the server, and a server that shuts down. */
+/**
+ * The errors of every operation with this path: an exception in the server, a server that shuts down, and an unavailable
+ * database.
+ */
 const errorsOfEvery = (path: string, { security }: Operation): ReadonlyArray<DocumentedError> => {
   if (isInferencePath(path)) {
     const credentials = security.length > 0 ? (["invalid_api_key"] as const) : []
@@ -154,7 +157,8 @@ const errorsOfEvery = (path: string, { security }: Operation): ReadonlyArray<Doc
   const unexpected = plainError("internal_error", internalError.message, "An unexpected error occurred in the service.")
   if (PROBES.includes(path)) return [unexpected]
   const message = "This server is shutting down. Try again."
-  return [unexpected, plainError("overloaded", message, "The server is shutting down.", { "retry-after": "1" })]
+  const meaning = "The server is shutting down, or the database is unavailable."
+  return [unexpected, plainError("overloaded", message, meaning, { "retry-after": "1" })]
 }
 
 const plainError = (

@@ -5,12 +5,13 @@
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { requestIdOf } from "../http/RequestIds.ts"
+import { retryAfter } from "../wire/RetryAfter.ts"
 import { html } from "./Html.ts"
 import { CONTENT_TYPE, framed, PAGE_HEADERS } from "./PageFrame.ts"
 import { pageTexts } from "./PageTexts.ts"
 import { languageOf } from "./Visitor.ts"
 
-const statuses = { not_found: 404, internal_error: 500 } as const
+const statuses = { not_found: 404, internal_error: 500, overloaded: 503 } as const
 
 export type ErrorPageCode = keyof typeof statuses
 
@@ -31,6 +32,10 @@ export const errorPage = (
   return HttpServerResponse.text(framed({ service, language, title, content }), {
     status: statuses[code],
     contentType: CONTENT_TYPE,
-    headers: { ...PAGE_HEADERS, vary: "accept, accept-language" }
+    headers: {
+      ...PAGE_HEADERS,
+      vary: "accept, accept-language",
+      ...(code === "overloaded" ? retryAfter({ retryAfterSeconds: 1 }) : {})
+    }
   })
 }

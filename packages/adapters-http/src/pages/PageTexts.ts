@@ -43,7 +43,8 @@ const en = {
   output: "Output",
   errors: {
     not_found: ["There is no such page", "The address is wrong, or the page has moved."],
-    internal_error: ["Something went wrong", "The service had an internal error. Try again."]
+    internal_error: ["Something went wrong", "The service had an internal error. Try again."],
+    overloaded: ["The service is busy", "Try again in a moment."]
   },
   requestId: "Number of the request:",
   toStart: "To the first page"
@@ -92,7 +93,8 @@ const id: PageTexts = {
   output: "Keluaran",
   errors: {
     not_found: ["Halaman ini tidak ada", "Alamatnya salah, atau halaman sudah dipindahkan."],
-    internal_error: ["Terjadi kesalahan", "Terjadi kesalahan di dalam layanan. Coba lagi."]
+    internal_error: ["Terjadi kesalahan", "Terjadi kesalahan di dalam layanan. Coba lagi."],
+    overloaded: ["Layanan sedang sibuk", "Coba lagi sebentar lagi."]
   },
   requestId: "Nomor permintaan:",
   toStart: "Ke halaman awal"

@@ -5,22 +5,12 @@
 import type { readRankings } from "@tollgate/application/rankings/ReadRankings"
 import { InvalidWindow, RankingsDisabled, RankingsUnavailable } from "@tollgate/domain/rankings/RankingsQuery"
 import type * as Effect from "effect/Effect"
+import { type DocumentedError, errorTable, type RowsOf } from "../wire/ErrorRow.ts"
+import { overloaded } from "../wire/SharedErrorRows.ts"
 
 export type RankingsFailure = Effect.Effect.Error<ReturnType<typeof readRankings>>
 
-interface Row<E> {
-  readonly status: number
-  readonly code: string
-  /** Message for the client, which states what happened and what to do. */
-  readonly message: (error: E) => string
-  /** Condition under which the error occurs, for the OpenAPI document. */
-  readonly meaning: string
-  readonly example: E
-}
-
-type Rows = { readonly [Tag in RankingsFailure["_tag"]]: Row<Extract<RankingsFailure, { readonly _tag: Tag }>> }
-
-const rows: Rows = {
+const rows: RowsOf<RankingsFailure> = {
   InvalidWindow: {
     status: 400,
     code: "invalid_request",
@@ -42,20 +32,14 @@ const rows: Rows = {
     message: () => "The usage data could not be read. Try again in a minute.",
     meaning: "The usage data could not be read.",
     example: new RankingsUnavailable({ reason: "unreadable" })
-  }
+  },
+  Overloaded: overloaded
 }
 
-export interface RankingsErrorResponse {
-  readonly status: number
-  readonly body: {
-    readonly error: { readonly code: string; readonly message: string; readonly request_id: string }
-  }
-}
+const table = errorTable<RankingsFailure>(rows)
 
-export const rankingsErrorBody = (failure: RankingsFailure, requestId: string): RankingsErrorResponse => {
-  // TypeScript cannot infer that the row found by an error's tag accepts that error.
-  const { status, code, message } = rows[failure._tag] as Row<RankingsFailure>
-  return { status, body: { error: { code, message: message(failure), request_id: requestId } } }
-}
+export const rankingsErrorBody = table.bodyOf
 
-export const documentedRows = Object.values(rows) as ReadonlyArray<Row<RankingsFailure>>
+export const documentedErrors: ReadonlyArray<DocumentedError> = (
+  Object.keys(rows) as ReadonlyArray<RankingsFailure["_tag"]>
+).map(table.documentedError)

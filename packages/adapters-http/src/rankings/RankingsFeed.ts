@@ -15,12 +15,11 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Representation from "../http/Representation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
-import { ERRORS } from "../openapi/ErrorDocs.ts"
+import { withErrors } from "../openapi/ErrorDocs.ts"
 import { type ParameterValues, parameter } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
-import { EXAMPLE_REQUEST_ID } from "../wire/ErrorRow.ts"
 import { RankingsBody, toBody } from "./RankingsBody.ts"
-import { documentedRows, rankingsErrorBody } from "./RankingsErrors.ts"
+import { documentedErrors, rankingsErrorBody } from "./RankingsErrors.ts"
 
 const HEADERS = {
   "cache-control": {
@@ -43,22 +42,14 @@ interface DocumentedOperation {
 /** Adds the 304 response, the headers of the 200 response, and the errors to the OpenAPI operation. */
 const withResponses = (operation: Record<string, unknown>): Record<string, unknown> => {
   const { responses } = operation as unknown as DocumentedOperation
-  const errors = documentedRows.map(({ status, code, meaning, example }) => ({
-    status,
-    code,
-    meaning,
-    headers: {},
-    body: rankingsErrorBody(example, EXAMPLE_REQUEST_ID).body
-  }))
-  return {
+  return withErrors(documentedErrors)({
     ...operation,
     responses: {
       ...responses,
       200: { ...responses[200], headers: HEADERS },
-      304: { description: "The document with the `etag` in `if-none-match` is unchanged.", headers: HEADERS },
-      ...Object.fromEntries(errors.map((error) => [error.status, { [ERRORS]: [error] }]))
+      304: { description: "The document with the `etag` in `if-none-match` is unchanged.", headers: HEADERS }
     }
-  }
+  })
 }
 
 const getRankings = HttpApiEndpoint.get("getRankings", "/api/rankings")
@@ -123,8 +114,8 @@ const feed = ({ window, modality }: { readonly window?: ParameterValues; readonl
     Effect.matchEffect(readRankings({ ...query("window", window), ...query("modality", modality) }), {
       onSuccess: (rankings) => Effect.succeed(Representation.respond(representationOf(rankings), request)),
       onFailure: (failure) => {
-        const { status, body } = rankingsErrorBody(failure, requestIdOf(request))
-        return Effect.orDie(HttpServerResponse.json(body, { status }))
+        const { status, headers, body } = rankingsErrorBody(failure, requestIdOf(request))
+        return Effect.orDie(HttpServerResponse.json(body, { status, headers }))
       }
     })
   )

@@ -1,6 +1,6 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
- * defect (an unexpected exception). The body states what to do, in the error format of the called API (inference,
+ * defect (an unexpected exception, or an unavailable database). The body states what to do, in the error format of the called API (inference,
  * reseller or other routes). A person at a browser gets a page instead (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
@@ -9,6 +9,7 @@ import type * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -16,7 +17,7 @@ import * as Predicate from "effect/Predicate"
 import { surfaceErrorResponse } from "../http/ApiResponse.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { ServiceTitle } from "../http/ServiceTitle.ts"
-import { internalError, pathOf, type SurfaceError } from "../http/SurfaceError.ts"
+import { internalError, pathOf, type SurfaceError, unavailableError } from "../http/SurfaceError.ts"
 import { errorPage } from "../pages/ErrorPage.ts"
 import { wantsPage } from "../pages/Visitor.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
@@ -84,6 +85,18 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
           return surfaceErrorResponse(undecodable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }
         if (Predicate.isTagged(error, "RequestError")) return surfaceErrorResponse(undecodable(path, []))
+        if (error instanceof DatabaseUnavailable) {
+          return Effect.zipRight(
+            Effect.logWarning(
+              "a request failed because the database is unavailable",
+              { request_id: requestIdOf(request) },
+              cause
+            ),
+            wantsPage(request)
+              ? Effect.succeed(errorPage(request, service, "overloaded"))
+              : surfaceErrorResponse(unavailableError)
+          )
+        }
         if (!Cause.isDie(cause)) return Effect.failCause(cause)
         return Effect.zipRight(
           Effect.logError(

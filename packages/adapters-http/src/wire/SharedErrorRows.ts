@@ -32,7 +32,7 @@ export const overloaded: ErrorRow<Overloaded> = {
   code: "overloaded",
   message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
   headers: retryAfter,
-  meaning: "The service is at capacity or shutting down; see `retry-after`.",
+  meaning: "The service is at capacity or shutting down, or the database is unavailable; see `retry-after`.",
   example: new Overloaded({ retryAfterSeconds: 1 })
 }
 

@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { ConnectionShares } from "./ConnectionShares.ts"
 import { PgSettings } from "./PgSettings.ts"
+import { ConnectionLost } from "./SqlErrorClass.ts"
 
 export interface PgPoolOptions {
   /** Name of the pool in the metrics. */
@@ -107,7 +108,7 @@ const fairly = (
     Effect.flatMap(
       shares.take,
       Option.match({
-        onNone: () => Effect.fail(new SqlError({ cause: undefined, message: "no connection became free in time" })),
+        onNone: () => Effect.fail(new SqlError({ cause: new ConnectionLost("no connection became free in time") })),
         onSome: (release) =>
           reserve.pipe(
             Effect.tapErrorCause(() => release),

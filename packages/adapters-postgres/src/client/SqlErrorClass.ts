@@ -67,6 +67,28 @@ const classOf = (error: unknown): string => serverState(error).slice(0, 2)
 export const isTransient = (error: unknown): boolean =>
   isConnectionLost(error) || classOf(error) === TRANSACTION_ROLLBACK || isStale(error)
 
+/**
+ * SQLSTATE classes of errors that say nothing about the statement: the database is unavailable or has no resources, or a
+ * concurrent transaction has prevented this one.
+ */
+const UNAVAILABLE_CLASSES = new Set(["08", "28", "3D", TRANSACTION_ROLLBACK, "53", "55", OPERATOR_INTERVENTION, "58"])
+/** Read-only standby, and the timeouts of an idle and of a long transaction. The rest of class 25 are wrong statements. */
+const UNAVAILABLE_STATES = new Set(["25006", "25P03", "25P04"])
+
+const PROGRAMMING_ERRORS = [TypeError, RangeError, SyntaxError, ReferenceError]
+
+/**
+ * Returns true if the error of a pooled connection says that the database is unavailable. Unlike {@link isTransient},
+ * returns false for wrong statements, such as a missing table. An error of the driver is a plain `Error`, and a wrong
+ * value causes an error of another class, such as `TypeError`.
+ */
+export const isUnavailable = (error: unknown): boolean => {
+  if (error instanceof Pg.DatabaseError) {
+    return UNAVAILABLE_CLASSES.has(classOf(error)) || UNAVAILABLE_STATES.has(serverState(error))
+  }
+  return error instanceof Error && !PROGRAMMING_ERRORS.some((type) => error instanceof type)
+}
+
 /** Returns true only for a serialization failure or a deadlock: the same transaction can succeed if it runs again. */
 export const isRepeatable = (error: unknown): boolean => {
   const state = sqlState(error)

@@ -4,19 +4,20 @@
  * A transaction that fails because of a concurrent transaction (serialization failure, deadlock) is repeated as a whole
  * up to 8 times. Its body must therefore have no side effects besides its statements. After the last repeat, and after
  * every other database error, the transaction ends with a defect, so `transact` fails only with the domain errors of
- * the body. When the connection is lost during the commit, the outcome is unknown, so work that must not happen twice
- * carries a unique id.
+ * the body. The defect is `DatabaseUnavailable` if the database does not respond. When the connection is lost during the
+ * commit, the outcome is unknown, so work that must not happen twice carries a unique id.
  */
 
 import { randomInt } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { isRepeatable } from "./SqlErrorClass.ts"
+import { isRepeatable, isUnavailable } from "./SqlErrorClass.ts"
 
 const MAX_REPEATS = 8
 
@@ -56,13 +57,16 @@ export const transact = <A, E, R>(
       )
   })
 
-/** Turns every database error into a defect. */
+/** Turns every database error into a defect, which is {@link DatabaseUnavailable} if the database is unavailable. */
 export const sqlErrorsAreDefects = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, Exclude<E, SqlError>, R> =>
   Effect.catchAll(effect, (error) =>
-    error instanceof SqlError ? Effect.die(error) : Effect.fail(error as Exclude<E, SqlError>)
+    error instanceof SqlError ? Effect.die(defectOf(error)) : Effect.fail(error as Exclude<E, SqlError>)
   )
+
+const defectOf = (error: SqlError): unknown =>
+  isUnavailable(error.cause) ? new DatabaseUnavailable({ cause: error }) : error
 
 /**
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.

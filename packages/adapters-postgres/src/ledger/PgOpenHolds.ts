@@ -10,6 +10,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { WriteOffs } from "@tollgate/application/ledger/WriteOffs"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import { nothing } from "@tollgate/domain/inference/Charge"
 import { type Checkpoint, chargeAtCheckpoint } from "@tollgate/domain/inference/Checkpoint"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -20,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { type PositionRow, toPosition } from "../client/Positions.ts"
-import { describe } from "../client/SqlErrorClass.ts"
+import { describe, isUnavailable } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { lockFreeKeys, WorkingKeys } from "./CountedKeys.ts"
 import {
@@ -73,7 +74,13 @@ export const make = ({ nodeDeadAfterSeconds }: OpenHoldsOptions = defaults) =>
         settleOrphans(query, { statement: lock, values: [dead, [...excluded], batchSize, ...rest] }, onLocked),
       onRejected
     })
-    const sweep = (reaper: Reaper) => oneAtATime.withPermits(1)(Effect.promise(() => reap(reaper)))
+    const sweep = (reaper: Reaper) =>
+      Effect.promise(() => reap(reaper)).pipe(
+        Effect.catchAllDefect((error) =>
+          Effect.die(isUnavailable(error) ? new DatabaseUnavailable({ cause: error }) : error)
+        ),
+        oneAtATime.withPermits(1)
+      )
     return OpenHolds.of({
       list: sqlErrorsAreDefects(
         Effect.map(sql.unsafe<OpenHoldRow>(`${HOLDS} ${OLDEST_FIRST}`, [nodeDeadAfterSeconds]), (rows) =>

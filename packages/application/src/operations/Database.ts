@@ -1,8 +1,18 @@
 /**
- * Declares the operations on the database that operators and health checks use.
+ * Declares the operations on the database that operators and health checks use, and the defect of an unavailable
+ * database.
  */
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+
+/**
+ * The database did not respond, refused the work, or closed the connection. Every store can end with this defect. A
+ * write has an unknown outcome, because the connection can be lost during the commit.
+ */
+export class DatabaseUnavailable extends Data.TaggedError("DatabaseUnavailable")<{ readonly cause: unknown }> {
+  override readonly message = "the database is unavailable"
+}
 
 export interface DatabaseState {
   readonly serverVersion: string

@@ -5,9 +5,10 @@
  *     enabled? ─▶ known window? ─▶ cached for this minute? ── yes ──▶ return it
  *                                        └── no ──▶ read the history, rank all windows, cache
  *
- * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`. Older rankings are
- * never returned instead.
+ * If the rankings of the current minute cannot be computed, the result is `RankingsUnavailable`, or `Overloaded` if the
+ * database is unavailable or too slow. Older rankings are never returned instead.
  */
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import {
   RankingsDisabled,
@@ -21,6 +22,7 @@ import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { DatabaseUnavailable } from "../operations/Database.ts"
 
 /** The setting that decides whether this deployment publishes rankings. */
 export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsPolicy")<
@@ -80,7 +82,7 @@ export const readRankings = (query: RankingsQuery) =>
     const rankings = yield* cache
       .take((now) => compute(history, now))
       .pipe(
-        Effect.timeoutFail({ duration: TIMEOUT, onTimeout: () => new RankingsUnavailable({ reason: "too slow" }) }),
+        Effect.timeoutFail({ duration: TIMEOUT, onTimeout: () => new Overloaded({ retryAfterSeconds: 1 }) }),
         Effect.catchAllDefect(unreadable)
       )
     return rankings.get(window) ?? (yield* new RankingsUnavailable({ reason: "too many tokens" }))
@@ -92,8 +94,13 @@ const compute = (history: RankingsHistory["Type"], now: Date): Effect.Effect<Ran
     (facts) => rankWindows(facts, now)
   )
 
-const unreadable = (defect: unknown) =>
-  Effect.zipRight(
-    Effect.logError("the rankings could not be computed", Cause.die(defect)),
-    Effect.fail(new RankingsUnavailable({ reason: "unreadable" }))
-  )
+const unreadable = (defect: unknown): Effect.Effect<never, Overloaded | RankingsUnavailable> =>
+  defect instanceof DatabaseUnavailable
+    ? Effect.zipRight(
+        Effect.logWarning("the rankings could not be computed because the database is unavailable", Cause.die(defect)),
+        new Overloaded({ retryAfterSeconds: 1 })
+      )
+    : Effect.zipRight(
+        Effect.logError("the rankings could not be computed", Cause.die(defect)),
+        new RankingsUnavailable({ reason: "unreadable" })
+      )
