@@ -1,0 +1,68 @@
+/** Tests that compose.yaml and the commands of docs/operations.md, "Going live with containers", agree with the program. */
+import { existsSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Environment, readServerConfig } from "@tollgate/composition/ServerConfig"
+import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { Either } from "effect"
+import { describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { commandsBelow } from "../support/DocumentedCommands.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const text = readFileSync(join(ROOT, "compose.yaml"), "utf8")
+const compose = parse(text, { merge: true, strict: true })
+const { gateway, migrate, prometheus, grafana } = compose.services
+const defaults = Either.getOrThrow(readServerConfig({}))
+
+const documented = commandsBelow("Going live with containers").join("")
+/** Returns the content that the documented commands write to a file. */
+const written = (file: string): string =>
+  documented.split(new RegExp(`^cat > ${file.replaceAll(".", "\\.")} <<'?END'?\n`, "m"))[1]?.split(/^END$/m)[0] ?? ""
+const variablesIn = (lines: string): ReadonlyArray<string> =>
+  [...lines.matchAll(/^([A-Z_]+)=/gm)].map(([, name = ""]) => name)
+
+describe("compose.yaml", () => {
+  it("runs the migration and the server from one image", () => {
+    expect(migrate).toMatchObject({ image: gateway.image, build: gateway.build, command: ["tollgate", "migrate"] })
+    expect(gateway.command).toBeUndefined()
+    expect(gateway.depends_on).toEqual({ migrate: { condition: "service_completed_successfully" } })
+  })
+
+  it("sets only variables that the server knows, or that the documented catalog names", () => {
+    const catalog = JSON.parse(written("catalog.json"))
+    const names = [...Object.keys(gateway.environment), ...variablesIn(written("gateway.env"))]
+    const keys = catalog.providers.map((provider: { api_key_env: string }) => provider.api_key_env)
+    expect(names).toEqual(expect.arrayContaining(["DATABASE_URL", "JWT_SECRET", "KEY_PEPPER", ...keys]))
+    expect(names.filter((name) => !Object.hasOwn(Environment.fields, name) && !keys.includes(name))).toEqual([])
+    expect(parseCatalogFile(catalog)).toSatisfy(Either.isRight)
+  })
+
+  it("reads exactly the variables that the documented file .env has", () => {
+    const read = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name)
+    expect([...new Set(read)].sort()).toEqual([...variablesIn(written(".env"))].sort())
+    expect(variablesIn(written(".env"))).toContain(compose.secrets["metrics-token"].environment)
+  })
+
+  it("publishes the default port of the server on loopback, and lets Prometheus read its metrics", () => {
+    expect(gateway.ports).toEqual([`127.0.0.1:${defaults.PORT}:${defaults.PORT}`])
+    const { scrape_configs: jobs } = parse(readFileSync(join(ROOT, "deploy/compose/prometheus.yml"), "utf8"))
+    expect(jobs).toEqual([
+      {
+        job_name: "tollgate",
+        authorization: { credentials_file: `/run/secrets/${prometheus.secrets[0]}` },
+        static_configs: [{ targets: [`gateway:${defaults.METRICS_PORT}`] }]
+      }
+    ])
+  })
+
+  it("mounts only files that exist, or that the documented commands write", () => {
+    const mounts: ReadonlyArray<string> = [gateway, prometheus, grafana].flatMap((service) => service.volumes)
+    const sources = mounts.map((mount) => mount.split(":")[0] ?? "").filter((source) => source.startsWith("./"))
+    expect(sources).toContain("./catalog.json")
+    expect(sources.filter((source) => !existsSync(join(ROOT, source)) && source !== "./catalog.json")).toEqual([])
+  })
+
+  it("gives a server more than the 35 seconds that it needs to stop", () => {
+    expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(35)
+  })
+})
