@@ -109,7 +109,7 @@ export class Gateways {
   async #launch(port: number, directory: string): Promise<void> {
     const log = join(directory, `gateway-${port}.log`)
     const env = { ...this.#environment, PORT: String(port), METRICS_PORT: String(await freePort()) }
-    const child = spawn(process.execPath, ["--max-semi-space-size=64", SERVER], {
+    const child = spawn(process.execPath, ["--max-semi-space-size=64", "--v8-pool-size=1", SERVER], {
       env,
       stdio: ["ignore", "ignore", openSync(log, "w")]
     })

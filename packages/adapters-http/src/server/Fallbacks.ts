@@ -1,7 +1,8 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
- * defect (an unexpected exception, or an unavailable database). The body states what to do, in the error format of the called API (inference,
- * reseller or other routes). A person at a browser gets a page instead (docs/reference/console.md#w8).
+ * defect (an unexpected exception, or an unavailable database). The body states what to do, in the error format of the
+ * called API (inference, reseller or other routes). A person at a browser gets a page instead
+ * (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -85,29 +86,16 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
           return surfaceErrorResponse(undecodable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }
         if (Predicate.isTagged(error, "RequestError")) return surfaceErrorResponse(undecodable(path, []))
+        const ids = { request_id: requestIdOf(request) }
+        const pageOr = (code: "overloaded" | "internal_error", error: SurfaceError) =>
+          wantsPage(request) ? Effect.succeed(errorPage(request, service, code)) : surfaceErrorResponse(error)
         if (error instanceof DatabaseUnavailable) {
-          return Effect.zipRight(
-            Effect.logWarning(
-              "a request failed because the database is unavailable",
-              { request_id: requestIdOf(request) },
-              cause
-            ),
-            wantsPage(request)
-              ? Effect.succeed(errorPage(request, service, "overloaded"))
-              : surfaceErrorResponse(unavailableError)
-          )
+          const log = Effect.logWarning("a request failed because the database is unavailable", ids, cause)
+          return Effect.zipRight(log, pageOr("overloaded", unavailableError))
         }
         if (!Cause.isDie(cause)) return Effect.failCause(cause)
-        return Effect.zipRight(
-          Effect.logError(
-            "a request failed because of an unexpected exception",
-            { request_id: requestIdOf(request) },
-            cause
-          ),
-          wantsPage(request)
-            ? Effect.succeed(errorPage(request, service, "internal_error"))
-            : surfaceErrorResponse(internalError)
-        )
+        const log = Effect.logError("a request failed because of an unexpected exception", ids, cause)
+        return Effect.zipRight(log, pageOr("internal_error", internalError))
       })
     )
   return HttpApiBuilder.middleware(Effect.map(ServiceTitle, respond))

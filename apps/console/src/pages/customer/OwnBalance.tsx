@@ -3,17 +3,17 @@
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
-import { jakartaDay, useFormat } from "../../format/Format.ts"
+import { jakartaDay } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { pathOf } from "../../routes/Routes.ts"
 import { Balances } from "../../ui/Balances.tsx"
+import { DailyUsageCard } from "../../ui/DailyUsageCard.tsx"
 import { Download } from "../../ui/Download.tsx"
 import { LimitTable } from "../../ui/KeyLimits.tsx"
-import { Empty, Loading } from "../../ui/Notices.tsx"
+import { Loading } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { More, usePages } from "../../ui/Pages.tsx"
-import { UsageChart } from "../../ui/UsageChart.tsx"
-import { UsageSums } from "../../ui/UsageSums.tsx"
+import { UsageRow } from "../../ui/UsageRow.tsx"
 
 const DAYS_SHOWN = 30
 
@@ -24,29 +24,17 @@ const OwnUsage = () => {
     []
   )
   return (
-    <Card title={texts.lastDays(DAYS_SHOWN)}>
-      {daily.data === undefined ? (
-        <Loading problem={daily.problem} retry={daily.reload} />
-      ) : daily.data.days.length === 0 ? (
-        <Empty title={texts.none}>
-          <p>{clients.firstRequest}</p>
-          <a class="button" href={pathOf("clients")}>
-            {clients.title}
-          </a>
-        </Empty>
-      ) : (
-        <>
-          <UsageSums usage={daily.data} />
-          <UsageChart usage={daily.data} />
-        </>
-      )}
-    </Card>
+    <DailyUsageCard title={texts.lastDays(DAYS_SHOWN)} usage={daily}>
+      <p>{clients.firstRequest}</p>
+      <a class="button" href={pathOf("clients")}>
+        {clients.title}
+      </a>
+    </DailyUsageCard>
   )
 }
 
 const OwnRequests = () => {
   const { usage: texts } = useTexts()
-  const format = useFormat()
   const items = usePages(
     (cursor) => bodyOf(api.GET("/v1/usage", { params: { query: cursor === undefined ? {} : { cursor } } })),
     []
@@ -57,16 +45,7 @@ const OwnRequests = () => {
       <ul class="rows">
         {items.items.map((item, i) => (
           // An item has no id, and the list only grows at its end.
-          <li class="row" key={i}>
-            <span class="row-main">
-              <span dir="auto">{item.model}</span>
-              <small>{format.time(item.timestamp)}</small>
-            </span>
-            <span class="row-side">
-              <span class="money">{texts.tokensOf(format.count(item.total_tokens))}</span>
-              <small class="money">{format.cost(item.display_cost_usd_micro)}</small>
-            </span>
-          </li>
+          <UsageRow key={i} item={item} />
         ))}
       </ul>
       <More pages={items} />

@@ -5,17 +5,16 @@ import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
 import { pageQuery } from "../../api/Operator.ts"
-import { jakartaDay, useFormat } from "../../format/Format.ts"
+import { jakartaDay } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { type PageProps, pathOf } from "../../routes/Routes.ts"
 import { Balances } from "../../ui/Balances.tsx"
-import { Empty, Loading } from "../../ui/Notices.tsx"
+import { DailyUsageCard } from "../../ui/DailyUsageCard.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { usePages } from "../../ui/Pages.tsx"
 import { RowList } from "../../ui/RowList.tsx"
-import { UsageChart } from "../../ui/UsageChart.tsx"
-import { UsageSums } from "../../ui/UsageSums.tsx"
+import { UsageRow } from "../../ui/UsageRow.tsx"
 import { BookingForm } from "./BookingForm.tsx"
 import { KeyRow } from "./KeyRow.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
@@ -64,27 +63,15 @@ const Usage = ({ id }: PartProps) => {
     [id]
   )
   return (
-    <Card title={texts.lastDays(DAYS_SHOWN)}>
-      {usage.data === undefined ? (
-        <Loading problem={usage.problem} retry={usage.reload} />
-      ) : usage.data.days.length === 0 ? (
-        <Empty title={texts.none}>
-          <p>{customers.noUsageText}</p>
-        </Empty>
-      ) : (
-        <>
-          <UsageSums usage={usage.data} />
-          <UsageChart usage={usage.data} />
-        </>
-      )}
-    </Card>
+    <DailyUsageCard title={texts.lastDays(DAYS_SHOWN)} usage={usage}>
+      <p>{customers.noUsageText}</p>
+    </DailyUsageCard>
   )
 }
 
 const Requests = ({ id }: PartProps) => {
   const { usage: texts } = useTexts()
   const { customers } = useOperatorTexts()
-  const format = useFormat()
   const items = usePages(
     (cursor) =>
       bodyOf(
@@ -96,23 +83,7 @@ const Requests = ({ id }: PartProps) => {
   )
   return (
     <Card title={texts.items}>
-      <RowList
-        pages={items}
-        none={texts.none}
-        hint={customers.noUsageText}
-        row={(item) => (
-          <li class="row">
-            <span class="row-main">
-              <span dir="auto">{item.model}</span>
-              <small>{format.time(item.timestamp)}</small>
-            </span>
-            <span class="row-side">
-              <span class="money">{texts.tokensOf(format.count(item.total_tokens))}</span>
-              <small class="money">{format.cost(item.display_cost_usd_micro)}</small>
-            </span>
-          </li>
-        )}
-      />
+      <RowList pages={items} none={texts.none} hint={customers.noUsageText} row={(item) => <UsageRow item={item} />} />
     </Card>
   )
 }

@@ -6,16 +6,16 @@ import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
 import { readCustomers, readSoldModels } from "../../api/Reseller.ts"
-import { jakartaDay, useFormat } from "../../format/Format.ts"
+import { jakartaDay } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { $router } from "../../routes/Routes.ts"
+import { DailyUsageCard } from "../../ui/DailyUsageCard.tsx"
 import { Download } from "../../ui/Download.tsx"
 import { Field, Select } from "../../ui/Forms.tsx"
-import { Empty, Loading } from "../../ui/Notices.tsx"
+import { Empty } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { More, usePages } from "../../ui/Pages.tsx"
-import { UsageChart } from "../../ui/UsageChart.tsx"
-import { UsageSums } from "../../ui/UsageSums.tsx"
+import { UsageRow } from "../../ui/UsageRow.tsx"
 
 interface Filter {
   readonly from: string
@@ -84,7 +84,6 @@ const Filters = ({ filter, onChange }: FiltersProps) => {
 
 const Items = ({ filter }: { readonly filter: Filter }) => {
   const { usage: texts } = useTexts()
-  const format = useFormat()
   const customers = useLoaded(readCustomers, [])
   const emails = new Map(customers.data?.map(({ user_id, email }) => [user_id, email]))
   const items = usePages(
@@ -100,18 +99,7 @@ const Items = ({ filter }: { readonly filter: Filter }) => {
       <ul class="rows">
         {items.items.map((item, i) => (
           // An item has no id, and the list only grows at its end.
-          <li class="row" key={i}>
-            <span class="row-main">
-              <span dir="auto">{emails.get(item.user_id) ?? item.user_id}</span>
-              <small>
-                <span dir="auto">{item.model}</span> · {format.time(item.timestamp)}
-              </small>
-            </span>
-            <span class="row-side">
-              <span class="money">{texts.tokensOf(format.count(item.total_tokens))}</span>
-              <small class="money">{format.cost(item.display_cost_usd_micro)}</small>
-            </span>
-          </li>
+          <UsageRow key={i} item={item} customer={emails.get(item.user_id) ?? item.user_id} />
         ))}
       </ul>
       <More pages={items} />
@@ -135,20 +123,9 @@ export const Usage = () => {
   return (
     <Page title={shell.pages.usage} intro={texts.intro}>
       <Filters filter={filter} onChange={setFilter} />
-      <Card title={texts.perDay}>
-        {daily.problem !== undefined || daily.data === undefined ? (
-          <Loading problem={daily.problem} retry={daily.reload} />
-        ) : daily.data.days.length === 0 ? (
-          <Empty title={texts.none}>
-            <p>{texts.noneText}</p>
-          </Empty>
-        ) : (
-          <>
-            <UsageSums usage={daily.data} />
-            <UsageChart usage={daily.data} />
-          </>
-        )}
-      </Card>
+      <DailyUsageCard title={texts.perDay} usage={daily}>
+        <p>{texts.noneText}</p>
+      </DailyUsageCard>
       <Items filter={filter} />
     </Page>
   )
