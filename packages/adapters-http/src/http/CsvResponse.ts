@@ -12,8 +12,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** Maximum number of CSV responses that a server sends at a time, and that it sends to one caller. */
+/** Maximum number of CSV responses that a server sends at the same time to all callers. */
 const MAX_RESPONSES = 16
+/** Maximum number of CSV responses that a server sends at the same time to one caller. */
 const MAX_PER_CALLER = 2
 /** Time after which a client that reads nothing is disconnected. */
 const STALL_MILLIS = 30_000
@@ -21,7 +22,10 @@ const STALL_MILLIS = 30_000
 export class CsvResponses extends Context.Tag("@tollgate/adapters-http/CsvResponses")<
   CsvResponses,
   {
-    /** Sends the texts that `csv` returns, with this name of the file. `caller` is the id of the reseller or customer. */
+    /**
+     * Sends the texts that `csv` returns as a file with the name `fileName`. `caller` is the id of the reseller or
+     * customer.
+     */
     readonly send: <E, R>(
       caller: string,
       fileName: string,
@@ -53,8 +57,8 @@ export const make = (): Context.Tag.Service<CsvResponses> => {
         response.once("close", () => add(caller, -1))
         const stream = (yield* Effect.provideService(csv, CurrentParty, caller)).pipe(
           Stream.provideService(CurrentParty, caller),
-          // The library ends the response normally after a failure. A client would then treat a part of the file as the
-          // whole file.
+          // After a failure, the library would end the response normally, and the client would treat a part of the file
+          // as the whole file. Therefore the connection is destroyed.
           Stream.ensuringWith((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => response.destroy()))),
           Stream.encodeText
         )

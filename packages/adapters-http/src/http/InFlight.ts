@@ -1,6 +1,6 @@
 /**
- * Counts the work in progress: requests whose handler is running, and responses that are not completely sent. The
- * shutdown waits for both.
+ * Counts the work in progress: requests that wait for their start, requests whose handler is running, and responses
+ * that are not completely sent. The shutdown waits for all of it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ export class InFlightRequests {
   #waiting: Array<() => void> = []
   /** True from the start of the drain (the shutdown) on. Each response then closes its connection. */
   draining = false
-  /** True when the drain has reached the time from which new requests are refused. */
+  /** True when the delay of the drain is over. New requests are then refused. */
   refusing = false
 
   get count(): number {

@@ -14,7 +14,7 @@ import { acceptBody } from "./UnreadBody.ts"
 
 /**
  * The maximum size in bytes of a body that is read before it is known whether the customer has funds. Ordinary requests
- * are smaller, so they wait for no query.
+ * are smaller, so they do not wait for a query of the balance.
  */
 export const MAX_UNFUNDED_BYTES = 64 * 1024
 

@@ -14,7 +14,10 @@ interface Expectation {
 
 const expectations = new WeakMap<IncomingMessage, Expectation>()
 
-/** Records that the client waits for `100 Continue`. Without {@link acceptBody}, the connection is closed. */
+/**
+ * Records that the client waits for `100 Continue`. If {@link acceptBody} is not called, the connection is closed after
+ * the response.
+ */
 export const expectContinue = (request: IncomingMessage, response: ServerResponse): void => {
   expectations.set(request, { response, keepAlive: response.shouldKeepAlive })
   response.shouldKeepAlive = false
@@ -54,8 +57,8 @@ const MAX_DISCARDED_BODIES = 256
 
 /**
  * The bodies that are being discarded. They share one rate, so that refused uploads do not take the processor time of
- * other requests. When there are too many, the connection of the oldest body is closed; its response was written long
- * before.
+ * other requests. When there are too many, the connection of the oldest body is closed. The response of this body was
+ * written long before.
  */
 class DiscardedBodies {
   /** All bodies, the oldest first. */
@@ -94,7 +97,10 @@ class DiscardedBodies {
     this.#paused.delete(request)
   }
 
-  /** Reads the next piece of each paused body, as long as bytes are left. A piece counts before it has arrived. */
+  /**
+   * Reads the next piece of each paused body, as long as bytes are left. The full size of a piece is subtracted before
+   * the piece arrives.
+   */
   #readOn(): void {
     for (const request of this.#paused) {
       if (this.#bytesLeft <= 0) return

@@ -42,8 +42,8 @@ export const make = (
   Effect.gen(function* () {
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    // Effect's Node.js adapter runs each request in a fiber without a parent. This set lets the shutdown wait for these
-    // fibers and interrupt them.
+    // Effect's Node.js adapter runs each request in a fiber without a parent. The count of `inFlight` lets the shutdown
+    // wait for these fibers, and this set lets it interrupt them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
         running.add(fiber)

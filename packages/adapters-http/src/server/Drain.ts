@@ -1,10 +1,12 @@
 /**
- * Shuts the server down. For the time of the delay it still serves requests, and closes each connection after its response.
- * Meanwhile load balancers learn from `/readyz` that this server stops, and connections that are in use end without a
- * race between the next request and the close. Then the server stops listening and waits until open requests have ended,
- * and interrupts requests that are still open after the grace period. Then it waits, for a limited time, until the
- * interrupted requests have ended and are settled, because the database and the connections to providers are closed
- * afterwards.
+ * Shuts the server down in four steps:
+ * 1. During the delay, the server still serves new requests. `/readyz` tells load balancers that the server stops. The
+ *    server closes each connection after its response, and the response tells the client so. The next request of the
+ *    client therefore uses another connection.
+ * 2. The server stops listening. It waits for open requests until the end of the grace period.
+ * 3. The server interrupts the requests that are still open.
+ * 4. The server waits for a limited time until the interrupted requests have ended and are settled. The database and
+ *    the connections to providers are closed afterwards.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -36,7 +38,8 @@ export const drain = (
     yield* Effect.sleep(served)
     inFlight.refusing = true
     yield* stopListening(server)
-    // A connection without a request during the delay is rarely used, so a request is hardly on its way.
+    // These connections carried no request during the delay, so it is unlikely that a request is arriving on one of
+    // them.
     if (Duration.greaterThan(served, Duration.zero)) connections.closeUsed()
     // Finalizers are uninterruptible: without `Effect.interruptible`, the timeout could not end the wait.
     const idleWithin = (time: Duration.Duration) =>

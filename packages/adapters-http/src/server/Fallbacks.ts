@@ -64,7 +64,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** Converts the errors that no handler converts to responses. `more` lists the routes that `api` does not declare. */
+/** Converts errors to responses if no handler has done so. `more` lists the routes that `api` does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>

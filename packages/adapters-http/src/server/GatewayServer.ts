@@ -1,9 +1,9 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
- * relay, and other requests to the HttpApi. The server itself responds to invalid requests, to CORS preflight requests
- * if an origin is allowed, and to requests that arrive late in the drain (the shutdown) and are not probes. Every
- * response has the common headers. `RequestStarts` decides when a request to the HttpApi starts. Before the server closes,
- * it waits for open requests until the drain timeout, and then interrupts the requests that are still open.
+ * relay, and other requests to the HttpApi. The server itself responds to invalid requests, and to CORS preflight
+ * requests if an origin is allowed. When the delay of the drain (the shutdown) is over, it also responds to all
+ * requests except probes. Every response has the common headers. `RequestStarts` decides when a request to the HttpApi
+ * starts. `Drain.ts` describes the shutdown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -51,7 +51,10 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
 /** Paths that are served even while the server drains, because load balancers read the server's state there. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
-/** Number of characters at the end of an API key or token, where its random part or signature is. */
+/**
+ * The number of last characters of an API key or token that identify a party. They contain the random part of the key or
+ * the signature of the token.
+ */
 const PARTY_NAME_LENGTH = 128
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
@@ -135,8 +138,8 @@ export const layer = (
           refuse(request, response, requestId, error)
           return
         }
-        // Node.js drops bytes that arrive together with such a request, so a further request of the connection cannot
-        // be parsed.
+        // Node.js drops bytes that arrive together with an upgrade request, so a later request of the connection could
+        // not be parsed.
         if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
         if (inFlight.refusing && !PROBES.has(pathOf(target))) {
           refuse(request, response, requestId, drainingError)
@@ -182,7 +185,7 @@ export const layer = (
         }
       }
       const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
-        // The connection is closing after an earlier response, so this request cannot get one.
+        // The connection is closing after an earlier response, so this request cannot get a response.
         if (!request.socket.writable) return
         if (isBehindOthers(response)) {
           serveInTurn(request, response, () => onRequest(request, response, continues))

@@ -14,7 +14,7 @@ const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_MILLIS = 15_000
 /**
  * Milliseconds until the server closes an idle connection. Load balancers usually close idle connections after 60 s.
- * With a longer time, the server does not close a connection on which a load balancer is just sending a request.
+ * The server waits longer, so that it does not close a connection on which a load balancer is sending a request.
  */
 const KEEP_ALIVE_MILLIS = 65_000
 /** Milliseconds without data until the operating system checks whether the client is still reachable. */
@@ -41,7 +41,7 @@ export const create = (options: GatewayOptions): NodeServer => {
     // `GatewayServer` checks the Host header instead, because the error response of Node.js has no request id.
     requireHostHeader: false
   })
-  // Node.js drops further headers, so `RequestHead.ts` refuses requests with more than its limit.
+  // Node.js silently drops headers above this number. `RequestHead.ts` refuses a request with more than `MAX_HEADERS`.
   server.maxHeadersCount = MAX_HEADERS + 1
   return { server, connections: limitConnections(server, options.maxConnections) }
 }
@@ -59,8 +59,9 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
 /**
  * Refuses new connections. Existing connections, idle ones too, stay open, so that their requests get a response.
  *
- * The operating system resets connections that wait to be accepted. The event loop accepts all of them before it runs
- * immediates, so that few connections can wait at this time.
+ * When the socket closes, the operating system resets connections that the server has not accepted. The event loop
+ * accepts all waiting connections before it runs immediates. Therefore an immediate closes the socket, when few
+ * connections can wait.
  */
 export const stopListening = (server: Http.Server): Effect.Effect<void> =>
   Effect.async((resume) => {

@@ -1,11 +1,14 @@
 /**
- * Limits the number of open connections. When the limit is reached, the connections that have been open longest without
- * a request in progress are closed, so that idle clients cannot lock out others. Also closes connections at shutdown.
+ * Limits the number of open connections. When the limit is reached, connections without a request in progress are
+ * closed, the oldest first, so that idle clients cannot lock out other clients. Also closes connections at shutdown.
  */
 import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** Node.js stores the response that is being written on the socket, also while its request is still being received. */
+/**
+ * In `_httpMessage`, Node.js stores the response that belongs to the current request, even while this request is still
+ * being received.
+ */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 export interface OpenConnections {
@@ -15,7 +18,7 @@ export interface OpenConnections {
   readonly closeUsed: () => void
 }
 
-/** A search closes up to one of this many connections, so that not every new connection needs a search. */
+/** A search closes up to `maxConnections` / 100 idle connections, so that not every new connection needs a search. */
 const CLOSED_SHARE = 100
 /** The time in milliseconds after a search without a result until the next search. */
 const SEARCH_MILLIS = 100

@@ -3,12 +3,12 @@
  *
  * A client can send several requests without waiting for the responses (pipelining). Node.js would pass all of them to
  * the server at once, so one connection could open any number of requests. Here each request waits until the response
- * before it is complete.
+ * to the previous request is complete.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** The maximum number of requests of one connection that wait. A connection with more is closed without a response. */
+/** The maximum number of waiting requests of one connection. A connection with more is closed without a response. */
 export const MAX_WAITING_REQUESTS = 16
 
 const waitingRequests = new WeakMap<Socket, number>()

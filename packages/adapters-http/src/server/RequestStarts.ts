@@ -2,22 +2,25 @@
  * Decides when each request to the HttpApi starts, so that these requests delay neither the chats nor each other
  * (docs/reference/limits.md#l14).
  *
- * The handling of a request begins with up to a millisecond of work. At most one request starts in each turn of the
- * event loop, and at most one in 10 ms while the event loop is busy. A party is a client that sends requests: the owner
- * of an `authorization` header or, for requests without this header, an IP address. Parties take turns, and requests
- * with the header take turns with requests without it. Waiting requests occupy almost no memory, because only their
- * headers are parsed.
+ * The start of a request occupies the event loop for up to one millisecond. Therefore at most one request starts in
+ * each turn of the event loop, and at most one in 10 ms while the event loop is busy. A party is identified by its API
+ * key or token (in the header `authorization` or `x-api-key`) or, for requests without this header, by its IP address.
+ * Parties take turns, and requests with the header take turns with requests without it. Waiting requests occupy almost
+ * no memory, because only their headers are parsed.
  */
 import { performance } from "node:perf_hooks"
 import { Shares } from "@tollgate/application/operations/Shares"
 
 export interface Party {
   readonly name: string
-  /** True if the name is an `authorization` header. The number of requests per second of such a party is limited. */
+  /** True if the name comes from an API key or token. The number of requests per second of such a party is limited. */
   readonly isAuthorized: boolean
 }
 
-/** Requests of one party that start at once. Later requests of the party start at {@link PARTY_INTERVAL_MILLIS}. */
+/**
+ * The number of requests that an authorized party can start without waiting. Further requests start
+ * {@link PARTY_INTERVAL_MILLIS} apart.
+ */
 const PARTY_BURST = 200
 const PARTY_INTERVAL_MILLIS = 10
 const BUSY_INTERVAL_MILLIS = 10
@@ -40,9 +43,12 @@ export interface Surroundings {
 export class RequestStarts {
   readonly #surroundings: Surroundings
   readonly #places: Shares<string>
-  /** The lines of the parties that wait. The party that started a request last is the last one. */
+  /** The lines of the parties that wait. The party whose request started most recently is the last one. */
   readonly #lines = { authorized: new Map<string, Line>(), anonymous: new Map<string, Line>() }
-  /** The time until which the earlier requests of an authorized party are counted. Each request adds one interval. */
+  /**
+   * The time until which the earlier requests of an authorized party count against its rate. Each request adds one
+   * interval.
+   */
   readonly #countedUntil = new Map<string, number>()
   #isAuthorizedNext = true
   #isScheduled = false
@@ -143,7 +149,10 @@ export class RequestStarts {
 const BUSY_UTILIZATION = 0.5
 const SAMPLE_MILLIS = 50
 
-/** Returns the clock, and whether the event loop was busy for more than half of the last 50 ms or longer. */
+/**
+ * Returns the clock and a function that tells whether the event loop is busy. It is busy if it worked for more than half
+ * of the last sample. A sample lasts 50 ms or longer.
+ */
 const eventLoop = (): Surroundings => {
   let sample = performance.eventLoopUtilization()
   let sampledAt = performance.now()
