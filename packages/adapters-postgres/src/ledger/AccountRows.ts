@@ -89,7 +89,8 @@ export const book = (booking: Booking, actor: string): InTransaction<void> =>
 export const bookOnce = ({ code, ref, unit, debit, credit, amount }: Booking, actor: string): InTransaction<boolean> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // Without a conflict target: a concurrent booking can violate any of the unique constraints of the table first.
+    // `ON CONFLICT` has no conflict target, because a concurrent booking can violate any unique constraint of the table
+    // first.
     const booked = yield* sql`INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
       VALUES (${yield* nextUuidV7}, ${code}, ${ref}, ${unit}, ${debit}, ${credit}, ${amount}, ${actor})
       ON CONFLICT DO NOTHING RETURNING id`

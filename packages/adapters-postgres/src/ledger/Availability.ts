@@ -1,5 +1,5 @@
 /**
- * Stores whether the database responds, as far as the transactions of a queue show, and reports outages.
+ * Stores whether the database responds to the transactions of a queue, and reports outages.
  */
 import type { QueueEvent } from "./QueueEvent.ts"
 

@@ -35,7 +35,7 @@ export class ContendedUsers<T extends WorkTypes> {
     this.#kind = kind
   }
 
-  /** Whether a request waits for a retry, and the pause after the last failed attempt is over. */
+  /** True if a request waits for a retry and the pause after the last failed attempt is over. */
   get due(): boolean {
     return this.waiting && performance.now() >= this.#dueAt
   }
@@ -55,12 +55,12 @@ export class ContendedUsers<T extends WorkTypes> {
     return this.#lines.has(userId)
   }
 
-  /** Whether no user is contended, which is the usual case. */
+  /** True if no user is contended, which is the usual case. */
   get none(): boolean {
     return this.#lines.size === 0
   }
 
-  /** Whether a request waits for a retry. */
+  /** True if a request waits for a retry. */
   get waiting(): boolean {
     return [...this.#lines.values()].some((line) => size(line) > 0)
   }

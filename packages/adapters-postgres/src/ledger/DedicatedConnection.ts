@@ -10,9 +10,9 @@
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
  * committed.
  *
- * With synchronous replication, a commit waits for the standby. If the backend is terminated while it waits, its
- * transaction becomes visible although no standby has stored it, and a failover would lose it. A new connection therefore
- * commits a record of its own, and waits until the standby has stored this record and all earlier ones.
+ * With synchronous replication, a commit waits for the standby. If the backend is terminated during this wait, the
+ * transaction becomes visible although no standby has stored it. A failover would lose such a transaction. Therefore a
+ * new connection commits its own record, and waits until the standby has stored this record and all earlier records.
  */
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
@@ -132,8 +132,8 @@ export class DedicatedConnection {
 
   /**
    * Runs a transaction of one statement. The statement does not wait for locks. A session that has locked a row
-   * probably changes it, and then the decision is based on an outdated row. Calls `onUnknownCommit` when the connection
-   * is lost and the outcome is unknown.
+   * probably changes this row, so the decision of this transaction would be outdated. Calls `onUnknownCommit` when the
+   * connection is lost and the outcome is unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
     const client = this.#open ?? (await this.#connect())
@@ -156,8 +156,8 @@ export class DedicatedConnection {
   }
 
   /**
-   * Closes the connection permanently. Also closes a connection that is still being opened, because it would keep the
-   * process alive.
+   * Closes the connection permanently. Also closes a connection that is still being opened, because an open connection
+   * would keep the process alive.
    */
   close(): void {
     this.#closed = true
@@ -181,7 +181,8 @@ export class DedicatedConnection {
       await client.connect().catch(lost)
       await simpleQuery(client, setUp(this.#limits))
       await this.#endPredecessor(client)
-      // The backend of this connection is known by now, so that the next connection terminates it if it waits here.
+      // The identity of this backend is already stored. If the backend hangs in this statement, the next connection
+      // terminates it.
       await simpleQuery(client, REPLICATE)
     } catch (error) {
       client.destroy()
@@ -195,8 +196,8 @@ export class DedicatedConnection {
   }
 
   /**
-   * Terminates the previous backend if it still runs, and stores the identity of the new backend. A pooler can give the
-   * previous backend to the new connection; no transaction runs on it then.
+   * Terminates the previous backend if it still runs, and stores the identity of the new backend. A connection pooler
+   * can give the previous backend to the new connection. In this case, no transaction runs on this backend.
    */
   async #endPredecessor(client: DriverClient): Promise<void> {
     const { rows: ended } = await prepared(client, END_BACKEND, [...this.#backend, this.#limits.connectMillis])
@@ -225,7 +226,7 @@ export class DedicatedConnection {
   }
 }
 
-// A cached plan stays in use while its tables grow, so even the plan for a small table must not scan the whole table.
+// A cached plan stays in use while its tables grow, so a plan that was made for a small table must not scan the table.
 const setUp = ({ transactionMillis }: ConnectionLimits) => `
   SET statement_timeout = ${transactionMillis};
   SET idle_in_transaction_session_timeout = ${Math.min(transactionMillis, IDLE_IN_TRANSACTION_MILLIS)};

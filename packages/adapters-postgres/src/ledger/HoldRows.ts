@@ -71,7 +71,7 @@ const INSERT_COUNTED = inserting("countedhold", HOLDS_OF_COUNTED_KEYS)
 
 /**
  * Returns the statement that inserts the holds. The statement inserts no hold when at least one of the API keys is
- * invalid, or is limited although its hold has no part of the limits. `WorkingKeys` checks the limited keys.
+ * invalid, or is limited although its hold sets nothing aside for the limits. `WorkingKeys` checks the limited keys.
  */
 export const insertHolds = (nodeId: NodeId, holds: ReadonlyArray<NewHold>): WriteStatement => {
   const keys = new Set<ApiKeyId>()

@@ -1,8 +1,8 @@
 /**
  * Decides the requests of one transaction, one after the other, by the domain rules.
  *
- * Settlements are decided first, so that the other requests can use the amounts that the settlements release. Extensions
- * are decided before admissions, because a request that runs comes before a new request.
+ * Settlements are decided first, so that the other requests can use the amounts that the settlements release.
+ * Extensions are decided before admissions, because running requests have priority over new requests.
  */
 import type { Admission, Extension, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -120,7 +120,7 @@ export class LedgerDecisions {
   }
 
   /**
-   * Whether a request is refused, extended only in part, or settled already. Only a decision over current rows may have
+   * True if a request is refused, extended only in part, or settled already. Only a decision over current rows may have
    * such a result.
    */
   get isRefusal(): boolean {

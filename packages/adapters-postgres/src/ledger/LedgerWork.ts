@@ -50,8 +50,8 @@ export const ownersOf = ({ settlements, extensions, admissions }: LedgerWork): R
 ]
 
 /**
- * Returns the limited keys that the decisions need: keys that were limited when the request was authenticated, and keys of
- * which a hold sets a part aside. `holdOf` returns the known hold of a request.
+ * Returns the limited keys that the decisions need: keys that were limited when the request was authenticated, and keys
+ * for which a hold sets an amount aside. `holdOf` returns the known hold of a request.
  */
 export const countedKeysOf = (
   { settlements, extensions, admissions }: LedgerWork,

@@ -260,9 +260,9 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Settles a request whose charge could not be computed because of an internal error. The checkpoint replaces the local
-   * counts, because it never contains more than the client received; reported usage is still used. A whole response has
-   * no checkpoint; it is neither written nor charged.
+   * Settles a request whose charge could not be computed because of an internal error. The checkpoint replaces the
+   * local counts, because a checkpoint never contains more tokens than the client received. Reported usage is still
+   * used. A whole response has no checkpoint, so it is neither written nor charged.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
     this.#settlementSent = true
@@ -274,7 +274,9 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#finish(Exit.failCause(cause))
   }
 
-  /** Runs a step. An exception ends the request, and settles the request if the ledger has no settlement of it yet. */
+  /**
+   * Runs a step. An exception ends the request, and settles the request if no settlement was passed to the ledger yet.
+   */
   #step(step: () => void): void {
     try {
       step()

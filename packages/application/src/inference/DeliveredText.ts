@@ -1,8 +1,9 @@
 /**
- * Stores the content of one response in the order of writing, and which part of it the client's socket has taken.
+ * Stores the content of one response in the order of writing, and the length of the part that the client's socket has
+ * taken.
  *
  * Content is appended when a frame is written. It counts as delivered once the socket has taken the bytes of the frame.
- * Keepalives, metadata and error frames are never appended; the domain decides which text is content. The class is
+ * Keepalives, metadata and error frames are never appended. The domain decides which text is content. The class is
  * mutable for speed, because every frame of every stream appends content.
  */
 
@@ -47,7 +48,7 @@ export class DeliveredText {
   }
 
   /**
-   * The number of deltas written so far. The caller stores this number and `sentCharacters` after a write, and passes
+   * The number of deltas written so far. For each write, the caller stores this number and `sentCharacters`. It passes
    * both to {@link markDelivered} once the socket has taken the written bytes.
    */
   get sentDeltas(): number {

@@ -36,7 +36,10 @@ export interface Allowance {
    * this callback.
    */
   onChange: () => void
-  /** Returns whether this content may be written now, and counts it as sent. If not, `onChange` is called later. */
+  /**
+   * Returns true if this content may be written now, and then counts the content as sent. After false, `onChange` is
+   * called later.
+   */
   readonly permits: (content: string) => boolean
   /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
   readonly retry: (nowMillis: number) => void

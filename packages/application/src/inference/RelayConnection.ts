@@ -39,7 +39,10 @@ export interface RelayConnection<Request extends InferenceRequest> extends Reque
   readonly committed: () => boolean
   /** Returns true if the client's connection is closed. */
   readonly gone: () => boolean
-  /** Set by the use case, called when the client disconnects. The current attempt is then aborted, without a callback. */
+  /**
+   * When the client disconnects, the HTTP adapter aborts the current attempt and calls this function, which the use
+   * case sets. The aborted attempt does not call back.
+   */
   onDisconnect: () => void
   /** Aborts the current attempt without a callback. */
   readonly abort: () => void

@@ -1,8 +1,8 @@
 /**
  * Traces sampled requests: one span for the request, and one each for its admission, its attempts and its settlement.
  *
- * Without a configured collector there is no object `Traces`, and a request costs only one comparison. A sampled
- * request runs the same use case with a connection and a ledger that start and end the spans.
+ * Without a configured collector there is no object `Traces`, and tracing costs each request only one comparison. A
+ * sampled request runs the same use case with a connection and a ledger that start and end the spans.
  */
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
@@ -11,7 +11,10 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 
-/** The sampled requests per second and process. It bounds the memory of spans that wait for a slow collector. */
+/**
+ * The maximum number of sampled requests per second and process. This limit bounds the memory of spans that wait for a
+ * slow collector.
+ */
 const MAX_TRACES_PER_SECOND = 100
 const NANOS_PER_SECOND = 1_000_000_000n
 
@@ -21,7 +24,10 @@ export type Attributes = Readonly<Record<string, string | number | boolean | und
 export const isSampled = (requestId: string, ratio: number): boolean =>
   parseInt(requestId.slice(-8), 16) < ratio * 0x1_0000_0000
 
-/** The trace id of a request: the digits of its id. The id alone therefore finds the trace. */
+/**
+ * The trace id of a request: the hexadecimal digits of the request id. A trace can therefore be found by the request
+ * id.
+ */
 export const traceIdOf = (requestId: RequestId): string => withoutHyphens(requestId)
 
 export class Traces {
@@ -67,7 +73,7 @@ export class ActiveSpan {
     for (const [name, value] of Object.entries(attributes)) if (value !== undefined) this.span.attribute(name, value)
   }
 
-  /** Ends the span once. A failure is recorded by the tag of its error, because its text can contain a prompt. */
+  /** Ends the span once. Of an error, only the tag is recorded, because the text of the error can contain a prompt. */
   end(exit: Exit.Exit<unknown, { readonly _tag: string }> = Exit.void): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -3,7 +3,7 @@
  * (docs/reference/billing.md#i2).
  *
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
- * The tokens of the written content are not counted one by one: text has at most one token for each UTF-8 byte, so the
+ * The tokens of the written content are not counted at once: text has at most one token for each UTF-8 byte, so the
  * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or
  * when many bytes were written since the last exact count. No exact count contains unsized content of the prompt. The
  * tokens that the hold sets aside for this content are not used for output until the provider reports the prompt.
@@ -60,14 +60,14 @@ export class StreamAllowance implements Allowance {
   /** The exact count of the first `#countedDeltas` deltas that were sent. */
   #countedOutput = 0
   #countedDeltas = 0
-  /** The UTF-8 bytes of the deltas that were sent after these. */
+  /** The number of UTF-8 bytes of the deltas that were sent after the counted deltas. */
   #uncountedBytes = 0
   #slice = FIRST_SLICE
   /** The number of tokens that the hold covers in addition to the sent content. */
   #room = 0
   /**
-   * True if the hold became smaller than requested when it was created or last extended. It then grows again only if
-   * content waits.
+   * True if the hold became smaller than requested when it was created or last extended. The hold is then extended
+   * again only if content waits.
    */
   #isExhausted = false
   #waiting: Waiting | undefined
@@ -94,8 +94,8 @@ export class StreamAllowance implements Allowance {
     this.#countedPrompt = countedPrompt
     this.#hold = hold
     const { estimate, price } = this.#admission
-    // All of a hold that does not cover the estimate may be used for output, because the balances have no other
-    // request.
+    // If a hold does not cover an estimate with unsized content, it is the only hold on its balances (`decideHold`).
+    // Therefore the whole hold may be used for output.
     if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
     this.#measureRoom(this.#admission.estimate.output)
     this.onChange()

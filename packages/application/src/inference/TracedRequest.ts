@@ -69,7 +69,7 @@ export class TracedConnection<Request extends InferenceRequest> implements Relay
     })
   }
 
-  /** Ends the span of an attempt that was aborted, which has no callback. */
+  /** Ends the span of an aborted attempt, because an aborted attempt does not call back. */
   endAttempt(exit: Exit.Exit<unknown, { readonly _tag: string }>): void {
     this.#attempt?.end(exit)
   }

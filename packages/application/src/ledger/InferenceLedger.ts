@@ -94,7 +94,8 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     /**
      * Decides the hold and makes it durable. Checks the API key and its limits again, so that a revoked key is refused
      * even if a cache contains it. Fails with {@link Overloaded} if the queue is full or the database is unreachable.
-     * The callback always runs. If the caller does not need the hold when the callback runs, it must settle the hold.
+     * The callback always runs. If the caller no longer needs the hold when the callback runs, the caller must settle
+     * the hold.
      */
     readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**
@@ -103,9 +104,10 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      */
     readonly isAmple: (admission: Admission) => boolean
     /**
-     * Grows the hold of an open request until it covers the usage or the balances are used up, and makes it durable.
-     * The result is the hold, even if it did not grow; it is undefined if the request is settled. Fails with {@link
-     * Overloaded} if the queue is full or the database is unreachable; the caller may repeat the call.
+     * Grows the hold of an open request until the hold covers the usage or the balances are used up, and makes the
+     * larger hold durable. The result is the hold, even if it did not grow, or undefined if the request is settled.
+     * Fails with {@link Overloaded} if the queue is full or the database is unreachable. The caller may then repeat the
+     * call.
      */
     readonly extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => void
     /**

@@ -39,8 +39,8 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
      */
     readonly sweep: Effect.Effect<number>
     /**
-     * Like `sweep`, but only these nodes and deregistered nodes are dead. A node that has sent another heartbeat than
-     * the given one is alive.
+     * Like `sweep`, but only these nodes and deregistered nodes are dead. If a node has sent a heartbeat after the
+     * given one, it is alive.
      */
     readonly sweepSilent: (silent: ReadonlyArray<Heartbeat>) => Effect.Effect<number>
   }

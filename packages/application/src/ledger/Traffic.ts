@@ -1,10 +1,11 @@
 /**
  * Counts the requests, the tokens and the money of this process by model and provider, for the metrics. The use cases
- * add attempts and refusals; the stores add the committed settlements of this node's requests. The settlements of a
+ * add attempts and refusals. The stores add the committed settlements of this node's requests. The settlements of a
  * sweep are not counted, because the provider of an orphaned request is not stored.
  *
- * Only models and providers of the catalog get their own counters, so a client cannot create any. The counters of a route
- * exist after its first request or after the first read of the metrics; a later request finds them with two lookups.
+ * Only models and providers of the catalog get their own counters, so a client cannot create any. The counters of a
+ * route exist after its first request or after the first read of the metrics. Later requests find them with two
+ * lookups.
  */
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { Ending } from "@tollgate/domain/inference/Charge"
@@ -135,7 +136,10 @@ export class TrafficCounters {
     return this.#routes.get(model)?.get(provider) ?? this.#add(model, provider)
   }
 
-  /** Counts an attempt, and a fallback from the route of the attempt that failed before. */
+  /**
+   * Counts an attempt. Also counts a fallback of the route `failed`, if the previous attempt of the request failed
+   * there.
+   */
   attempt(model: string, provider: string, failed: RouteTraffic | undefined): RouteTraffic {
     if (failed !== undefined) failed.fallbacks += 1
     const route = this.of(model, provider)

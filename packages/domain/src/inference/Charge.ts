@@ -43,8 +43,8 @@ export interface Outcome {
   /** The number of content deltas that were sent until the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
   /**
-   * The largest number of output tokens that the sent content can have, by the count that the hold of a stream is based
-   * on; undefined for a response that is not streamed. A local count never charges more.
+   * The upper limit of the output tokens in the sent content, which the hold of a stream covers; undefined for a
+   * response that is not streamed. A locally counted charge never exceeds this limit.
    */
   readonly sentOutputLimit?: Tokens.Tokens | undefined
 }

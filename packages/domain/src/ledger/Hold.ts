@@ -91,7 +91,8 @@ export const decideHold = (
 ): Either.Either<Held, InsufficientBalance> => {
   const least = leastUsage(estimate)
   const held = growHold(NO_HOLD, expectedUsage(estimate), price, balances)
-  // The plan tokens of the hold cover the first tokens of the smallest usage too, because it is part of the estimate.
+  // The plan tokens of the hold also cover the first tokens of the smallest usage, because this usage is part of the
+  // estimate.
   const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
   if (leastOwed > paygAvailable) return Either.left(new InsufficientBalance())

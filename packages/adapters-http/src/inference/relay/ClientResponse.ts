@@ -134,8 +134,9 @@ export class ClientResponse {
   }
 
   /**
-   * Closes the connection together with a stream whose head has promised to keep it open. Otherwise the client would
-   * send the next request on it, and get a refusal.
+   * Closes the connection after a stream if the server has begun to refuse requests since it wrote the head of the
+   * stream. Otherwise the client would send its next request on this connection, and the server would refuse the
+   * request.
    */
   #closeIfRefusing(): void {
     const { shouldKeepAlive, socket } = this.#response

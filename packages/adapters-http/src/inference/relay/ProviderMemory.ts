@@ -1,9 +1,9 @@
 /**
  * `ProviderMemory` limits the memory that the unfinished responses of one provider use together: whole responses, and
- * events of streams that are not complete yet. Each provider has its own limit, so that a provider that sends endless
- * responses makes only its own requests fail.
+ * events of streams that are not complete yet. Each provider has its own limit. Therefore, if a provider sends endless
+ * responses, only requests to this provider fail.
  *
- * A response reserves nothing for its first bytes. Nearly all responses are smaller, so the limit costs them no time.
+ * A response reserves no memory for its first 256 KiB. Nearly all responses are smaller, so they reserve no memory.
  */
 import { MemoryReservation, ReservedMemory } from "../../http/MemoryReservation.ts"
 

@@ -54,7 +54,9 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/** The maximum time in milliseconds for the body of a refusal. After it, the chunks that have arrived are used. */
+/**
+ * The maximum time in milliseconds for the body of a refusal. After this time, the chunks that have arrived are used.
+ */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -167,7 +169,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     }
   }
 
-  /** Returns true while this side does not read from the provider, so that the provider's silence means nothing. */
+  /** Returns true while the gateway does not read from the provider. Silence of the provider is then no timeout. */
   protected isPaused(): boolean {
     return this.target.response.blocked
   }
@@ -254,7 +256,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return true
   }
 
-  /** Reserves memory for this number of bytes in total. Without it, fails the attempt and returns false. */
+  /**
+   * Reserves memory for this number of bytes in total. If the memory is not available, fails the attempt and returns
+   * false.
+   */
   protected reserve(bytes: number): boolean {
     if (bytes <= FREE_BYTES) return true
     this.#memory ??= this.settings.providerMemory.reservationFor(this.target.candidate.provider.name)

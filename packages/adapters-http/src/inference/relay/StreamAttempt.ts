@@ -1,12 +1,12 @@
 /**
  * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from
- * the provider leads to at most one write, unless a part of it is held back or it ends with an error. Content counts as
- * delivered once the client's socket has taken its write.
+ * the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream with
+ * an error. Content counts as delivered once the client's socket has taken the write that contains the content.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  *
- * Frames that the hold does not cover yet are held back, in order, and the provider is not read meanwhile. Nothing is
- * written before the hold is durable.
+ * Frames that the hold does not cover yet are held back in order. Meanwhile nothing is read from the provider. No byte
+ * is written before the hold is durable.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -22,9 +22,14 @@ import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteA
 import { usageIn } from "./UpstreamFailure.ts"
 
 const KEEPALIVE = ": keepalive\n\n"
-/** The time that a provider has to close a complete stream. After it, the connection is closed and not reused. */
+/**
+ * The time that a provider has to close a complete stream. After this time, the gateway closes the connection instead
+ * of reusing it.
+ */
 const CLOSING_MILLIS = 1_000
-/** The maximum number of bytes that a provider may send without a frame for the client, such as comments and pings. */
+/**
+ * The maximum number of bytes (such as comments and pings) that a provider may send between two frames for the client.
+ */
 const MAX_UNWRITTEN_BYTES = 4 * MAX_EVENT_BYTES
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
@@ -187,7 +192,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#heldBack = translation
     this.#heldBackAtMillis = performance.now()
     this.#waitingEvents = [...events]
-    // The allowance may have been refused while nothing waited. It then does not call `onChange` again.
+    // The last extension may have been refused while nothing was held back. The allowance then does not call `onChange`
+    // again.
     if (this.#delivery.allowance?.refusal !== undefined) this.#allowanceChanged()
   }
 
