@@ -54,9 +54,7 @@ export interface AttemptTarget<Request extends InferenceRequest> {
 }
 
 const REFUSAL_BYTES = 64 * 1024
-/**
- * The maximum time in milliseconds for the body of a refusal. After this time, the chunks that have arrived are used.
- */
+/** The maximum milliseconds for the body of a refusal. After this time, the chunks that have arrived are used. */
 const REFUSAL_MILLIS = 5_000
 
 export abstract class RouteAttempt<Request extends InferenceRequest> implements UpstreamEvents, Tickable {
@@ -256,10 +254,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return true
   }
 
-  /**
-   * Reserves memory for this number of bytes in total. If the memory is not available, fails the attempt and returns
-   * false.
-   */
+  /** Reserves memory for `bytes` bytes in total. If the limit is reached, fails the attempt and returns false. */
   protected reserve(bytes: number): boolean {
     if (bytes <= FREE_BYTES) return true
     this.#memory ??= this.settings.providerMemory.reservationFor(this.target.candidate.provider.name)
