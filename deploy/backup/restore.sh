@@ -5,9 +5,9 @@
 set -eu
 target=${1:?"usage: restore.sh TIME [CONFIG]"}
 config=${2:-/etc/pgbackrest.conf}
-# Postgres would take a time without a zone as its own local time.
+# Postgres would read a time without a time zone as its local time.
 case "$target" in
   *+[0-9][0-9] | *+[0-9][0-9]:[0-9][0-9] | *-[0-9][0-9]:[0-9][0-9] | *Z) ;;
-  *) echo "The time needs a zone, for example 2026-11-22 17:04:00+00" >&2; exit 2 ;;
+  *) echo "The time needs a time zone, for example 2026-11-22 17:04:00+00" >&2; exit 2 ;;
 esac
 pgbackrest --config="$config" --stanza=tollgate --delta --type=time --target="$target" --target-action=promote restore
