@@ -1,6 +1,6 @@
 /**
- * Tests outgoing webhooks (docs/reference/webhooks.md): a reseller registers an endpoint, and a local receiver verifies
- * what it receives with the library of the Standard Webhooks specification.
+ * Tests outgoing webhooks (docs/reference/webhooks.md): a reseller creates an endpoint, and a local receiver verifies
+ * the webhooks with the library of the Standard Webhooks specification.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -221,7 +221,7 @@ describe("a delivery", () => {
     const { endpoint_id } = await create()
     const path = `${ENDPOINTS}/${textOf(endpoint_id)}/test`
     expect((await programme.post(path, as(reseller))).status).toBe(201)
-    // Earlier attempts that count for an hour do not end during the test.
+    // Counts 29 requests whose times lie in the future, so that none of them expires during the test.
     await programme.query(
       "UPDATE login_window SET hits = array_fill(now() + interval '1 hour', ARRAY[29]) WHERE key = $1",
       [`webhooks of ${reseller.id}`]

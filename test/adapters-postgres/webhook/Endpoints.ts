@@ -14,7 +14,7 @@ const settings = newEndpoint({ url: "https://hooks.example/", events: ["topup.cr
 export const anEndpoint = (owner: ResellerId | undefined, facts: Partial<EndpointSettings> = {}) =>
   Effect.orDie(Effect.flatMap(WebhookEndpoints, ({ create }) => create(owner, { ...settings, ...facts }, operator)))
 
-/** Longer than any pause of a busy machine, so that no lease ends by itself during a test. */
+/** So long that no lease ends by itself during a test, even on a busy machine. */
 const LEASE = Duration.hours(2)
 
 export const claimed = (
@@ -24,7 +24,7 @@ export const claimed = (
     claim({ limit: 100, maxPerEndpoint: 4, running: new Map(), lease: LEASE, ...facts })
   )
 
-/** Moves all times of the deliveries to an endpoint into the past. */
+/** Moves all times of the deliveries to an endpoint into the past by an interval, as if this time had passed. */
 export const later = (endpointId: WebhookEndpointId, interval: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,

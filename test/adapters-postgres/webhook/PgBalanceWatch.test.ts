@@ -16,12 +16,12 @@ const { aCustomer, adjust, anOperation, anotherNode, aReseller, grant } = Progra
 
 const watched = Layer.provideMerge(PgBalanceWatch.layer, Programme.layer)
 
-/** Runs a round, even if another round has just ended. */
+/** Runs a round, although another round may have just ended. */
 const round = Effect.flatMap(BalanceWatch, (watch) => watch.round(Duration.zero))
 
 const none: BalanceThresholds = { quotaUsdMicro: undefined, paygUsdMicro: undefined, planTokens: undefined }
 
-/** Creates an endpoint whose low balances at the start are recorded. */
+/** Creates an endpoint, and runs a round that records the balances that are already low. */
 const aWatch = (owner: ResellerId | undefined, thresholds: Partial<BalanceThresholds> = {}) =>
   Effect.gen(function* () {
     const events = ["balance.low", "plan.exhausted"] as const
@@ -133,7 +133,7 @@ describe("the balance watch", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("reports no balance that was low before the endpoint, or that never had the threshold credited", () =>
+    it.effect("reports no balance that was low at the start, or whose credits never reached the threshold", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const { id: resellerId } = yield* aReseller()

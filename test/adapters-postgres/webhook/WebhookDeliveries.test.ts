@@ -88,7 +88,7 @@ describe("the outbox", () => {
         yield* anEndpoint(reseller.id)
         const { id } = yield* anOrder(reseller.id)
         yield* recordObservation(id, paid)
-        // The transfer of this order exists, so that the credit fails after it has written the event's transaction.
+        // With this constraint, the transaction of the credit fails.
         yield* sql`ALTER TABLE topup_order ADD CONSTRAINT no_credit CHECK (credited_at IS NULL) NOT VALID`
         expect((yield* Effect.exit(credit(id)))._tag).toBe("Failure")
         yield* sql`ALTER TABLE topup_order DROP CONSTRAINT no_credit`
@@ -144,7 +144,7 @@ describe("a delivery", () => {
         yield* later(endpoint.id, "1 hour")
         const [second] = yield* Effect.provide(claimed(), other)
         expect(second?.id).toBe(first?.id)
-        // The node that was taken for dead comes back.
+        // The first node, whose lease has ended, now records its result.
         expect(yield* record(first, BROKEN)).toEqual(Option.none())
         expect(yield* Effect.provide(record(second, OK), other)).toEqual(Option.some("delivered"))
         expect(yield* record(second, BROKEN)).toEqual(Option.none())
@@ -209,7 +209,7 @@ describe("a delivery", () => {
           const [delivery] = yield* claimed()
           attempts += 1
           expect(yield* record(delivery, BROKEN), pause).toEqual(Option.some("pending"))
-          // A shorter pause can end before the next statement on a busy machine.
+          // On a busy machine, a shorter pause can end before this statement.
           if (pause === "4 hours") expect(yield* claimed()).toEqual([])
           yield* later(endpoint.id, pause)
         }
@@ -318,7 +318,7 @@ describe("an endpoint", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("cannot be signed for with another pepper or with the secret of another endpoint", () =>
+    it.effect("has no readable secret with another pepper, or with the stored secret of another endpoint", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const sql = yield* SqlClient.SqlClient
@@ -344,7 +344,7 @@ describe("an endpoint", () => {
       }).pipe(Effect.scoped, Effect.orDie)
     )
 
-    it.effect("is one of at most ten of its owner, even if many are created at the same time", () =>
+    it.effect("is created at most ten times for an owner, even if many are created at the same time", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const { create, list } = yield* WebhookEndpoints

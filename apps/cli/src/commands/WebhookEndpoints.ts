@@ -86,7 +86,7 @@ const decode = <A, I>(schema: Schema.Schema<A, I>, input: unknown) =>
 
 const create = reportCommand(
   "create",
-  "Create an endpoint of the operator, which receives the events of all resellers and customers, or of a reseller. The secret is printed once.",
+  "Create an endpoint of the operator or of a reseller. An endpoint of the operator receives the events of all resellers and customers. The secret is printed once.",
   { url, events, reseller: Options.optional(resellerOption), thresholds, reason: Options.optional(reason) },
   (given) =>
     Effect.gen(function* () {
@@ -120,12 +120,12 @@ const list = reportCommand(
 
 const update = reportCommand(
   "update",
-  "Change an endpoint. What is not given stays unchanged.",
+  "Change an endpoint. Settings without an option stay unchanged.",
   {
     id,
     url: Options.optional(Options.text("url").pipe(Options.withDescription("The URL that receives the webhooks."))),
     events: Options.optional(events),
-    enabled: Options.optional(oneOf("enabled", ["on", "off"], "Whether new events are sent to the endpoint.")),
+    enabled: Options.optional(oneOf("enabled", ["on", "off"], "Whether new events are written for the endpoint.")),
     thresholds,
     reason: Options.optional(reason)
   },
@@ -168,7 +168,7 @@ const test = reportCommand(
       const { id: deliveryId, event, url } = yield* (yield* WebhookDeliveries).test("everyone", id, operator)
       return {
         document: { delivery_id: deliveryId, event_id: event.id, endpoint_id: id, url },
-        text: `A running server sends a test event to ${url}. See: tollgate webhooks show ${deliveryId}`
+        text: `A running server sends a test event to ${url}. To see the result, run: tollgate webhooks show ${deliveryId}`
       } satisfies Report
     })
 )

@@ -51,7 +51,7 @@ export const DeliveryBody = Schema.Struct({
   type: text("The type of the event.", example.type),
   status: DeliveryStatus.annotations({
     description:
-      "`pending`: an attempt follows. `delivered`: the endpoint responded with a status from 200 to 299. `failed`: no " +
+      "`pending`: a further attempt follows. `delivered`: the endpoint responded with a status from 200 to 299. `failed`: no " +
       "attempt succeeded within 24 hours."
   }),
   attempts: integer("The number of attempts since the event or its last replay.", example.attempts),
@@ -60,12 +60,12 @@ export const DeliveryBody = Schema.Struct({
   last_status: Schema.NullOr(Schema.Number).annotations({
     jsonSchema: {
       type: ["integer", "null"],
-      description: "The HTTP status of the last response; `null` if there was none.",
+      description: "The HTTP status of the last response; `null` if the last attempt got no response.",
       examples: [example.last_status]
     }
   }),
   last_failure: Schema.NullOr(CallFailure).annotations({
-    description: "Why the last attempt got no response; `null` if it got one."
+    description: "The reason why the last attempt got no response; `null` if it got a response."
   }),
   next_attempt_at: orNull(
     timestamp("The time of the next attempt; `null` unless the delivery is pending.", example.next_attempt_at)

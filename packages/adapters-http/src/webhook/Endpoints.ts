@@ -45,12 +45,18 @@ const threshold = (description: string, example: number) =>
   })
 
 const thresholds = {
-  quota_usd_micro: threshold("Of the reseller's quota, in micro-USD; `null` if it is not watched.", 10_000_000),
+  quota_usd_micro: threshold(
+    "The threshold of the reseller's quota, in micro-USD; `null` if the quota is not watched.",
+    10_000_000
+  ),
   payg_usd_micro: threshold(
-    "Of each customer's pay-as-you-go balance, in micro-USD; `null` if it is not watched.",
+    "The threshold of each customer's pay-as-you-go balance, in micro-USD; `null` if it is not watched.",
     1_000_000
   ),
-  plan_tokens: threshold("Of each customer's token plan, in tokens; `null` if it is not watched.", 100_000)
+  plan_tokens: threshold(
+    "The threshold of each token plan of a customer, in tokens; `null` if plans are not watched.",
+    100_000
+  )
 } satisfies MembersOf<typeof ThresholdsChange>
 
 const exampleThresholds = { quota_usd_micro: 10_000_000, payg_usd_micro: null, plan_tokens: null }
@@ -70,7 +76,7 @@ const ThresholdsChangeBody = Schema.partial(Schema.Struct(thresholds)).annotatio
 const url = text("The URL that receives the webhooks.", URL_EXAMPLE)
 const events = Schema.Array(WebhookEventType).annotations({ description: "The events that the endpoint receives." })
 const enabled = Schema.Boolean.annotations({
-  description: "False if no new events are sent to the endpoint. Its open deliveries then wait."
+  description: "False if no new events are written for the endpoint. Its open deliveries then wait."
 })
 
 const RequestBody = Schema.Struct(

@@ -1,8 +1,8 @@
 /**
  * Creates the tables of outgoing webhooks: endpoints, events, deliveries, and the balances that are below a threshold.
  *
- * It changes no existing table. The release before this migration ignores the new tables: it writes no events, and its
- * nodes deliver none.
+ * It changes no existing table. A server of an earlier release ignores the new tables: it writes and delivers no
+ * events.
  */
 export const webhooks = /* sql */ `
 CREATE TABLE webhook_endpoint (

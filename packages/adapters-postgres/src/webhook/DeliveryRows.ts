@@ -28,7 +28,7 @@ interface EventColumns {
 
 const EVENT = "d.id, d.endpoint_id, e.url, d.event_id, v.type, v.data, v.created_at AS event_at"
 
-/** The tables of the columns below. */
+/** The joined tables that have the columns of this file. */
 export const DELIVERIES =
   "webhook_delivery d JOIN webhook_event v ON v.id = d.event_id JOIN webhook_endpoint e ON e.id = d.endpoint_id"
 

@@ -1,6 +1,6 @@
 /**
- * Writes events into the outbox, in the transaction of the change that they report. A rolled back change therefore has no
- * event, and a committed change has one even if the process dies right after the commit.
+ * Writes events into the outbox, in the transaction of the change that they report. Therefore a change that is rolled
+ * back has no event, and a committed change has an event even if the process dies right after the commit.
  *
  * The statement writes an event only if an enabled endpoint subscribes to it. A reseller's endpoint receives the events
  * of this reseller while the reseller is active, and every review.
@@ -19,7 +19,7 @@ export const writeEvent = ({
 }: ResellerEvent): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // The lock keeps an endpoint that is being deleted from failing the change.
+    // Without the lock, the change would fail if an endpoint were deleted at the same time.
     yield* sql`
       WITH subscribed AS MATERIALIZED (
         SELECT e.id FROM webhook_endpoint e

@@ -1,11 +1,11 @@
 /**
- * Finds balances that have fallen below a threshold of an endpoint, from the settled state of the accounts. The ledger
- * therefore has no work for webhooks.
+ * Finds balances that have fallen below a threshold of an endpoint. It reads the settled balances of the accounts, so
+ * the transactions of the ledger do no work for webhooks.
  *
- * `webhook_low_balance` remembers which balances the last round found low. A round writes an event for a low balance that
- * is not remembered, and forgets a balance that has reached its threshold again. The events and the remembered balances
- * are written in one transaction and read in one snapshot, so no event is lost or written twice. A balance that falls and
- * rises between two rounds has no event.
+ * The table `webhook_low_balance` contains the balances that the last round found low. A round writes an event for a low
+ * balance that is not in this table, and deletes a balance that has reached its threshold again from the table. The
+ * events and this table are read in one snapshot and written in one transaction, so no event is lost or written twice. A
+ * balance that falls and rises between two rounds has no event.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"
@@ -22,9 +22,9 @@ export const layer: Layer.Layer<BalanceWatch, never, SqlClient.SqlClient> = Laye
     return {
       round: (interval) =>
         Effect.gen(function* () {
-          // One snapshot: an endpoint that is changed during the round fails the transaction, which is then repeated.
+          // If an endpoint is changed during the round, the snapshot is stale: the transaction fails and is repeated.
           yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-          // A round of this node may begin slightly earlier than the interval after the last one.
+          // The timer of a node can fire slightly before the interval since its last round has passed.
           const turn = yield* sql.unsafe(TAKE_TURN, [Duration.toSeconds(interval) * 0.9])
           if (turn.length === 0) return 0
           yield* sql.unsafe(LOCK_WATCHING)
@@ -42,7 +42,7 @@ const IS_WATCHING = `e.enabled AND (
     AND num_nonnulls(e.quota_below_usd_micro, e.payg_below_usd_micro, e.plan_below_tokens) > 0)
   AND (e.reseller_id IS NULL OR EXISTS (SELECT FROM reseller r WHERE r.id = e.reseller_id AND r.status = 'active'))`
 
-/** Begins a round, if an endpoint watches balances and no other node runs a round or has run one in the last seconds. */
+/** Begins a round if an endpoint watches balances, and if no node runs a round or has run one within the interval. */
 const TAKE_TURN = `
   UPDATE webhook_watch SET checked_at = statement_timestamp() WHERE singleton IN (
     SELECT singleton FROM webhook_watch
@@ -54,7 +54,7 @@ const TAKE_TURN = `
 /** Locks the endpoints, so that none is deleted before the events for it are written. */
 const LOCK_WATCHING = `SELECT FROM webhook_endpoint e WHERE ${IS_WATCHING} FOR KEY SHARE`
 
-/** One row for each balance that an endpoint watches, with its threshold in the unit of the account. */
+/** One row for each kind of balance that an endpoint watches, with the threshold in the unit of the account. */
 const WATCHING = `
   SELECT e.id AS endpoint_id, e.reseller_id, e.watched, w.measure, w.threshold
   FROM webhook_endpoint e CROSS JOIN LATERAL (VALUES
@@ -74,7 +74,7 @@ const FORGET_RECOVERED = `
 const LOW_COLUMNS = `watching.endpoint_id, watching.measure, watching.watched, watching.threshold, a.id AS account_id,
       a.reseller_id, a.user_id, a.model_id, a.credits_posted, ${REMAINING} AS remaining`
 
-/** Each branch names its kind of account, so that the partial indexes of the accounts serve it. */
+/** Each branch names the kind of its accounts, so that Postgres can use the partial indexes of the accounts. */
 const lowOf = (kind: "payg" | "plan", measures: string) => `
     SELECT ${LOW_COLUMNS} FROM watching JOIN account a ON a.kind = '${kind}' AND ${REMAINING} < watching.threshold
     WHERE watching.measure IN (${measures}) AND watching.reseller_id IS NULL
@@ -88,8 +88,8 @@ const MICRO = (amount: string, measure = "fallen.measure") =>
 const TOKENS = (amount: string) => `CASE WHEN fallen.measure = 'plan' THEN ${amount} END::text`
 
 /**
- * A balance that is low when the endpoint begins to watch, or that has never had the threshold credited, is remembered
- * without an event, because it has not fallen.
+ * Two kinds of low balances are inserted without an event, because they have not fallen: balances that are low when the
+ * endpoint begins to watch, and balances whose credits have never reached the threshold.
  */
 const WRITE_FALLEN = `
   WITH watching AS MATERIALIZED (${WATCHING}),

@@ -1,8 +1,8 @@
 /**
  * Stores deliveries in Postgres, and shares them between the nodes.
  *
- * A claim moves the next attempt to the end of a lease. A node that dies during an attempt leaves the delivery pending,
- * and another node claims it when the lease has ended.
+ * A claim sets the time of the next attempt to the end of a lease. If a node dies during an attempt, the delivery stays
+ * pending, and another node claims it when the lease has ended.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
@@ -121,7 +121,7 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         Effect.gen(function* () {
           yield* find(scope, id)
           const now = yield* databaseTime
-          // A running attempt keeps its lease but cannot record its result, so the replay is not lost.
+          // Without a lease, a running attempt cannot record its result, which would end the replayed delivery.
           yield* sql`UPDATE webhook_delivery SET status = 'pending', attempts = 0, lease_id = NULL,
             next_attempt_at = ${now}, expires_at = ${expiryOf(now)} WHERE id = ${id}`
           const replayed = yield* find(scope, id)

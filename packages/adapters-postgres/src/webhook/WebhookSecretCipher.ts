@@ -1,9 +1,9 @@
 /**
- * Encrypts the secrets of webhook endpoints, because a server must read them to sign. A copy of the database alone
- * therefore signs no webhook.
+ * Encrypts the secrets of webhook endpoints. A digest is not enough, because a server signs with the secret itself. A
+ * copy of the database alone is not enough to sign a webhook.
  *
- * AES-256-GCM with a key that is derived from a pepper of the API keys. The id of the endpoint is authenticated too, so a
- * stored secret is of no use in the row of another endpoint.
+ * The cipher is AES-256-GCM, with a key that is derived from a pepper of the API keys. The id of the endpoint is
+ * authenticated too, so a stored secret cannot be decrypted in the row of another endpoint.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import type { WebhookEndpointId } from "@tollgate/domain/webhook/WebhookEndpoint"
@@ -37,7 +37,10 @@ export const seal = (keys: Keys, endpointId: WebhookEndpointId, secret: Secret):
   return { sealed: Buffer.concat([nonce, text, cipher.getAuthTag()]), pepperVersion: derived.pepperVersion }
 }
 
-/** Returns the secret; undefined if the pepper of its key is not configured, or if the stored bytes were altered. */
+/**
+ * Returns the secret; undefined if the pepper of the derived key is not configured, or if the stored bytes were
+ * altered.
+ */
 export const open = (
   keys: Keys,
   endpointId: WebhookEndpointId,

@@ -12,7 +12,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { isPublic } from "./PublicAddresses.ts"
 
-/** The origins, like `http://10.0.0.5:8080`, to which webhooks may be sent without these rules. */
+/** The origins, such as `http://10.0.0.5:8080`, for which these rules do not apply. */
 export type PrivateOrigins = ReadonlySet<string>
 
 export interface AllowedTarget {
@@ -23,7 +23,7 @@ export interface AllowedTarget {
   readonly address: string | undefined
 }
 
-/** The default port of https is empty in a parsed URL. */
+/** The empty text is the default port of https: a parsed URL does not contain it. */
 const PORTS = new Set(["", "8443"])
 
 /** Returns the target; undefined if webhooks may not be sent to the URL. */

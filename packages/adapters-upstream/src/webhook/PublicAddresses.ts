@@ -2,9 +2,8 @@
  * Decides whether an IP address is public. Webhooks are sent only to public addresses, because their URLs come from
  * resellers, who must not reach the private network of the deployment (docs/reference/webhooks.md#wh4).
  *
- * The lists are the special-purpose address registries of the IANA. An IPv6 address must be in 2000::/3, from which all
- * public addresses are assigned; IPv4-mapped addresses, NAT64 prefixes, unique local, link-local and multicast addresses
- * are outside of it.
+ * The lists contain the special-purpose address registries of the IANA. A public IPv6 address must be in 2000::/3.
+ * IPv4-mapped addresses, NAT64 prefixes, and unique local, link-local and multicast addresses are outside this range.
  */
 import { BlockList, isIP } from "node:net"
 
@@ -56,7 +55,7 @@ const specialV4 = listOf(SPECIAL_V4, "ipv4")
 const specialV6 = listOf(SPECIAL_V6, "ipv6")
 const assignedV6 = listOf(["2000::/3"], "ipv6")
 
-/** Returns whether an address in its usual text form is public. Any other text is not. */
+/** Returns whether an IP address in its usual text form is public. Returns false for any other text. */
 export const isPublic = (address: string): boolean => {
   if (address.includes("%")) return false
   switch (isIP(address)) {

@@ -1,8 +1,8 @@
 /**
  * Sends webhooks. Each attempt has its own connection, because the endpoints belong to different owners.
  *
- * The host is resolved once per attempt, all its addresses are checked, and the connection is opened to these addresses
- * only. A name server that returns another address for a second lookup therefore reaches nothing.
+ * Each attempt resolves the host once, checks all its addresses, and connects only to these addresses. Therefore a name
+ * server cannot pass the check with one address and then return another address for the connection.
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -22,7 +22,7 @@ export type Resolve = (host: string) => Promise<ReadonlyArray<string>>
 
 export interface SenderOptions {
   readonly privateOrigins: PrivateOrigins
-  /** Default: the name servers for public URLs, and the system for private origins. */
+  /** Default: the name servers for public hosts, and the resolver of the operating system for private origins. */
   readonly resolve?: Resolve
   readonly timeout?: Duration.Duration
 }
@@ -30,7 +30,7 @@ export interface SenderOptions {
 /** The timeout of an attempt, from the lookup of the host to the header of the response. */
 const TIMEOUT = Duration.seconds(10)
 const MAX_HEADER_BYTES = 16_384
-/** What is read of a response's body, so that the receiver can finish its response. */
+/** At most this part of a response body is read, so that the receiver can finish its response. */
 const MAX_BODY_BYTES = 16_384
 const BODY_MILLIS = 1_000
 const MAX_ADDRESSES = 8
@@ -49,7 +49,7 @@ const send = (
       "user-agent": "tollgate-webhooks",
       ...signedHeaders({ id: call.eventId, timestampSeconds, body: call.body }, call.secrets)
     }
-    // The URL is checked for each attempt, because the private origins can have changed since it was stored.
+    // The URL is checked for each attempt, because the private origins can have changed since the URL was stored.
     const target = allowedTarget(call.url, privateOrigins)
     if (target === undefined) return failed("target_refused")
     const addresses = yield* addressesOf(target, resolve ?? (target.isPrivate ? resolveLocal : resolvePublic))
@@ -112,7 +112,9 @@ const pinnedTo = (addresses: ReadonlyArray<string>): LookupFunction => {
   }
 }
 
-/** Asks the name servers directly. A system lookup would occupy a thread, which passwords are hashed on too. */
+/**
+ * Asks the name servers directly. A lookup by the operating system would occupy a thread on which passwords are hashed.
+ */
 const resolvePublic: Resolve = async (host) => {
   const resolver = new Resolver({ timeout: 3_000, tries: 2 })
   const none = (): ReadonlyArray<string> => []

@@ -1,6 +1,6 @@
 /**
- * Signs webhooks by the Standard Webhooks specification (https://www.standardwebhooks.com), so that a receiver can verify
- * them with any library for it.
+ * Signs webhooks by the Standard Webhooks specification (https://www.standardwebhooks.com). A receiver can verify the
+ * signature with any library for this specification.
  */
 import { createHmac } from "node:crypto"
 import * as Redacted from "effect/Redacted"

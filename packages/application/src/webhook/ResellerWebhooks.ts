@@ -41,7 +41,9 @@ export const createOwnEndpoint = (resellerId: ResellerId, request: EndpointReque
 const decodeEndpointId = Schema.decodeOption(WebhookEndpointId)
 const decodeDeliveryId = Schema.decodeOption(WebhookDeliveryId)
 
-/** Returns the id of an endpoint in a path or a command. A malformed id is the id of no endpoint. */
+/**
+ * Returns the id of an endpoint in a path or a command. For a malformed id, the error is the same as for an unknown id.
+ */
 export const endpointIdOf = (text: string) =>
   Either.fromOption(decodeEndpointId(text), () => new WebhookEndpointNotFound())
 
@@ -71,7 +73,7 @@ export const removeOwnEndpoint = (resellerId: ResellerId, id: string) =>
     return endpointId
   })
 
-/** Sends a test event to an endpoint. Test events and replays of a reseller share one rate limit. */
+/** Writes a test event for an endpoint. Test events and replays of a reseller share one rate limit. */
 export const testOwnEndpoint = (resellerId: ResellerId, id: string) =>
   Effect.gen(function* () {
     const endpointId = yield* endpointIdOf(id)

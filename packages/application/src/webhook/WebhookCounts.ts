@@ -4,14 +4,14 @@
 import * as Context from "effect/Context"
 import type { DeliveryBacklog } from "./WebhookDeliveries.ts"
 
-/** `retried`: the attempt failed and another one follows. `failed`: the last attempt failed. */
+/** `retried`: the attempt failed, and another attempt follows. `failed`: the last attempt failed. */
 export const deliveryOutcomes = ["delivered", "retried", "failed"] as const
 export type DeliveryOutcome = (typeof deliveryOutcomes)[number]
 
 export class WebhookCounters {
   readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, retried: 0, failed: 0 }
   backlog: DeliveryBacklog = { oldestSeconds: 0, overdueSeconds: 0 }
-  /** The attempts that run now. */
+  /** The number of attempts that are running. */
   running = 0
 }
 

@@ -1,5 +1,5 @@
 /**
- * Declares the store of deliveries, the sender of webhooks, and the watch over balances.
+ * Declares the store of deliveries, the sender of webhooks, and the balance watch.
  *
  * The event of a change is written in the transaction of the change, with one delivery for each endpoint that subscribes
  * to it.
@@ -38,7 +38,7 @@ export interface ClaimedDelivery {
   readonly leaseId: string
   readonly url: string
   readonly event: WebhookEvent
-  /** The secrets that sign, newest first; undefined if a secret cannot be decrypted. */
+  /** The secrets that sign the webhook, newest first; undefined if the current secret cannot be decrypted. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
 
@@ -46,13 +46,14 @@ export interface DeliveryClaim {
   readonly limit: number
   /** The largest number of attempts at one endpoint that this node runs at the same time. */
   readonly maxPerEndpoint: number
-  /** The number of attempts that this node runs now, by endpoint. */
+  /** The number of running attempts of this node, by endpoint. */
   readonly running: ReadonlyMap<WebhookEndpointId, number>
   readonly lease: Duration.Duration
 }
 
-/** What waits to be delivered to enabled endpoints, in seconds; 0 if nothing waits. */
+/** The waiting times of pending deliveries to enabled endpoints; 0 if there are none. */
 export interface DeliveryBacklog {
+  /** The age of the oldest of these deliveries. */
   readonly oldestSeconds: number
   /** The time for which the first due attempt has waited for a node. */
   readonly overdueSeconds: number
@@ -61,7 +62,7 @@ export interface DeliveryBacklog {
 export class WebhookDeliveries extends Context.Tag("@tollgate/application/WebhookDeliveries")<
   WebhookDeliveries,
   {
-    /** Claims deliveries that are due, the longest due first. Other nodes skip them. */
+    /** Claims deliveries that are due, the longest due first. Other nodes skip claimed deliveries. */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
      * Records the result of a claimed attempt by `decideDelivery`. Returns the new status; none if the lease has ended
@@ -82,7 +83,7 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
       scope: EndpointScope,
       id: WebhookDeliveryId
     ) => Effect.Effect<WebhookDelivery, WebhookDeliveryNotFound>
-    /** Makes a delivery due again, with the same event id, and starts its 24 hours again. Writes an audit log entry. */
+    /** Makes a delivery due again, with the same event id. Its 24 hours begin again. Writes an audit log entry. */
     readonly replay: (
       scope: EndpointScope,
       id: WebhookDeliveryId,

@@ -1,9 +1,9 @@
 /**
- * Delivers webhooks: claims the deliveries that are due, and runs their attempts beside each other.
+ * Delivers webhooks: claims the deliveries that are due, and runs their attempts concurrently.
  *
  * A round only starts attempts, so it does not wait for an endpoint that hangs. Each endpoint has at most
- * `MAX_PER_ENDPOINT` attempts on a node at the same time. At shutdown, running attempts are interrupted; another node
- * repeats them when their lease ends.
+ * `MAX_PER_ENDPOINT` attempts on a node at the same time. At shutdown, running attempts are interrupted. Another node
+ * repeats them when their leases have ended.
  */
 
 import type { CallResult } from "@tollgate/domain/webhook/WebhookDelivery"
@@ -66,7 +66,11 @@ export const layer: Layer.Layer<WebhookDispatcher, never, WebhookDeliveries | We
         if (status.value === "failed") yield* Effect.logWarning("a webhook could not be delivered", logged(claimed))
       }).pipe(
         Effect.catchAllCause((cause) =>
-          Effect.logError("the result of a webhook could not be recorded; it is sent again", logged(claimed), cause)
+          Effect.logError(
+            "the result of a webhook attempt could not be recorded; the webhook is sent again",
+            logged(claimed),
+            cause
+          )
         ),
         Effect.ensuring(Effect.sync(() => end(claimed)))
       )

@@ -44,7 +44,7 @@ export class WebhookEndpoints extends Context.Tag("@tollgate/application/Webhook
       change: EndpointChange,
       operator: Operator
     ) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound>
-    /** Creates a new secret. The secret before it also signs for 24 hours. */
+    /** Creates a new secret. For 24 hours, the previous secret also signs. */
     readonly rotateSecret: (
       scope: EndpointScope,
       id: WebhookEndpointId,

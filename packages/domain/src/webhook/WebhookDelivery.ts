@@ -1,6 +1,6 @@
 /**
- * A delivery is one event on its way to one endpoint. It is repeated with growing pauses for 24 hours, until the endpoint
- * responds with a status from 200 to 299 (docs/reference/webhooks.md#deliveries).
+ * A delivery is one event on its way to one endpoint. Its attempts are repeated with growing pauses for 24 hours, until
+ * the endpoint responds with a status from 200 to 299 (docs/reference/webhooks.md#deliveries).
  */
 import * as Schema from "effect/Schema"
 import type { ResellerId } from "../reseller/Reseller.ts"
@@ -14,8 +14,8 @@ export const DeliveryStatus = Schema.Literal("pending", "delivered", "failed")
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
 /**
- * The reason why an endpoint sent no response. `target_refused`: its host has an address that is not public.
- * `secret_unreadable`: the key that encrypted its secret is not configured.
+ * The reason why an attempt got no response. `target_refused`: the URL is not allowed, or its host has an address that
+ * is not public. `secret_unreadable`: the pepper under which the endpoint's secret is encrypted is not configured.
  */
 export const CallFailure = Schema.Literal("timeout", "connection_failed", "target_refused", "secret_unreadable")
 export type CallFailure = typeof CallFailure.Type
@@ -67,8 +67,8 @@ export const isAccepted = (result: CallResult): boolean =>
   result._tag === "Responded" && result.status >= 200 && result.status <= 299
 
 /**
- * Decides what follows an attempt. The pause before the next attempt is four times as long as the pause before, up to 4
- * hours, and `jitter`, from 0 to 1, makes it up to 20 % shorter or longer. The last attempt is at the expiry.
+ * Decides the next state of a delivery after an attempt. Each pause is four times as long as the previous pause, up to
+ * 4 hours. `jitter`, from 0 to 1, makes the pause up to 20 % shorter or longer. The last attempt is made at the expiry.
  */
 export const decideDelivery = (
   { number, expiresAt }: Attempt,

@@ -48,7 +48,7 @@ export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointN
   {}
 ) {}
 
-/** The owner has the largest number of endpoints. */
+/** The owner already has the maximum number of endpoints. */
 export class TooManyWebhookEndpoints extends Schema.TaggedError<TooManyWebhookEndpoints>()("TooManyWebhookEndpoints", {
   max: Schema.Int
 }) {}

@@ -1,7 +1,7 @@
 /**
  * The events that webhooks report, and the JSON body of a webhook (docs/reference/webhooks.md).
  *
- * Amounts are strings of decimal digits. The data contains ids, and neither emails nor names.
+ * Amounts are strings of decimal digits. The data contains ids, but no emails and no names.
  */
 import * as Schema from "effect/Schema"
 import type { Reseller, ResellerId, ResellerStatus } from "../reseller/Reseller.ts"
