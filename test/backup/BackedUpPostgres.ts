@@ -1,5 +1,5 @@
 /**
- * Runs a Postgres of Debian that archives its write-ahead log with pgBackRest, from the files of `deploy/backup`.
+ * Runs a Postgres of Debian that archives its write-ahead log with pgBackRest and the files of `deploy/backup`.
  */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -28,7 +28,7 @@ export class BackedUpPostgres {
     this.#config = config
   }
 
-  /** Creates a database cluster with an empty repository, starts it and makes a full backup. */
+  /** Creates an empty Postgres and an empty backup repository, starts the Postgres, and makes a full backup. */
   static async start(processes: Processes, directory: string): Promise<BackedUpPostgres> {
     const port = await freePort()
     const text = filled(readFileSync(join(DEPLOY, "pgbackrest.conf"), "utf8"), {
@@ -101,7 +101,7 @@ export class BackedUpPostgres {
   }
 
   async #run(command: string, args: ReadonlyArray<string>): Promise<void> {
-    // No variable of this process must reach pgBackRest, which reads settings from its environment.
+    // pgBackRest reads settings from its environment, so it must get no other variable of this process.
     await promisify(execFile)(command, [...args], {
       ...owner,
       cwd: this.#directory,

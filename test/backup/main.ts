@@ -1,8 +1,7 @@
 /**
- * Restores a database to a point in time (`npm run restore-trial`), and checks that the audit is clean and that the
- * report of docs/backup.md names every payment that the restored database does not know.
- *
- * It needs these packages of Debian: postgresql and pgbackrest.
+ * Restores a database to a point in time (`npm run restore-trial`). Then it checks that the audit finds no difference,
+ * and that the commands of docs/backup.md find every payment that is not in the restored database. It needs the Debian
+ * packages postgresql and pgbackrest.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,7 +16,7 @@ import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
 import { asPlayed } from "../support/upstream/Play.ts"
 import { BackedUpPostgres } from "./BackedUpPostgres.ts"
 
-/** The orders of each method: paid before the restored time, open then and paid later, and opened and paid later. */
+/** The number of orders of each method in each of three groups: `before`, `open` and `after`. */
 const ORDERS_PER_METHOD = 2
 const TOP_UPS = {
   qris: { method: "qris", amount_idr: 20_000 },
@@ -129,8 +128,9 @@ const writeExport = async (): Promise<string> => {
 
 try {
   const postgres = await BackedUpPostgres.start(processes, directory)
-  print("Postgres runs, and a full backup is made")
+  print("Postgres runs, and there is a full backup")
   gateways = await Gateways.start(postgres.url, upstream.baseUrl, directory, Number(new URL(paymentsUrl).port))
+  // The orders `before` are paid before the restored time, and the orders `open` are opened before and paid after it.
   const [before, open] = [await openOrders(gateways), await openOrders(gateways)]
   await pay(before)
   await credited(gateways, before)
@@ -139,6 +139,7 @@ try {
   const target = new Date((row?.now.getTime() ?? 0) + 500)
   await sleep(2_000)
 
+  // The orders `after` are opened and paid after the restored time.
   const after = await openOrders(gateways)
   await pay([...open, ...after])
   await credited(gateways, [...open, ...after])

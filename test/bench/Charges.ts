@@ -15,7 +15,9 @@ export const added = (received: Received, { completionTokens, promptTokens, requ
   requests: received.requests + requests
 })
 
-/** Checks that the charges equal what the clients received, to the micro-USD, and that the audit finds no error. */
+/**
+ * Checks that the charges equal the price of the received tokens, to the micro-USD, and that the audit finds no error.
+ */
 export const chargesMatch = async (
   tollgate: TollgateTarget,
   received: Received,

@@ -2,9 +2,9 @@
  * Records the latencies of the requests of a run, and computes how much the requests of a part of the run raise the
  * 99th percentile.
  *
- * From one minute to another, the 99th percentile varies by more than the effect to be measured, so a disturbed minute is
- * not compared with a quiet one. Instead, the 99th percentile of all requests of a run is compared with that of the requests
- * outside the disturbed part of the same run.
+ * The 99th percentile varies from one minute to the next, by more than the measured effect. Therefore a disturbed
+ * minute is not compared with a quiet minute. Instead, two 99th percentiles of the same run are compared: of all its
+ * requests, and of the requests outside the disturbed part.
  */
 
 /** A period, in Unix milliseconds. */
@@ -16,7 +16,9 @@ export interface Span {
 export interface Part {
   readonly requests: number
   readonly p99Micros: number
-  /** The 99th percentile of all requests of the run, divided by that of the requests outside this part. */
+  /**
+   * The 99th percentile of all requests of the run, divided by the 99th percentile of the requests outside this part.
+   */
   readonly ratio: number
 }
 

@@ -1,12 +1,12 @@
 /**
- * `npm run bench -- --workers`: a server with two workers beside a server with one process, in the same rounds.
+ * Measures a server with two workers and a server with one process in the same rounds (`npm run bench -- --workers`).
  *
  * No process is pinned to a CPU, because the benchmark measures the throughput of a machine with all its CPUs. Both
  * servers use the same database.
  *
  * The result depends on the number of customers. Two workers that serve the same customer at the same time write the
- * same row, and each has to decide again when the other has changed the balance. So whole responses are measured with
- * one customer for each connection, and with a few customers that all connections share.
+ * same row, and each worker decides again when the other worker has changed the balance. Therefore whole responses are
+ * measured with one customer for each connection, and with a few customers that all connections share.
  */
 import { availableParallelism } from "node:os"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"

@@ -1,7 +1,7 @@
 /**
  * Measures the cost of Tollgate as a multiple of the cost of a proxy that only forwards bytes (`npm run bench`).
  * `--quick` is shorter and less exact. `--beside DIR` measures the built server of another checkout in the same rounds.
- * `--workers` measures only a server with two workers, beside one with a single process.
+ * `--workers` measures only a server with two workers and a server with one process.
  *
  * At the end the benchmark checks that the charges equal the usage that the clients received.
  */

@@ -1,10 +1,10 @@
 /**
- * Runs the commands of docs/operations.md, "Going live with systemd", as an operator does: with a shell, curl, openssl, the
- * command line and a server in production, against an OpenAI-compatible server and Postgres.
+ * Runs the commands of docs/operations.md, "Going live with systemd", as an operator does: with a shell, curl, openssl,
+ * the command line, a server in production and Postgres. A simulated OpenAI-compatible server is the provider.
  *
- * Programs of the machine that a test cannot use are replaced: `sudo` runs the command, `psql` sends the statements to the
- * Postgres of the tests, and `systemctl` starts the command of the installed unit. The first block, which installs and
- * builds, is not run.
+ * Three programs are replaced, because a test cannot use those of the machine: `sudo` only runs the command, `psql` sends
+ * the statements to the Postgres of the tests, and `systemctl` starts the command of the installed unit. The first block of
+ * commands, which installs and builds, is not run.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -47,7 +47,7 @@ const freePort = (): Promise<number> =>
     })
   })
 
-/** Writes a program into the folder that PATH names first. */
+/** Writes a program into the first folder of PATH. */
 const program = (called: string, text: string): void =>
   writeFileSync(join(directory, "bin", called), text, { mode: 0o755 })
 
@@ -58,7 +58,7 @@ const run = async () => {
   const client = new Pg.Client({ host: ${JSON.stringify(socketDir)}, user: "postgres", database: "postgres" })
   await client.connect()
   for (const statement of statements) await client.query(statement)
-  // The Postgres of the tests is not durable by default, which \`tollgate doctor\` would report.
+  // The Postgres of the tests has synchronous_commit off, and \`tollgate doctor\` would report this as a fault.
   await client.query("ALTER DATABASE ${name} SET synchronous_commit = on")
   await client.end()
 }
@@ -158,7 +158,7 @@ describe.skipIf(!hasTools)("the commands of docs/operations.md for systemd", () 
     expect(outputOf("chat.completion")).toContain('"content":"Hello there"')
     // 1,000 input tokens and 500 output tokens cost 50 + 50 micro-USD.
     expect(outputOf("4.9999")).toMatch(/4\.999900/)
-    // The shell stops at the first command that fails, so `tollgate audit` has found no fault.
+    // The shell stops at the first command that fails, so `tollgate audit` has found no difference.
     expect(outputOf("invariant")).toMatch(/^ok /m)
   })
 

@@ -1,6 +1,6 @@
 /**
- * Tests the alert rules and the Grafana dashboard of `deploy`. With promtool and prometheus on PATH, their unit tests run,
- * and a real Prometheus scrapes a gateway.
+ * Tests the alert rules and the Grafana dashboard of `deploy`. If promtool and prometheus are on PATH, it also runs the
+ * unit tests of the rules, and lets a real Prometheus scrape a gateway.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -102,7 +102,7 @@ describe("promtool", () => {
 
   it("finds no error in the metrics of a server", async ({ skip }) => {
     if (!installed) skip(MISSING)
-    // promtool also reports names that do not follow its conventions. They are remarks and not errors.
+    // promtool also remarks on names of metrics that do not follow its conventions. Node.js chooses these names.
     const page = (await metricsPage()).replace(/^(# (HELP|TYPE) )?(nodejs|process)_.*\n/gm, "")
     expect(promtool(page, "check", "metrics")).not.toMatch(/error while linting|parse/i)
   })

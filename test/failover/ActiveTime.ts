@@ -1,6 +1,6 @@
 /**
- * Measures time without the pauses of this process. A machine that is shared can stop all processes of the trial for
- * minutes; such a pause is no time without service, and no timeout.
+ * Measures time without the pauses of this process. A shared machine can pause all processes of the trial for minutes.
+ * The trial must not count such a pause as time without service, or as a timeout.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 
@@ -11,7 +11,7 @@ const PAUSE_MILLIS = 2_000
 let pausedMillis = 0
 let lastTickMillis = performance.now()
 
-/** Returns the pause that has ended since the last tick; 0 if there was none. */
+/** Returns the length of a pause since the last tick; 0 if there was none. */
 const newPauseMillis = (nowMillis: number): number => {
   const lateMillis = nowMillis - lastTickMillis - TICK_MILLIS
   return lateMillis > PAUSE_MILLIS ? lateMillis : 0
@@ -30,10 +30,10 @@ export const activeMillis = (): number => {
   return now - pausedMillis - newPauseMillis(now)
 }
 
-/** Returns how long this process was paused. */
+/** Returns the total length of the pauses of this process. */
 export const pausesMillis = (): number => pausedMillis
 
-/** Waits until the condition holds. Fails after this active time. An exception in the condition counts as false. */
+/** Waits until the condition is true. Fails after this active time. An exception in the condition counts as false. */
 export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
   const until = activeMillis() + millis
   while (!(await holds().catch(() => false))) {

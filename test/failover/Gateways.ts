@@ -15,9 +15,9 @@ import { eventually } from "./ActiveTime.ts"
 const SERVER = join(THIS_CHECKOUT, "apps/server/dist/main.js")
 const CLI = join(THIS_CHECKOUT, "apps/cli/dist/main.js")
 const PASSWORD = "correct horse battery"
-/** A busy machine can need minutes. */
+/** On a busy machine, a start can take minutes. */
 const START_MILLIS = 600_000
-/** Longer than the pauses of a shared machine. */
+/** Longer than the pauses of processes on a shared machine. */
 const COMMAND_MILLIS = 1_800_000
 export const MODEL = "m"
 /** The credit of the customer in micro-USD. It is never used up. */
@@ -51,8 +51,7 @@ export class Gateways {
   }
 
   /**
-   * Starts both gateways. The payment simulator runs in the first gateway, unless a simulator listens on `paymentsPort`
-   * already.
+   * Starts both gateways. If no payment simulator listens on `paymentsPort` yet, the first gateway starts one.
    */
   static async start(
     databaseUrl: string,

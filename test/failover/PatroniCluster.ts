@@ -1,6 +1,6 @@
 /**
- * Runs three Postgres nodes under Patroni, with three members of etcd and one HAProxy, from the configuration files of
- * `deploy/postgres`. A node consists of its Postgres, its Patroni and its member of etcd.
+ * Runs three Postgres nodes and one HAProxy with the configuration files of `deploy/postgres`. A node consists of a
+ * Postgres, a Patroni and a member of etcd.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,10 @@ const DEPLOY = join(THIS_CHECKOUT, "deploy/postgres")
 const HOST = "127.0.0.1"
 const PASSWORD = "only-for-the-trial"
 const START_MILLIS = 600_000
-/** A failover takes up to ttl + loop_wait = 25 s; a node that rejoins may need pg_rewind and a checkpoint. */
+/**
+ * A failover takes up to ttl + loop_wait = 25 s. A node that rejoins may need pg_rewind and a checkpoint, which take
+ * longer.
+ */
 const FAILOVER_MILLIS = 600_000
 
 interface Node {
@@ -63,7 +66,7 @@ export class PatroniCluster {
     return cluster
   }
 
-  /** Starts all programs, and creates the database. */
+  /** Starts all programs, waits for three running nodes, and creates the database. */
   async start(): Promise<void> {
     this.restart()
     this.#startHaproxy()
@@ -111,7 +114,7 @@ export class PatroniCluster {
     return others
   }
 
-  /** Kills Postgres and Patroni of both standbys. The primary stays the primary, but no commit can be replicated. */
+  /** Kills Postgres and Patroni of both standbys. The primary still runs, but no standby can store its commits. */
   async killStandbys(): Promise<ReadonlyArray<string>> {
     const primary = await this.#primary()
     const others = this.#nodes.filter(({ name }) => name !== primary.name).map(({ name }) => name)
@@ -133,7 +136,7 @@ export class PatroniCluster {
     for (const { name } of this.#nodes) await this.kill(name)
   }
 
-  /** Starts the dead programs of all nodes. */
+  /** Starts the programs of all nodes that do not run. */
   restart(): void {
     for (const node of this.#nodes) {
       if (!this.#processes.isRunning(`etcd-${node.name}`)) this.#startEtcd(node)
@@ -141,7 +144,7 @@ export class PatroniCluster {
     }
   }
 
-  /** Waits until a primary accepts writes, other than the node of this name. */
+  /** Waits until a node other than `except` is the running primary. */
   async hasPrimary(except = ""): Promise<void> {
     await eventually("the new primary", FAILOVER_MILLIS, async () => {
       const members = await this.#members()
@@ -149,7 +152,7 @@ export class PatroniCluster {
     })
   }
 
-  /** Waits until all three nodes run, one of them as the synchronous standby. */
+  /** Waits until all three nodes run, with one primary and one synchronous standby. */
   async whole(): Promise<void> {
     await eventually("three running nodes", START_MILLIS, async () => {
       const members = await this.#members()
@@ -159,7 +162,7 @@ export class PatroniCluster {
     })
   }
 
-  /** Describes the cluster in one line, for a trial that fails. */
+  /** Describes the cluster in one line, for the message of a failed trial. */
   async described(): Promise<string> {
     const members = await this.#members().catch(() => [])
     return members.map(({ name, role, state }) => `${name}: ${role}, ${state}`).join("; ")
@@ -201,7 +204,7 @@ export class PatroniCluster {
       "listen-peer-urls": `http://${HOST}:${etcdPeerPort}`,
       "initial-advertise-peer-urls": `http://${HOST}:${etcdPeerPort}`,
       "initial-cluster": members,
-      // This machine is slower than three machines of their own, so elections start later than by default.
+      // Three nodes on one machine respond slower than three machines, so elections start later than by default.
       "heartbeat-interval": "300",
       "election-timeout": "3000",
       "log-level": "error"

@@ -1,6 +1,6 @@
 /**
- * Starts the programs of the trial as an unprivileged user, because Postgres refuses to run as root. Each program writes
- * its output to a log file. All programs are ended at the end of the trial.
+ * Starts the programs of a trial as an unprivileged user, because Postgres refuses to run as root. Each program writes
+ * its output to a log file. `endAll` kills all of them at the end of the trial.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -41,7 +41,7 @@ export const programAt = (...paths: ReadonlyArray<string>): string => {
   return found
 }
 
-/** The newest version of Postgres that Debian has installed. */
+/** Returns the folder of the programs of the newest installed Postgres of Debian. */
 export const postgresBinDir = (): string => {
   const root = "/usr/lib/postgresql"
   const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a))

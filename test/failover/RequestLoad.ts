@@ -1,7 +1,7 @@
 /**
- * Sends inference requests to both gateways until it is stopped, and records what each client received: short streams,
- * streams that last longer than a failover, and whole responses. Whole responses are started at a fixed rate, so that
- * the time without service can be measured.
+ * Sends inference requests to both gateways until it is stopped, and records the response that each client received. It
+ * requests short streams, streams that last longer than a failover, and whole responses. The requests for whole
+ * responses start at a fixed rate, so that the time without service can be measured.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { StreamClient } from "../support/StreamClient.ts"
@@ -11,7 +11,7 @@ import { activeMillis } from "./ActiveTime.ts"
 export interface Received {
   readonly requestId: string
   readonly streamed: boolean
-  /** 0 if the connection broke before a response. */
+  /** 0 if the connection was lost before a response. */
   readonly status: number
   readonly isComplete: boolean
   readonly tokens: number
@@ -28,7 +28,10 @@ const LONG: Play = { deltas: 600, everyMillis: 100 }
 const WHOLE_TOKENS = 5
 const WHOLE_EVERY_MILLIS = 250
 const PAUSE_MILLIS = 100
-/** The maximum number of whole responses that are open. While the database is away, each waits for its settlement. */
+/**
+ * The maximum number of open requests for whole responses. While the database is unavailable, each waits for its
+ * settlement.
+ */
 const MAX_OPEN_WHOLE = 200
 
 export class RequestLoad {
@@ -61,7 +64,7 @@ export class RequestLoad {
     while (this.#openWhole > 0) await sleep(50)
   }
 
-  /** The longest time within a range in which no whole response was served, in milliseconds. */
+  /** Returns the longest time within a range in which no whole response was served, in milliseconds. */
   gapMillis(fromMillis: number, toMillis: number): number {
     const served = this.received
       .filter(({ status, streamed }) => !streamed && status === 200)

@@ -1,6 +1,6 @@
 /**
  * Mints plans, buys quota and creates API keys until it is stopped. It records every operation that a gateway has
- * acknowledged. An operation that fails is repeated with the same operation id, as a careful client does.
+ * acknowledged. A mint that fails is repeated with the same operation id, as a careful client does.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Gateways, textIn } from "./Gateways.ts"
@@ -25,7 +25,7 @@ export class ResellerLoad {
   readonly credited: Array<string> = []
   /** The secrets of created API keys. */
   readonly secrets: Array<string> = []
-  /** Responses other than success, 429, 503, and the 500 that the reference states for a failed database (ERR-8). */
+  /** Responses that are not a success, 429, 500 or 503. A mint can get 500 (ERR-8). */
   readonly unexpected: Array<string> = []
   refused = 0
   readonly #gateways: Gateways
@@ -60,8 +60,7 @@ export class ResellerLoad {
   }
 
   readonly #topUp = async (): Promise<void> => {
-    // A failed request is not repeated with the same id, because an order has none. The orders of such requests stay
-    // drafts.
+    // This request has no operation id, so it is not repeated. The order of a failed request can stay a draft.
     const opened = await this.#call("POST", "/topup", { method: "hosted_qris", amount_idr: 10_000 })
     if (opened.status !== 201) return
     const id = textIn(opened.body, "id")

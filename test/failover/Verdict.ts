@@ -1,5 +1,6 @@
 /**
- * Compares what clients received with what the database booked. A fault is a text that describes one difference.
+ * Compares the responses that clients received with the charges in the database. A fault is a text that describes one
+ * difference.
  */
 import * as Pg from "pg"
 import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
@@ -20,7 +21,7 @@ interface Settlement {
   readonly cost_pico: string
 }
 
-/** Runs the statement on a connection of its own. */
+/** Runs a statement on its own connection. */
 const query = async <Row extends object>(
   url: string,
   text: string,
@@ -39,7 +40,7 @@ const query = async <Row extends object>(
 export const openRequests = async (url: string): Promise<number> =>
   (await query(url, "SELECT 1 FROM open_request")).length
 
-/** Checks every charge. All requests must be settled. */
+/** Checks every charge. Call it only after all requests are settled. */
 export const checkCharges = async (url: string, received: ReadonlyArray<Received>): Promise<Verdict> => {
   const settlements = await query<Settlement>(
     url,
@@ -70,7 +71,7 @@ export const checkCharges = async (url: string, received: ReadonlyArray<Received
       counts.refused += 1
       if (isCharged) note("refused and charged", one)
       if (one.status !== 503 || !one.body.includes('"overloaded"'))
-        note("refused in another way than 503 overloaded", one)
+        note("refused with an error other than 503 overloaded", one)
     }
   }
   for (const row of settlements) {

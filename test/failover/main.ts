@@ -1,13 +1,13 @@
 /**
- * Kills the primary of a database of three nodes under load (`npm run failover`), and checks that no request is charged
- * twice or above what its client received, and that no acknowledged operation is lost.
+ * Kills the primary of three Postgres nodes under load (`npm run failover`). Then it checks that no request is charged
+ * twice, that no charge is higher than the delivered content, and that no acknowledged operation is lost.
  *
  *     npm run failover -- --kills 20
  *     npm run failover -- --kills 2 --pgbouncer      the gateways connect through PgBouncer
  *     npm run failover -- --kills 0 --quorum-lost    two of three nodes die and return
- *     npm run failover -- --kills 0 --standbys-lost  both standbys die and return; the primary lives
+ *     npm run failover -- --kills 0 --standbys-lost  both standbys die and return; the primary still runs
  *
- * It needs these packages of Debian: patroni, python3-etcd, etcd-server, haproxy, postgresql, and pgbouncer. See
+ * It needs the Debian packages patroni, python3-etcd, etcd-server, haproxy, postgresql and pgbouncer. See
  * docs/operations.md, "Failover of the database".
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -38,9 +38,11 @@ const { values } = parseArgs({
 const kills = Number(values.kills)
 /** The time of undisturbed load before each failure. */
 const CALM_MILLIS = 8_000
-/** How long a lost quorum lasts. It is longer than every timeout of the gateway. */
+/** The time for which the killed nodes stay dead. It is longer than every timeout of the gateway. */
 const LOST_MILLIS = 45_000
-/** After this time without a quorum, no request may be served. Before, a running commit may still succeed. */
+/**
+ * After this time without a quorum, no request may be served. Until then, a commit that has begun may still succeed.
+ */
 const SERVED_AT_MOST_MILLIS = 15_000
 /** The time within which the gateways must serve again. */
 const RETURN_MILLIS = 600_000
@@ -54,7 +56,7 @@ upstream.always(asPlayed())
 const faults: Array<string> = []
 const outages: Array<number> = []
 let gateways: Gateways | undefined
-/** Ctrl-C lets the trial check what happened so far. */
+/** After Ctrl-C, the trial kills no further node, and checks the charges so far. */
 let isInterrupted = false
 process.once("SIGINT", () => {
   isInterrupted = true
@@ -63,7 +65,7 @@ process.once("SIGINT", () => {
 const servedAgain = (load: RequestLoad, sinceMillis: number) =>
   eventually("served requests", RETURN_MILLIS, async () => load.servedSince(sinceMillis) >= SERVED_AGAIN)
 
-/** Kills the primary, waits until requests are served and the killed node has rejoined. */
+/** Kills the primary, and waits until requests are served and the killed node has rejoined. */
 const failOver = async (cluster: PatroniCluster, load: RequestLoad, nth: number): Promise<void> => {
   await sleep(CALM_MILLIS)
   upstream.requests.splice(0)
@@ -82,7 +84,7 @@ const failOver = async (cluster: PatroniCluster, load: RequestLoad, nth: number)
   )
 }
 
-/** Lets nodes die, checks that no request is served without them, and that service returns by itself. */
+/** Kills nodes, checks that no request is served without them, restarts them, and waits until requests are served. */
 const loseQuorum = async (
   what: string,
   cluster: PatroniCluster,

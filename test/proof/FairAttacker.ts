@@ -1,5 +1,5 @@
 /**
- * Runs one attack at a time, in a process of its own. The process also runs an upstream that accepts every connection and
+ * Runs one attack at a time, in its own process. The process also runs an upstream that accepts every connection and
  * never responds.
  *
  * The messages are {@link Order}s. The process replies to `start` when the attack is running, and to `stop` with the

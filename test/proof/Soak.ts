@@ -1,7 +1,7 @@
 /**
- * Runs the built server under constant mixed load: complete streams, streams that their clients leave, streams whose
- * tokens the gateway counts, and whole responses. Checks every charge once a minute, and at the end that the memory and
- * the number of descriptors of the server are flat.
+ * Runs the built server under constant mixed load: complete streams, streams whose clients disconnect, streams whose
+ * tokens the gateway counts, and whole responses. Each minute, it checks the charges of the settled requests. At the
+ * end, it checks that the memory and the number of descriptors of the server are flat.
  *
  *     node --conditions=source --import tsx test/proof/Soak.ts --minutes 60
  */
@@ -117,7 +117,7 @@ const keepCalling = async (nth: number): Promise<void> => {
   }
 }
 
-/** Compares the charges of these calls with what the clients received. */
+/** Compares the charges of these calls with the tokens that the clients received. */
 const check = async (calls: ReadonlyArray<Call>): Promise<void> => {
   const { rows } = await pool.query<Row>(
     `SELECT request_id, ending, charged_input::text, charged_output::text, writeoff_pico::text
@@ -160,7 +160,7 @@ const repeat = async (everyMillis: number, task: () => void | Promise<void>): Pr
 
 try {
   const checks = repeat(CHECK_MILLIS, async () => {
-    // The youngest calls may not be settled yet, so they are checked in the next minute.
+    // The newest calls may not be settled yet, so they are checked in the next minute.
     const settled = unchecked.splice(0, Math.max(unchecked.length - 200, 0))
     await check(settled)
     process.stdout.write(`${counts.requests} requests, ${memoryMib.at(-1)?.toFixed(0)} MiB, ${faults.length} faults\n`)

@@ -1,11 +1,11 @@
 /**
- * A load balancer for the test of upgrades. It forwards each HTTP request to a server, over kept connections, and streams
- * both directions.
+ * A load balancer for the trial of upgrades. It forwards each HTTP request to a server over keep-alive connections, and
+ * streams the response to the client.
  *
- * Like nginx, HAProxy or Envoy with their usual settings, it sends a request to another server only if the connection was
- * refused, because then no server has received a byte of it. A connection that breaks later, or a response with 503, goes
- * to the client. It reads `/readyz` of each server four times a second and sends new requests only to servers that return
- * 200.
+ * It sends a request to another server only if the first server refused the connection, because then no server has
+ * received a byte of the request. nginx, HAProxy and Envoy do the same with their usual settings. If a connection breaks
+ * later, the client gets 502 or a broken stream. A response with 503 is passed to the client. The load balancer checks
+ * `/readyz` of each server four times a second, and sends new requests only to servers that return 200.
  */
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -18,7 +18,7 @@ interface Backend {
   readonly agent: Agent
   checks: NodeJS.Timeout | undefined
   ready: boolean
-  /** True if an operator has taken the server out, whatever its readiness is. */
+  /** True after `remove`: the server gets no new requests, even if it is ready. */
   removed: boolean
 }
 
@@ -26,7 +26,7 @@ export class Balancer {
   readonly #server: Server
   readonly #backends: Array<Backend> = []
   #next = 0
-  /** The number of requests that were sent to another server, because the first one refused the connection. */
+  /** The number of requests that were sent to another server because the first server refused the connection. */
   retried = 0
   /** The number of requests that got no response from a server. The client gets 502, or a broken stream. */
   broken = 0
@@ -59,7 +59,7 @@ export class Balancer {
     return this.#backends.some((backend) => backend.port === port && backend.ready)
   }
 
-  /** Sends no new requests to this server, like an operator who takes it out before its stop. */
+  /** Sends no new requests to this server, as if an operator had removed the server before its stop. */
   remove(port: number): void {
     for (const backend of this.#backends) if (backend.port === port) backend.removed = true
   }

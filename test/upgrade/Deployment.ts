@@ -13,7 +13,7 @@ import { UPSTREAM_MODEL } from "./Provider.ts"
 
 export interface RunningServer {
   readonly port: number
-  /** Sends SIGTERM and waits for the end of the process. Returns its exit code and the time in milliseconds. */
+  /** Sends SIGTERM and waits for the end of the process. Returns the exit code and the time from SIGTERM to the end. */
   readonly drain: () => Promise<{ readonly code: number | null; readonly millis: number }>
   readonly kill: () => void
 }

@@ -1,4 +1,4 @@
-/** Sends chat requests with the official OpenAI client until it is stopped, and counts those that fail. */
+/** Sends chat requests with the official OpenAI client until it is stopped, and counts the failed requests. */
 import OpenAI from "openai"
 import { TOKENS } from "./Provider.ts"
 
@@ -45,7 +45,7 @@ export class Load {
         this.succeeded[kind] += 1
       } catch (error) {
         this.failures.push(`${new Date().toISOString()} ${kind}: ${String(error)}`)
-        // A server that refuses everything is not flooded.
+        // Limits the rate of requests while the server refuses all of them.
         await new Promise((resolve) => setTimeout(resolve, 200))
       }
     }

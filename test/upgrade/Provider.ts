@@ -1,4 +1,6 @@
-/** A model provider for the test of upgrades: a stream takes about three seconds, a whole response about 0.3 seconds. */
+/**
+ * A provider of models for the trial of upgrades. A stream takes about 3 seconds, a whole response about 0.3 seconds.
+ */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 

@@ -1,4 +1,4 @@
-/** Checks out and builds an earlier release beside this one, and finds the release to compare with. */
+/** Checks out and builds an earlier release, and finds the previous release. */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -10,12 +10,12 @@ const git = (...args: ReadonlyArray<string>): string =>
   execFileSync("git", ["-C", THIS_CHECKOUT, ...args], { encoding: "utf8" }).trim()
 
 /**
- * The oldest commit that can run beside this release. Release 0.1.0 has tables that the migrations up to 0015 change in
- * place, so it needs a stop.
+ * The oldest commit whose servers can run at the same time as servers of this release. Servers of release 0.1.0 cannot,
+ * because the migrations up to 0015 change their tables.
  */
 const OLDEST = "fba80584"
 
-/** Returns the newest tag that contains the oldest possible commit, or this commit if there is no such tag. */
+/** Returns the newest tag that contains the commit OLDEST, or OLDEST if there is no such tag. */
 export const previousRelease = (): string =>
   git("tag", "--contains", OLDEST, "--merged", "HEAD", "--sort=-creatordate").split("\n")[0] || OLDEST
 
@@ -27,7 +27,7 @@ export const isBuilt = (checkout: string): boolean =>
 /** Returns the folder of a release, which may not exist yet. */
 export const checkoutOf = (ref: string): string => join(FOLDER, shortName(ref))
 
-/** Builds a release in a git worktree, unless it is built already. Its dependencies come from the npm registry. */
+/** Builds a release in a git worktree, unless it is already built. Installs its dependencies from the npm registry. */
 export const build = (ref: string): string => {
   const checkout = checkoutOf(ref)
   if (isBuilt(checkout)) return checkout

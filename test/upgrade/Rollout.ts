@@ -1,9 +1,9 @@
 /**
- * Upgrades a deployment from one release to another under load, in the steps of docs/operations.md, and then restarts all
- * servers of the new release.
+ * Upgrades a deployment under load from one release to another, in the steps of docs/operations.md ("Upgrades"). Then
+ * it restarts all servers of the new release.
  *
- * The old servers are taken out of the load balancer before their stop. The new servers are only sent SIGTERM: the load
- * balancer notices it by `/readyz`.
+ * Each old server is removed from the load balancer before it gets SIGTERM. The new servers get SIGTERM without being
+ * removed first: the load balancer notices the stop by `/readyz`.
  */
 import { eventually } from "../bench/Target.ts"
 import { Balancer } from "./Balancer.ts"
@@ -27,17 +27,20 @@ export interface RolloutOptions {
 export interface RolloutReport {
   readonly succeeded: { readonly streams: number; readonly whole: number }
   readonly failures: ReadonlyArray<string>
-  /** The number of requests that the load balancer sent to a second server, because the first one refused to connect. */
+  /**
+   * The number of requests that the load balancer sent to a second server because the first server refused the
+   * connection.
+   */
   readonly retried: number
   readonly migrations: ReadonlyArray<string>
   readonly migrateMillis: number
-  /** The time in milliseconds that each server took to exit after SIGTERM, and whether its exit code was 0. */
+  /** For each server, the time from SIGTERM to its exit, and whether its exit code was 0. */
   readonly drains: ReadonlyArray<{
     readonly release: "old" | "fresh"
     readonly millis: number
     readonly clean: boolean
   }>
-  /** The error of the audit; empty if it is clean. */
+  /** The error of the audit; empty if the audit found no difference. */
   readonly audit: string
 }
 

@@ -2,8 +2,9 @@
  * Upgrades a deployment under load from an earlier release to this one (`npm run upgrade:try -- --from REF`). Prints the
  * figures, and exits with 1 if a request failed, a server did not exit normally, or the audit found a difference.
  *
- * REF is a tag or a commit; the default is the release before. `--streams N` and `--whole N` set the number of concurrent
- * requests, `--pause SECONDS` the time between the steps, `--keep` leaves the files of the run in place.
+ * REF is a tag or a commit; the default is the previous release. `--streams N` and `--whole N` set the number of
+ * concurrent requests of each kind. `--pause SECONDS` sets the time between the steps. `--keep` keeps the files of the
+ * run.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
