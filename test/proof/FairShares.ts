@@ -15,6 +15,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { isBuilt } from "../bench/Tollgate.ts"
 import { startWorker } from "../bench/Worker.ts"
+import { recordFigures } from "../support/Figures.ts"
 import { ChatProbe } from "./ChatProbe.ts"
 import { type AttackName, attackNames, type Outcomes } from "./FairAttacks.ts"
 import { type FairDeployment, startFairDeployment } from "./FairDeployment.ts"
@@ -89,6 +90,10 @@ const table = (results: ReadonlyArray<Result>): string => {
 const isMet = ({ answered, chats, quietMillis, underAttackMillis }: Result): boolean =>
   answered === chats && underAttackMillis <= MAX_RATIO * quietMillis
 
+const figuresOf = ({ answered, bystander, chats, quietMillis, underAttackMillis }: Result): string =>
+  `p99 ${quietMillis.toFixed(1)} ms quiet, ${underAttackMillis.toFixed(1)} ms under attack; ` +
+  `${answered} of ${chats} chats and ${bystander} reads of another reseller were served`
+
 const measure = async (
   attack: AttackName,
   deployment: FairDeployment,
@@ -137,6 +142,7 @@ const main = async (): Promise<void> => {
       const result = await measure(attack, deployment, attacker)
       results.push(result)
       console.error(`${isMet(result) ? "met" : "NOT MET"}: ${attack}`)
+      recordFigures({ [`${isMet(result) ? "met" : "not met"}: ${attack}`]: figuresOf(result) })
     }
   } finally {
     await attacker.stop()

@@ -78,7 +78,7 @@ export const proofs: ReadonlyArray<Proof> = [
   {
     name: "fair-shares",
     promise: "One client, reseller or provider cannot prevent the service for the others.",
-    wanted: () => "four attacks: every chat of other customers gets 200, p99 at most doubled",
+    wanted: () => "eight attacks: every chat of other customers gets 200, p99 at most doubled",
     command: () => program("test/proof/FairShares.ts"),
     load: "alone"
   },

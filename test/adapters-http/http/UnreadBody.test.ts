@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { PassThrough } from "node:stream"
-import { discardBody } from "@tollgate/adapters-http/http/UnreadBody"
+import { refuseUnreadBody } from "@tollgate/adapters-http/http/UnreadBody"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 
 /** Uploads an endless body: writes a piece whenever the body is read. */
@@ -15,8 +15,9 @@ const anUpload = () => {
   body.pause()
   body.write(piece)
   const upload = Object.assign(body, { socket: { destroy: vi.fn(() => void body.destroy()) } })
-  discardBody(upload as unknown as IncomingMessage)
-  return { body: upload, seen }
+  const write = vi.fn()
+  refuseUnreadBody(upload as unknown as IncomingMessage, write)
+  return { body: upload, seen, isAnswered: () => write.mock.calls.length > 0 }
 }
 
 const TICK_MILLIS = 20
@@ -49,30 +50,68 @@ describe("discarded bodies", () => {
     await end(uploads)
   })
 
-  it("share this rate when a hundred arrive at once", async () => {
+  it("share this rate when there are a hundred", async () => {
     const uploads = Array.from({ length: 100 }, anUpload)
+    vi.advanceTimersByTime(50 * TICK_MILLIS)
+    await turns(200)
+    const total = () => uploads.reduce((sum, { seen }) => sum + seen.bytes, 0)
+    const before = total()
     for (const ticks of [1, 2, 3]) {
       vi.advanceTimersByTime(TICK_MILLIS)
       await turns(200)
-      const bytes = uploads.reduce((sum, { seen }) => sum + seen.bytes, 0)
-      expect(bytes).toBeLessThan((ticks + 1) * 320 * 1024)
+      expect(total() - before).toBeLessThan((ticks + 1) * 320 * 1024)
     }
     await end(uploads)
   })
 
-  it("are at most 256: the connection of the oldest is closed when another arrives", async () => {
-    const uploads = Array.from({ length: 258 }, anUpload)
+  it("are at most 512: the connection of the oldest is closed when another is refused", async () => {
+    const uploads = Array.from({ length: 514 }, anUpload)
+    vi.advanceTimersByTime(256 * TICK_MILLIS)
     const closed = uploads.map(({ body }) => body.socket.destroy.mock.calls.length)
     expect(closed.slice(0, 3)).toEqual([1, 1, 0])
     expect(closed.slice(2).every((calls) => calls === 0)).toBe(true)
     await end(uploads)
   })
+})
 
-  it("are ignored if their connection is already closed", async () => {
+describe("refusals of unread bodies", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }))
+  afterEach(() => void vi.useRealTimers())
+  const answered = (uploads: ReadonlyArray<ReturnType<typeof anUpload>>) =>
+    uploads.map((upload, i) => (upload.isAnswered() ? i : -1)).filter((i) => i >= 0)
+
+  it("are written at once, but during a flood only two in 20 ms, the oldest first", async () => {
+    const uploads = Array.from({ length: 6 }, anUpload)
+    expect(answered(uploads)).toEqual([0, 1])
+    vi.advanceTimersByTime(TICK_MILLIS)
+    expect(answered(uploads)).toEqual([0, 1, 2, 3])
+    vi.advanceTimersByTime(TICK_MILLIS)
+    expect(answered(uploads)).toEqual([0, 1, 2, 3, 4, 5])
+    await end(uploads)
+  })
+
+  it("are written at once if 512 are waiting already", async () => {
+    const uploads = Array.from({ length: 516 }, anUpload)
+    expect(answered(uploads)).toEqual([0, 1, 514, 515])
+    await end(uploads)
+  })
+
+  it("are not written if the client disconnects before", async () => {
+    const uploads = Array.from({ length: 4 }, anUpload)
+    uploads[2]?.body.destroy()
+    await turns(2)
+    vi.advanceTimersByTime(2 * TICK_MILLIS)
+    expect(answered(uploads)).toEqual([0, 1, 3])
+    await end(uploads)
+  })
+
+  it("are not written if the connection is already closed", async () => {
     const body = new PassThrough()
     body.destroy()
     await turns(2)
-    discardBody(body as unknown as IncomingMessage)
+    const write = vi.fn()
+    refuseUnreadBody(body as unknown as IncomingMessage, write)
+    expect(write).not.toHaveBeenCalled()
     expect(vi.getTimerCount()).toBe(0)
   })
 })

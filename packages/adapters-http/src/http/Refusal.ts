@@ -6,7 +6,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
-import { discardBody } from "./UnreadBody.ts"
+import { refuseUnreadBody } from "./UnreadBody.ts"
 
 /**
  * Maximum milliseconds until the connection is closed. In this time, a client that is still uploading can read the
@@ -24,7 +24,8 @@ export interface RefusalOptions {
 /**
  * Writes a refusal to a Node.js response. If the unread body is possibly larger than `discardedBytes`, the connection
  * is closed when the body has arrived, or after {@link LINGER_MILLIS} at the latest. An immediate close would reset the
- * connection, and the client would see the reset instead of the response.
+ * connection, and the client would see the reset instead of the response. During a flood of such refusals, the refusal
+ * is written later.
  */
 export const writeRefusal = (
   request: IncomingMessage,
@@ -38,12 +39,13 @@ export const writeRefusal = (
     return
   }
   response.shouldKeepAlive = false
-  writeHead(headersOf(refusal))
-  response.write(refusal.body)
-  const cut = setTimeout(() => response.destroy(), LINGER_MILLIS).unref()
-  response.once("close", () => clearTimeout(cut))
-  request.once("end", () => response.end())
-  discardBody(request)
+  refuseUnreadBody(request, () => {
+    writeHead(headersOf(refusal))
+    response.write(refusal.body)
+    const cut = setTimeout(() => response.destroy(), LINGER_MILLIS).unref()
+    response.once("close", () => clearTimeout(cut))
+    request.once("end", () => response.end())
+  })
 }
 
 /** Returns the refusal as the response of an HttpApi handler. The server adds the common headers. */

@@ -53,7 +53,14 @@ const TICK_MILLIS = 20
 const PIECE_BYTES = 64 * 1024
 
 /** The maximum number of bodies that are being discarded. Each occupies 64 KiB or more until it ends. */
-const MAX_DISCARDED_BODIES = 256
+const MAX_DISCARDED_BODIES = 512
+/**
+ * The maximum number of refusals that are written per {@link TICK_MILLIS}: 100 per second. Each refused connection has
+ * allocated a buffer of 64 KiB. Without this limit, a flood of refused uploads keeps the garbage collector busy.
+ */
+const REFUSALS_PER_TICK = 2
+/** The maximum number of refusals that wait for their turn. A further refusal is written at once. */
+const MAX_WAITING_REFUSALS = 512
 
 /**
  * The bodies that are being discarded. They share one rate, so that refused uploads do not take the processor time of
@@ -65,11 +72,25 @@ class DiscardedBodies {
   readonly #all = new Set<IncomingMessage>()
   /** The paused bodies. The body that has waited longest is read next. */
   readonly #paused = new Set<IncomingMessage>()
+  /** The functions that write the waiting refusals, the oldest first. */
+  readonly #waiting = new Map<IncomingMessage, () => void>()
   #bytesLeft = DISCARDED_BYTES_PER_TICK
+  #refusalsLeft = REFUSALS_PER_TICK
   #timer: NodeJS.Timeout | undefined
 
-  add(request: IncomingMessage): void {
+  refuse(request: IncomingMessage, write: () => void): void {
     if (request.closed) return
+    request.once("close", () => this.#remove(request))
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MILLIS).unref()
+    const mustWait = this.#refusalsLeft <= 0 && this.#waiting.size < MAX_WAITING_REFUSALS
+    if (mustWait) this.#waiting.set(request, write)
+    else this.#begin(request, write)
+  }
+
+  #begin(request: IncomingMessage, write: () => void): void {
+    this.#refusalsLeft -= 1
+    this.#waiting.delete(request)
+    write()
     const [oldest] = this.#all
     if (oldest !== undefined && this.#all.size >= MAX_DISCARDED_BODIES) this.#cut(oldest)
     this.#all.add(request)
@@ -82,8 +103,6 @@ class DiscardedBodies {
       this.#paused.add(request)
       this.#readOn()
     })
-    request.once("close", () => this.#remove(request))
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MILLIS).unref()
     this.#readOn()
   }
 
@@ -93,6 +112,7 @@ class DiscardedBodies {
   }
 
   #remove(request: IncomingMessage): void {
+    this.#waiting.delete(request)
     this.#all.delete(request)
     this.#paused.delete(request)
   }
@@ -112,8 +132,13 @@ class DiscardedBodies {
 
   #tick(): void {
     this.#bytesLeft = DISCARDED_BYTES_PER_TICK
+    this.#refusalsLeft = REFUSALS_PER_TICK
+    for (const [request, write] of this.#waiting) {
+      if (this.#refusalsLeft <= 0) break
+      this.#begin(request, write)
+    }
     this.#readOn()
-    if (this.#all.size > 0) return
+    if (this.#all.size > 0 || this.#waiting.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
@@ -121,5 +146,9 @@ class DiscardedBodies {
 
 const discardedBodies = new DiscardedBodies()
 
-/** Reads the rest of a body and discards it, at the rate that all discarded bodies share. */
-export const discardBody = (request: IncomingMessage): void => discardedBodies.add(request)
+/**
+ * Writes a refusal with `write` when it is the turn of this request, and then reads the rest of the body and discards
+ * it. All discarded bodies share one rate. Writes nothing if the request is closed before its turn.
+ */
+export const refuseUnreadBody = (request: IncomingMessage, write: () => void): void =>
+  discardedBodies.refuse(request, write)

@@ -359,7 +359,7 @@ export const nothingLeft = (): ReadonlyArray<unknown> =>
 
 /** Waits until the condition is true. Fails after 10 seconds with an error that contains `what`. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 25_000
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`timed out while waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -110,9 +110,9 @@ export class ClientResponse {
     this.#expectTaking()
   }
 
-  /** Writes an error response, unless the response head was already written. */
+  /** Writes an error response, unless the request already has a response. */
   refuse(refusal: WireErrorBody): void {
-    if (this.committed || this.gone) return
+    if (this.committed || this.ended || this.gone) return
     this.ended = true
     writeRefusal(this.#request, this.#response, refusal, {
       writeHead: (own) => this.#head(refusal.status, own),
