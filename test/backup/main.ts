@@ -13,7 +13,8 @@ import { eventually } from "../failover/ActiveTime.ts"
 import { Gateways, textIn } from "../failover/Gateways.ts"
 import { ownDirectory, Processes } from "../failover/Processes.ts"
 import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
-import { asPlayed } from "../support/upstream/Play.ts"
+import { StreamClient } from "../support/StreamClient.ts"
+import { asPlayed, type Play } from "../support/upstream/Play.ts"
 import { BackedUpPostgres } from "./BackedUpPostgres.ts"
 
 /** The number of orders of each method in each of three groups: `before`, `open` and `after`. */
@@ -26,7 +27,11 @@ const TOP_UPS = {
 }
 const METHODS = Object.values(TOP_UPS)
 const SKIPPED = "100"
+/** A stream that runs at the restored time, and lasts longer than the trial. */
+const LONG: Play = { deltas: 100_000, everyMillis: 100 }
 const CREDIT_MILLIS = 600_000
+/** The operation ids of mints before and after the restored time. */
+const [BEFORE, AFTER] = ["before", "after"] as const
 
 interface Order {
   readonly id: string
@@ -113,6 +118,13 @@ const problemOf = async (gateways: Gateways, ...args: ReadonlyArray<string>): Pr
   throw new Error(`tollgate ${args.join(" ")} reported no problem`)
 }
 
+/** Repeats a mint. Returns true if the database knows the earlier mint, and has booked nothing. */
+const mintAgain = async (gateways: Gateways, name: string): Promise<unknown> => {
+  const { customerEmail, tierId } = gateways.reseller
+  const body = { operation_id: name, customer_email: customerEmail, plan_tier_id: tierId }
+  return ((await call(gateways, "POST", "/mint", body)) as { readonly already_applied: unknown }).already_applied
+}
+
 const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...texts].sort()
 
 /** Writes the payments of the three payment providers as the lines of an export. BNB Smart Chain has no export. */
@@ -134,16 +146,23 @@ try {
   const [before, open] = [await openOrders(gateways), await openOrders(gateways)]
   await pay(before)
   await credited(gateways, before)
-  const earlyKey = await work(gateways, "before the restored time")
+  const earlyKey = await work(gateways, BEFORE)
+  const stream = StreamClient.open(gateways.urls[0] ?? "", gateways.key, LONG)
+  await eventually("a checkpoint of the stream", CREDIT_MILLIS, async () => {
+    const stored = await postgres.query("SELECT 1 FROM open_request WHERE checkpoint_output > 0")
+    return stored.length === 1
+  })
   const [row] = await postgres.query<{ now: Date }>("SELECT clock_timestamp() AS now")
   const target = new Date((row?.now.getTime() ?? 0) + 500)
   await sleep(2_000)
+  const received = stream.deltas.length
 
   // The orders `after` are opened and paid after the restored time.
   const after = await openOrders(gateways)
   await pay([...open, ...after])
   await credited(gateways, [...open, ...after])
-  const lateKey = await work(gateways, "after the restored time")
+  const lateKey = await work(gateways, AFTER)
+  stream.leave()
   await gateways.stop()
   await postgres.stop()
   print(`the database and the gateways are stopped; restoring to ${target.toISOString()}`)
@@ -195,7 +214,25 @@ try {
   }
   expectEqual("a key that was created before the restored time", await statusOf(gateways, earlyKey), 200)
   expectEqual("a key that was created after the restored time", await statusOf(gateways, lateKey), 401)
-  await work(gateways, "after the restored time")
+  expectEqual("a repeated mint that is not lost", await mintAgain(gateways, BEFORE), true)
+  expectEqual("a repeated mint that is lost", await mintAgain(gateways, AFTER), false)
+  await work(gateways, "after the restore")
+  await eventually("the settlement of the stream", CREDIT_MILLIS, async () => {
+    return (await postgres.query("SELECT 1 FROM open_request")).length === 0
+  })
+  const [charged] = await postgres.query<{ ending: string; output: number }>(
+    `SELECT ending, charged_output::int AS output FROM settlement WHERE request_id = '${stream.requestId}'`
+  )
+  if (charged?.ending !== "orphaned" || charged.output === 0 || charged.output > received) {
+    faults.push(`the stream that ran at the restored time: ${JSON.stringify(charged)}, received then: ${received}`)
+  }
+  print(`the stream that ran at the restored time: charged ${charged?.output} of ${received} tokens`)
+  for (const { id } of [...before, ...open]) {
+    const [row] = await postgres.query<{ credits: number }>(
+      `SELECT count(*)::int AS credits FROM transfer WHERE code = 'topup' AND ref = '${id}'`
+    )
+    expectEqual(`the credits of the order ${id}`, row?.credits, 1)
+  }
   await gateways.tollgate("audit")
   print("the gateways serve, and the audit is clean")
 } catch (error) {
@@ -208,5 +245,5 @@ try {
   for (const fault of faults) process.stdout.write(`FAULT: ${fault}\n`)
   if (faults.length > 0) print(`the logs are in ${directory}`)
   else rmSync(directory, { recursive: true, force: true })
-  process.exitCode = faults.length === 0 ? 0 : 1
+  process.exit(faults.length === 0 ? 0 : 1)
 }

@@ -8,9 +8,10 @@ import { openSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { freePort } from "../bench/Target.ts"
-import { THIS_CHECKOUT } from "../bench/Tollgate.ts"
+import { PRODUCTION_FLAGS, THIS_CHECKOUT } from "../bench/Tollgate.ts"
 import { stop } from "../bench/Worker.ts"
 import { eventually } from "./ActiveTime.ts"
+import { PRICE_USD_MICRO } from "./Charges.ts"
 
 const SERVER = join(THIS_CHECKOUT, "apps/server/dist/main.js")
 const CLI = join(THIS_CHECKOUT, "apps/cli/dist/main.js")
@@ -101,6 +102,11 @@ export class Gateways {
     return JSON.parse(stdout)
   }
 
+  /** The number of gateways that have ended by themselves. */
+  get dead(): number {
+    return this.#children.filter(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null).length
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.#children.splice(0).map(stop))
   }
@@ -108,7 +114,7 @@ export class Gateways {
   async #launch(port: number, directory: string): Promise<void> {
     const log = join(directory, `gateway-${port}.log`)
     const env = { ...this.#environment, PORT: String(port), METRICS_PORT: String(await freePort()) }
-    const child = spawn(process.execPath, ["--max-semi-space-size=64", "--v8-pool-size=1", SERVER], {
+    const child = spawn(process.execPath, [...PRODUCTION_FLAGS, SERVER], {
       env,
       stdio: ["ignore", "ignore", openSync(log, "w")]
     })
@@ -164,7 +170,8 @@ export const textIn = (document: unknown, member: string): string => {
   return found
 }
 
-/** An input token costs 1 micro-USD and an output token 2 micro-USD. */
+const perMillion = (usdMicro: bigint): number => Number(usdMicro * 1_000_000n)
+
 const catalogOf = (upstreamUrl: string) => ({
   providers: [{ name: "trial", base_url: upstreamUrl, api_key_env: "TRIAL_KEY", protocols: ["chat"] }],
   models: [
@@ -173,10 +180,10 @@ const catalogOf = (upstreamUrl: string) => ({
       display_name: "M",
       author: "Trial",
       price_usd_micro_per_million_tokens: {
-        input: 1_000_000,
-        cache_read: 1_000_000,
-        cache_write: 1_000_000,
-        output: 2_000_000
+        input: perMillion(PRICE_USD_MICRO.input),
+        cache_read: perMillion(PRICE_USD_MICRO.input),
+        cache_write: perMillion(PRICE_USD_MICRO.input),
+        output: perMillion(PRICE_USD_MICRO.output)
       },
       routes: [{ provider: "trial", upstream_model: "m" }],
       tiers: [{ tier_usd_cents: 1, granted_tokens: 1_000 }]

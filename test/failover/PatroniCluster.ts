@@ -2,7 +2,7 @@
  * Runs three Postgres nodes and one HAProxy with the configuration files of `deploy/postgres`. A node consists of a
  * Postgres, a Patroni and a member of etcd.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import * as Pg from "pg"
@@ -98,9 +98,9 @@ export class PatroniCluster {
 
   /** Kills Postgres and Patroni of the primary with SIGKILL. Returns the name of the node. */
   async killPrimary(): Promise<string> {
-    const primary = await this.#primary()
-    await this.kill(primary.name)
-    return primary.name
+    const { name } = await this.#primary()
+    if ((await this.kill(name)) === 0) throw new Error(`Postgres of ${name} did not run, so it was not killed`)
+    return name
   }
 
   /** Kills two nodes with their members of etcd, so that neither etcd nor the synchronous replication has a quorum. */
@@ -122,14 +122,18 @@ export class PatroniCluster {
     return others
   }
 
-  /** Kills Postgres and Patroni of a node. */
-  async kill(name: string): Promise<void> {
+  /** Kills Patroni and all processes of Postgres of a node. Returns the number of these processes of Postgres. */
+  async kill(name: string): Promise<number> {
     // Patroni dies first, because it would start Postgres again.
     await this.#processes.end(`patroni-${name}`, "SIGKILL")
-    const pidFile = join(this.#named(name).directory, "data/postmaster.pid")
-    if (!existsSync(pidFile)) return
-    const [pid] = readFileSync(pidFile, "utf8").split("\n")
-    if (existsSync(`/proc/${pid}`)) process.kill(Number(pid), "SIGKILL")
+    const data = join(realpathSync(this.#named(name).directory), "data")
+    const found = processesIn(data).length
+    await eventually("the end of Postgres", START_MILLIS, async () => {
+      const running = processesIn(data)
+      for (const pid of running) process.kill(pid, "SIGKILL")
+      return running.length === 0
+    })
+    return found
   }
 
   async stop(): Promise<void> {
@@ -145,7 +149,7 @@ export class PatroniCluster {
   }
 
   /** Waits until a node other than `except` is the running primary. */
-  async hasPrimary(except = ""): Promise<void> {
+  async hasPrimary(except: string): Promise<void> {
     await eventually("the new primary", FAILOVER_MILLIS, async () => {
       const members = await this.#members()
       return members.some(({ name, role, state }) => role === "leader" && state === "running" && name !== except)
@@ -169,9 +173,12 @@ export class PatroniCluster {
   }
 
   async #primary(): Promise<Node> {
-    const leader = (await this.#members()).find(({ role }) => role === "leader")
-    if (leader === undefined) throw new Error("there is no primary")
-    return this.#named(leader.name)
+    let leader: Member | undefined
+    await eventually("a primary", FAILOVER_MILLIS, async () => {
+      leader = (await this.#members()).find(({ role }) => role === "leader")
+      return leader !== undefined
+    })
+    return this.#named(leader?.name ?? "")
   }
 
   #named(name: string): Node {
@@ -260,5 +267,20 @@ export class PatroniCluster {
         await client.end()
       }
     })
+  }
+}
+
+/** Returns the processes whose working directory is this one. Every process of Postgres works in its data directory. */
+const processesIn = (directory: string): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && workingDirectoryOf(name) === directory)
+    .map(Number)
+
+const workingDirectoryOf = (pid: string): string => {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    // The process has ended.
+    return ""
   }
 }

@@ -4,8 +4,9 @@
  * responses start at a fixed rate, so that the time without service can be measured.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { inspect } from "node:util"
 import { StreamClient } from "../support/StreamClient.ts"
-import { type Play, played } from "../support/upstream/Play.ts"
+import { type Play, played, TOKEN } from "../support/upstream/Play.ts"
 import { activeMillis } from "./ActiveTime.ts"
 
 export interface Received {
@@ -15,7 +16,7 @@ export interface Received {
   readonly status: number
   readonly isComplete: boolean
   readonly tokens: number
-  /** The body of a response whose status is not 200. */
+  /** The body of a response whose status is not 200, or the last event of a stream that did not end normally. */
   readonly body: string
   readonly beganAtMillis: number
   readonly endedAtMillis: number
@@ -40,6 +41,7 @@ export class RequestLoad {
   readonly #key: string
   readonly #stopping = new AbortController()
   readonly #clients: ReadonlyArray<Promise<void>>
+  readonly #openStreams = new Set<StreamClient>()
   #openWhole = 0
 
   constructor(urls: ReadonlyArray<string>, key: string) {
@@ -55,6 +57,11 @@ export class RequestLoad {
     return this.received.filter(
       ({ beganAtMillis, status, streamed }) => !streamed && status === 200 && beganAtMillis > millis
     ).length
+  }
+
+  /** The number of streams that have delivered output and have not ended. */
+  get streaming(): number {
+    return [...this.#openStreams].filter(({ deltas }) => deltas.length > 0).length
   }
 
   /** Starts no more requests, and waits for the running ones. */
@@ -83,14 +90,17 @@ export class RequestLoad {
     while (!this.#stopping.signal.aborted) {
       const beganAtMillis = activeMillis()
       const client = StreamClient.open(url, this.#key, play)
+      this.#openStreams.add(client)
       const ending = await client.over
+      this.#openStreams.delete(client)
+      const lastEvent = ending === "done" ? "" : (client.frames.at(-1)?.data ?? "")
       this.received.push({
         requestId: client.requestId,
         streamed: true,
         status: client.status,
         isComplete: ending === "done",
         tokens: client.deltas.length,
-        body: client.body,
+        body: client.status === 200 ? lastEvent : client.body,
         beganAtMillis,
         endedAtMillis: activeMillis()
       })
@@ -113,7 +123,12 @@ export class RequestLoad {
     try {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: "POST",
-        headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          "content-type": "application/json",
+          // A kept connection can close while the next request is sent, which is no fault.
+          connection: "close"
+        },
         body: JSON.stringify({
           model: "m",
           messages: [{ role: "user", content: "Hi" }],
@@ -125,11 +140,11 @@ export class RequestLoad {
       body = await response.text()
       isComplete = status === 200
     } catch (error) {
-      body = String(error)
+      body = inspect(error)
     }
-    const tokens = isComplete ? WHOLE_TOKENS : 0
+    const tokens = isComplete ? body.split(TOKEN).length - 1 : 0
     const endedAtMillis = activeMillis()
-    const shown = status === 200 ? "" : body
+    const shown = isComplete ? "" : body
     this.received.push({
       requestId,
       streamed: false,

@@ -25,9 +25,10 @@ export class ResellerLoad {
   readonly credited: Array<string> = []
   /** The secrets of created API keys. */
   readonly secrets: Array<string> = []
-  /** Responses that are not a success, 429, 500 or 503. A mint can get 500 (ERR-8). */
+  /** Exceptions, and responses that are not a success, 429 or 503. */
   readonly unexpected: Array<string> = []
   refused = 0
+  unanswered = 0
   readonly #gateways: Gateways
   readonly #loops: ReadonlyArray<Promise<void>>
   #stopping = false
@@ -46,7 +47,7 @@ export class ResellerLoad {
 
   async #repeat(operation: () => Promise<void>): Promise<void> {
     while (!this.#stopping) {
-      await operation()
+      await operation().catch((error: unknown) => this.unexpected.push(String(error)))
       await sleep(PAUSE_MILLIS)
     }
   }
@@ -60,12 +61,11 @@ export class ResellerLoad {
   }
 
   readonly #topUp = async (): Promise<void> => {
-    // This request has no operation id, so it is not repeated. The order of a failed request can stay a draft.
-    const opened = await this.#call("POST", "/topup", { method: "hosted_qris", amount_idr: 10_000 })
-    if (opened.status !== 201) return
-    const id = textIn(opened.body, "id")
+    const order = { operation_id: `order-${++this.#calls}`, method: "hosted_qris", amount_idr: 10_000 }
+    const id = textIn((await this.#insist("POST", "/topup", order)).body, "id")
     this.orders.push(id)
-    await fetch(`${this.#gateways.paymentsUrl}/pay/RTO-${id}`, { method: "POST" })
+    const paid = await fetch(`${this.#gateways.paymentsUrl}/pay/RTO-${id}`, { method: "POST" })
+    if (!paid.ok) throw new Error(`paying ${id}: ${paid.status} ${await paid.text()}`)
     for (;;) {
       const { body } = await this.#insist("GET", `/topup/${id}`)
       if (textIn(body, "status") === "credited") break
@@ -75,6 +75,7 @@ export class ResellerLoad {
   }
 
   readonly #createKey = async (): Promise<void> => {
+    // A key has no operation id, so a request that failed is not repeated.
     const path = `/customers/${this.#gateways.reseller.customerId}/keys`
     const created = await this.#call("POST", path, { name: `key ${++this.#calls}` })
     if (created.status === 201) this.secrets.push(textIn(created.body, "secret"))
@@ -92,9 +93,10 @@ export class ResellerLoad {
   async #call(method: string, path: string, body?: object): Promise<Reply> {
     const reply = await this.#send(method, path, body)
     const { status } = reply
-    if (status === 500 || status === 503 || status === NO_RESPONSE) this.refused += 1
+    if (status === NO_RESPONSE) this.unanswered += 1
+    else if (status === 503) this.refused += 1
     else if (status >= 300 && status !== 429) {
-      this.unexpected.push(`${method} ${path}: ${status} ${JSON.stringify(reply.body)}`)
+      this.unexpected.push(`${method} ${path}: ${status} ${String(reply.body)}`)
     }
     return reply
   }
@@ -105,11 +107,16 @@ export class ResellerLoad {
     try {
       const response = await fetch(`${url}/api/reseller${path}`, {
         method,
-        headers: { authorization: `Bearer ${reseller.token}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${reseller.token}`,
+          "content-type": "application/json",
+          connection: "close"
+        },
         signal: AbortSignal.timeout(TIMEOUT_MILLIS),
         ...(body === undefined ? {} : { body: JSON.stringify(body) })
       })
-      return { status: response.status, body: await response.json() }
+      const text = await response.text()
+      return { status: response.status, body: response.ok ? JSON.parse(text) : text }
     } catch (error) {
       return { status: NO_RESPONSE, body: String(error) }
     }

@@ -1,25 +1,9 @@
-/**
- * Compares the responses that clients received with the charges in the database. A fault is a text that describes one
- * difference.
- */
+/** Checks the database after the trial: every charge, every acknowledged operation of the reseller, and the audit. */
 import * as Pg from "pg"
-import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
+import { compareCharges, type Settlement, type Verdict } from "./Charges.ts"
 import { CREDIT_USD_MICRO, type Gateways } from "./Gateways.ts"
 import type { Received } from "./RequestLoad.ts"
 import type { ResellerLoad } from "./ResellerLoad.ts"
-
-export interface Verdict {
-  readonly figures: Readonly<Record<string, number>>
-  readonly faults: ReadonlyArray<string>
-}
-
-interface Settlement {
-  readonly request_id: string
-  readonly ending: string
-  readonly charged_input: string
-  readonly charged_output: string
-  readonly cost_pico: string
-}
 
 /** Runs a statement on its own connection. */
 const query = async <Row extends object>(
@@ -40,44 +24,13 @@ const query = async <Row extends object>(
 export const openRequests = async (url: string): Promise<number> =>
   (await query(url, "SELECT 1 FROM open_request")).length
 
-/** Checks every charge. Call it only after all requests are settled. */
+/** Checks every charge, and the balance of the customer. Call it only after all requests are settled. */
 export const checkCharges = async (url: string, received: ReadonlyArray<Received>): Promise<Verdict> => {
   const settlements = await query<Settlement>(
     url,
-    `SELECT request_id, ending, charged_input::text, charged_output::text, cost_pico::text FROM settlement`
+    `SELECT request_id, charged_input::text, charged_output::text, cost_pico::text FROM settlement`
   )
-  const byId = new Map(settlements.map((row) => [row.request_id, row]))
-  const counts = { complete: 0, interrupted: 0, refused: 0, unanswered: 0, less: 0 }
-  const faults: Array<string> = []
-  const note = (fault: string, about: Received) =>
-    faults.push(`${fault}: ${JSON.stringify({ about, row: byId.get(about.requestId) })}`)
-  const known = new Set<string>()
-  for (const one of received) {
-    const row = byId.get(one.requestId)
-    known.add(one.requestId)
-    const output = Number(row?.charged_output ?? 0)
-    const isCharged = row !== undefined && row.cost_pico !== "0"
-    if (one.status === 200 && one.isComplete) {
-      counts.complete += 1
-      if (output > one.tokens) note("charged more than received", one)
-      else if (output < one.tokens || Number(row?.charged_input ?? 0) < PROMPT_TOKENS)
-        note("charged less than received", one)
-    } else if (one.status === 200) {
-      counts.interrupted += 1
-      if (output > one.tokens) note("charged more than received", one)
-      else if (output < one.tokens) counts.less += 1
-    } else if (one.status === 0) counts.unanswered += 1
-    else {
-      counts.refused += 1
-      if (isCharged) note("refused and charged", one)
-      if (one.status !== 503 || !one.body.includes('"overloaded"'))
-        note("refused with an error other than 503 overloaded", one)
-    }
-  }
-  for (const row of settlements) {
-    if (row.cost_pico !== "0" && !known.has(row.request_id))
-      faults.push(`charged without a client: ${JSON.stringify(row)}`)
-  }
+  const { faults, figures } = compareCharges(received, settlements)
   const [spent] = await query<{ pico: string; balance: string }>(
     url,
     `SELECT (SELECT coalesce(sum(payg_pico), 0)::text FROM settlement s JOIN app_user u ON u.id = s.user_id
@@ -85,20 +38,9 @@ export const checkCharges = async (url: string, received: ReadonlyArray<Received
             (SELECT (credits_posted - debits_posted)::text FROM account a JOIN app_user u ON u.id = a.user_id
               WHERE a.kind = 'payg' AND u.email = 'caller@example.com') AS balance`
   )
-  if (BigInt(spent?.balance ?? 0) !== CREDIT_USD_MICRO * 1_000_000n - BigInt(spent?.pico ?? 0)) {
-    faults.push(`the balance of the customer is not its credit minus its charges: ${JSON.stringify(spent)}`)
-  }
-  return {
-    figures: {
-      requests: received.length,
-      "complete responses, each charged once and exactly": counts.complete,
-      "streams that the outage ended with an error": counts.interrupted,
-      "of which charged less than received": counts.less,
-      "requests refused with 503 overloaded": counts.refused,
-      "requests without a response": counts.unanswered
-    },
-    faults
-  }
+  const isBalanced = BigInt(spent?.balance ?? 0) === CREDIT_USD_MICRO * 1_000_000n - BigInt(spent?.pico ?? 0)
+  const unbalanced = `the balance of the customer is not its credit minus its charges: ${JSON.stringify(spent)}`
+  return { figures, faults: isBalanced ? faults : [...faults, unbalanced] }
 }
 
 /** Checks that every acknowledged operation of the reseller is booked exactly once. */
@@ -111,6 +53,8 @@ export const checkOperations = async (url: string, gateways: Gateways, load: Res
   const mintCounts = new Map(mints.map(({ count, operation_id }) => [operation_id, count]))
   for (const id of load.mints)
     if (mintCounts.get(id) !== 1) faults.push(`mint ${id}: booked ${mintCounts.get(id) ?? 0} times`)
+  const acknowledged = new Set(load.mints)
+  for (const id of mintCounts.keys()) if (!acknowledged.has(id)) faults.push(`mint ${id}: booked, never acknowledged`)
   const orders = await query<{ id: string; status: string; credits: number }>(
     url,
     `SELECT o.id, o.status, (SELECT count(*)::int FROM transfer t WHERE t.code = 'topup' AND t.ref = o.id::text) AS credits
@@ -128,6 +72,9 @@ export const checkOperations = async (url: string, gateways: Gateways, load: Res
     await response.arrayBuffer()
     if (response.status !== 200) faults.push(`a created API key gets ${response.status}`)
   }
+  for (const [name, { length }] of Object.entries({ mints: load.mints, credits: load.credited, keys: load.secrets })) {
+    if (length === 0) faults.push(`the trial has no acknowledged ${name}`)
+  }
   faults.push(...load.unexpected)
   return {
     figures: {
@@ -135,7 +82,8 @@ export const checkOperations = async (url: string, gateways: Gateways, load: Res
       "acknowledged credits of orders, each booked once": load.credited.length,
       "acknowledged orders": load.orders.length,
       "acknowledged API keys": load.secrets.length,
-      "reseller requests without success, later repeated": load.refused
+      "reseller requests refused with 503": load.refused,
+      "reseller requests without a response within 20 s": load.unanswered
     },
     faults
   }

@@ -36,6 +36,7 @@ const { values } = parseArgs({
   }
 })
 const kills = Number(values.kills)
+if (!Number.isInteger(kills) || kills < 0) throw new Error("--kills needs a whole number")
 /** The time of undisturbed load before each failure. */
 const CALM_MILLIS = 8_000
 /** The time for which the killed nodes stay dead. It is longer than every timeout of the gateway. */
@@ -44,7 +45,7 @@ const LOST_MILLIS = 45_000
  * After this time without a quorum, no request may be served. Until then, a commit that has begun may still succeed.
  */
 const SERVED_AT_MOST_MILLIS = 15_000
-/** The time within which the gateways must serve again. */
+/** The time within which the gateways must serve again, and within which the last requests must end. */
 const RETURN_MILLIS = 600_000
 const SERVED_AGAIN = 20
 
@@ -55,11 +56,13 @@ const upstream = await ScriptedUpstream.start()
 upstream.always(asPlayed())
 const faults: Array<string> = []
 const outages: Array<number> = []
+/** The number of streams that delivered output at each kill. */
+const streamsAtKills: Array<number> = []
 let gateways: Gateways | undefined
-/** After Ctrl-C, the trial kills no further node, and checks the charges so far. */
-let isInterrupted = false
-process.once("SIGINT", () => {
-  isInterrupted = true
+/** After SIGTERM, the trial kills no further node, and checks the charges so far. */
+let isStopped = false
+process.once("SIGTERM", () => {
+  isStopped = true
 })
 
 const servedAgain = (load: RequestLoad, sinceMillis: number) =>
@@ -69,6 +72,7 @@ const servedAgain = (load: RequestLoad, sinceMillis: number) =>
 const failOver = async (cluster: PatroniCluster, load: RequestLoad, nth: number): Promise<void> => {
   await sleep(CALM_MILLIS)
   upstream.requests.splice(0)
+  streamsAtKills.push(load.streaming)
   const atMillis = activeMillis()
   const killed = await cluster.killPrimary()
   await cluster.hasPrimary(killed)
@@ -96,11 +100,13 @@ const loseQuorum = async (
   const killed = await kill()
   await sleep(LOST_MILLIS)
   const backMillis = activeMillis()
+  const lateMillis = atMillis + SERVED_AT_MOST_MILLIS
   const late = load.received.filter(
-    ({ endedAtMillis, status, streamed }) =>
-      status === 200 && !streamed && endedAtMillis > atMillis + SERVED_AT_MOST_MILLIS && endedAtMillis < backMillis
+    // A stream that began before continues as long as its hold lasts.
+    ({ beganAtMillis, endedAtMillis, status, streamed }) =>
+      status === 200 && (streamed ? beganAtMillis : endedAtMillis) > lateMillis && endedAtMillis < backMillis
   )
-  if (late.length > 0) faults.push(`${what}: ${late.length} whole responses were served without a quorum`)
+  if (late.length > 0) faults.push(`${what}: ${late.length} responses were served without a quorum`)
   const refused = load.received.filter(({ endedAtMillis, status }) => status === 503 && endedAtMillis > atMillis)
   if (refused.length === 0) faults.push(`${what}: no request was refused with 503`)
   cluster.restart()
@@ -115,7 +121,11 @@ const loseQuorum = async (
 
 const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`
 
-const median = (sorted: ReadonlyArray<number>): number => sorted[Math.floor((sorted.length - 1) / 2)] ?? 0
+/** Returns the middle value, or the mean of the two middle values. */
+const median = (sorted: ReadonlyArray<number>): number => {
+  const at = (index: number): number => sorted[index] ?? 0
+  return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2
+}
 
 const cluster = await PatroniCluster.make(processes, directory)
 
@@ -128,17 +138,21 @@ try {
   const requests = new RequestLoad(gateways.urls, gateways.key)
   const operations = new ResellerLoad(gateways)
   try {
-    for (let nth = 1; nth <= kills && !isInterrupted; nth++) await failOver(cluster, requests, nth)
+    for (let nth = 1; nth <= kills && !isStopped; nth++) await failOver(cluster, requests, nth)
     if (values["quorum-lost"]) await loseQuorum("quorum lost", cluster, requests, () => cluster.killMajority())
     if (values["standbys-lost"]) await loseQuorum("standbys lost", cluster, requests, () => cluster.killStandbys())
   } catch (error) {
     faults.push(`${String(error)} (${await cluster.described()})`)
   }
-  await Promise.all([requests.stop(), operations.stop()])
+  if (outages.length < kills) faults.push(`the trial ended after ${outages.length} of ${kills} kills`)
+  if (streamsAtKills.includes(0)) faults.push("no stream ran at one of the kills")
+  const ended = Promise.all([requests.stop(), operations.stop()]).then(() => true)
+  await eventually("the end of all requests", RETURN_MILLIS, () => Promise.race([ended, sleep(1_000, false)]))
   await eventually("the last settlements", RETURN_MILLIS, async () => (await openRequests(cluster.url)) === 0)
   const charges = await checkCharges(cluster.url, requests.received)
   const operated = await checkOperations(cluster.url, gateways, operations)
   faults.push(...charges.faults, ...operated.faults, ...(await audited(gateways)))
+  if (gateways.dead > 0) faults.push(`${gateways.dead} gateways have ended by themselves`)
   const sorted = [...outages].sort((a, b) => a - b)
   const figures = {
     machine: `${availableParallelism()} CPUs (${cpus()[0]?.model ?? "unknown"})`,
@@ -146,7 +160,8 @@ try {
       ? {
           "kills of the primary": outages.length,
           "time without service, median": seconds(median(sorted)),
-          "time without service, worst": seconds(sorted.at(-1) ?? 0)
+          "time without service, worst": seconds(sorted.at(-1) ?? 0),
+          "streams that delivered output at a kill, fewest": Math.min(...streamsAtKills)
         }
       : {}),
     ...charges.figures,
@@ -165,5 +180,6 @@ try {
   for (const fault of faults.slice(0, 20)) process.stdout.write(`FAULT: ${fault}\n`)
   if (values.keep || faults.length > 0) print(`the logs are in ${directory}`)
   else rmSync(directory, { recursive: true, force: true })
-  process.exitCode = faults.length === 0 ? 0 : 1
+  // Requests that never end must not keep this process alive.
+  process.exit(faults.length === 0 ? 0 : 1)
 }

@@ -14,7 +14,7 @@ import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import { MODEL, UPSTREAM_MODEL } from "../bench/BenchRequest.ts"
 import { eventually, freePort } from "../bench/Target.ts"
-import { THIS_CHECKOUT } from "../bench/Tollgate.ts"
+import { PRODUCTION_FLAGS, THIS_CHECKOUT } from "../bench/Tollgate.ts"
 import { stop } from "../bench/Worker.ts"
 import { HANGING_MODEL } from "./FairAttacks.ts"
 
@@ -85,7 +85,7 @@ export const startFairDeployment = async (
   try {
     await tollgate("migrate")
     const log = join(directory, "server.log")
-    server = spawn(process.execPath, ["--max-semi-space-size=64", "--v8-pool-size=1", SERVER], {
+    server = spawn(process.execPath, [...PRODUCTION_FLAGS, SERVER], {
       env: environment,
       stdio: ["ignore", "ignore", openSync(log, "w")]
     })

@@ -17,6 +17,7 @@ interface Backend {
   readonly port: number
   readonly agent: Agent
   checks: NodeJS.Timeout | undefined
+  checking: boolean
   ready: boolean
   /** True after `remove`: the server gets no new requests, even if it is ready. */
   removed: boolean
@@ -48,7 +49,7 @@ export class Balancer {
   /** Adds a server. With `assumedReady`, its readiness is not checked. */
   add(port: number, assumedReady = false): void {
     const agent = new Agent({ keepAlive: true })
-    const backend: Backend = { port, agent, checks: undefined, ready: assumedReady, removed: false }
+    const backend: Backend = { port, agent, checks: undefined, checking: false, ready: assumedReady, removed: false }
     this.#backends.push(backend)
     if (assumedReady) return
     backend.checks = setInterval(() => check(backend), CHECK_MILLIS)
@@ -127,6 +128,9 @@ export class Balancer {
 }
 
 const check = async (backend: Backend): Promise<void> => {
+  // The result of a slow check must not replace the result of a later check.
+  if (backend.checking) return
+  backend.checking = true
   const asked = fetch(`http://127.0.0.1:${backend.port}/readyz`, {
     signal: AbortSignal.timeout(READINESS_TIMEOUT_MILLIS),
     headers: { connection: "close" }
@@ -135,4 +139,5 @@ const check = async (backend: Backend): Promise<void> => {
     ({ ok }) => ok,
     () => false
   )
+  backend.checking = false
 }

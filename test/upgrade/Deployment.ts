@@ -7,9 +7,11 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
+import * as Pg from "pg"
 import { eventually, freePort } from "../bench/Target.ts"
+import { PRODUCTION_FLAGS } from "../bench/Tollgate.ts"
 import { MODEL } from "./Load.ts"
-import { UPSTREAM_MODEL } from "./Provider.ts"
+import { PROMPT_TOKENS, TOKENS, UPSTREAM_MODEL } from "./Provider.ts"
 
 export interface RunningServer {
   readonly port: number
@@ -70,11 +72,27 @@ export class Deployment {
     return (key as { readonly secret: string }).secret
   }
 
+  /** Returns the number of settlements, and of those that charge exactly one response of the provider. */
+  async charges(): Promise<{ readonly settled: number; readonly exact: number }> {
+    const client = new Pg.Client({ connectionString: this.#environment.DATABASE_URL ?? "" })
+    await client.connect()
+    try {
+      const { rows } = await client.query<{ settled: number; exact: number }>(
+        `SELECT count(*)::int AS settled,
+                count(*) FILTER (WHERE charged_input = ${PROMPT_TOKENS} AND charged_output = ${TOKENS})::int AS exact
+         FROM settlement`
+      )
+      return rows[0] ?? { settled: 0, exact: 0 }
+    } finally {
+      await client.end()
+    }
+  }
+
   /** Starts a server and waits until it is ready. */
   async server(checkout: string): Promise<RunningServer> {
     const [port, metricsPort] = [await freePort(), await freePort()]
     const log = join(this.#directory, `server-${port}.log`)
-    const child = spawn(process.execPath, [join(checkout, "apps/server/dist/main.js")], {
+    const child = spawn(process.execPath, [...PRODUCTION_FLAGS, join(checkout, "apps/server/dist/main.js")], {
       env: { ...this.#environment, PORT: String(port), METRICS_PORT: String(metricsPort) },
       stdio: ["ignore", "ignore", openSync(log, "w")]
     })

@@ -1,8 +1,12 @@
 /** Sends chat requests with the official OpenAI client until it is stopped, and counts the failed requests. */
+import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"
 import { TOKENS } from "./Provider.ts"
 
 export const MODEL = "upgrade"
+
+/** The time within which the last requests must end. */
+const STOP_MILLIS = 180_000
 
 export interface LoadOptions {
   readonly url: string
@@ -32,10 +36,12 @@ export class Load {
     return this.succeeded.streams + this.succeeded.whole + this.failures.length
   }
 
-  /** Starts no further requests, and waits for the running ones. */
+  /** Starts no further requests, and waits for the running ones. A request that does not end counts as failed. */
   async stop(): Promise<void> {
     this.#stopped = true
-    await Promise.all(this.#running)
+    const ended = Promise.all(this.#running).then(() => true)
+    const isOver = await Promise.race([ended, sleep(STOP_MILLIS, false, { ref: false })])
+    if (!isOver) this.failures.push(`some requests did not end within ${STOP_MILLIS} ms`)
   }
 
   async #repeat(kind: "streams" | "whole", request: () => Promise<void>): Promise<void> {
@@ -46,7 +52,7 @@ export class Load {
       } catch (error) {
         this.failures.push(`${new Date().toISOString()} ${kind}: ${String(error)}`)
         // Limits the rate of requests while the server refuses all of them.
-        await new Promise((resolve) => setTimeout(resolve, 200))
+        await sleep(200)
       }
     }
   }

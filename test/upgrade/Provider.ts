@@ -6,11 +6,12 @@ import type { AddressInfo } from "node:net"
 
 /** The number of tokens in a response; each delta of a stream has one token. */
 export const TOKENS = 30
+export const PROMPT_TOKENS = 10
 const DELTA_MILLIS = 100
 const WHOLE_MILLIS = 300
 export const UPSTREAM_MODEL = "upgrade-1"
 
-const USAGE = { prompt_tokens: 10, completion_tokens: TOKENS, total_tokens: 10 + TOKENS }
+const USAGE = { prompt_tokens: PROMPT_TOKENS, completion_tokens: TOKENS, total_tokens: PROMPT_TOKENS + TOKENS }
 const HEAD = { id: "chatcmpl-1", created: 1_700_000_000, model: UPSTREAM_MODEL }
 
 export const startProvider = async (): Promise<{ readonly port: number; readonly server: Server }> => {

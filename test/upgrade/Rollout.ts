@@ -40,6 +40,7 @@ export interface RolloutReport {
     readonly millis: number
     readonly clean: boolean
   }>
+  readonly charges: { readonly settled: number; readonly exact: number }
   /** The error of the audit; empty if the audit found no difference. */
   readonly audit: string
 }
@@ -61,7 +62,9 @@ export const rollOut = async (options: RolloutOptions): Promise<RolloutReport> =
     return started
   }
   const step = (text: string) =>
-    print(`${text}; requests so far: ${load?.total ?? 0}, failed: ${load?.failures.length ?? 0}`)
+    print(
+      `${new Date().toISOString().slice(11, 19)} ${text}; requests so far: ${load?.total ?? 0}, failed: ${load?.failures.length ?? 0}`
+    )
   const stopServers = async (release: "old" | "fresh", servers: ReadonlyArray<RunningServer>): Promise<void> => {
     for (const server of servers) {
       if (release === "old") balancer.remove(server.port)
@@ -112,7 +115,8 @@ export const rollOut = async (options: RolloutOptions): Promise<RolloutReport> =
       () => "",
       (error: unknown) => String(error)
     )
-    const figures = { succeeded: load.succeeded, failures: load.failures, retried: balancer.retried }
+    const charges = await deployment.charges()
+    const figures = { succeeded: load.succeeded, failures: load.failures, retried: balancer.retried, charges }
     return { ...figures, migrations: applied, migrateMillis, drains, audit }
   } finally {
     await load?.stop()

@@ -88,7 +88,8 @@ it.skipIf(from === undefined)(
     try {
       const plan = { servers: 2, streams: 4, whole: 4, pauseMillis: 2_000, print: () => {} }
       const report = await rollOut({ old, fresh: THIS_CHECKOUT, directory, ...plan })
-      expect(report).toMatchObject({ failures: [], audit: "" })
+      const total = report.succeeded.streams + report.succeeded.whole
+      expect(report).toMatchObject({ failures: [], audit: "", charges: { settled: total, exact: total } })
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }

@@ -1,6 +1,7 @@
 /**
  * Upgrades a deployment under load from an earlier release to this one (`npm run upgrade:try -- --from REF`). Prints the
- * figures, and exits with 1 if a request failed, a server did not exit normally, or the audit found a difference.
+ * figures, and exits with 1 if a request failed or was not charged exactly once, a server did not exit normally, or the audit
+ * found a difference.
  *
  * REF is a tag or a commit; the default is the previous release. `--streams N` and `--whole N` set the number of
  * concurrent requests of each kind. `--pause SECONDS` sets the time between the steps. `--keep` keeps the files of the
@@ -54,10 +55,19 @@ print("")
 print(
   `Streams: ${report.succeeded.streams}, whole responses: ${report.succeeded.whole}, failed: ${report.failures.length}`
 )
+print(`Settlements: ${report.charges.settled}, of which charge exactly one response: ${report.charges.exact}`)
 print(`Requests that the load balancer sent to a second server after a refused connection: ${report.retried}`)
 print(`tollgate migrate: ${seconds(report.migrateMillis)} s for ${report.migrations.length} migrations`)
 print(`Seconds from SIGTERM to exit: old release ${drainsOf("old")}; new release ${drainsOf("fresh")}`)
 print(`Audit: ${report.audit || "clean"}`)
 for (const failure of report.failures.slice(0, 20)) print(`  ${failure}`)
-const isClean = report.failures.length === 0 && report.audit === "" && report.drains.every(({ clean }) => clean)
+const { streams, whole } = report.succeeded
+const isCharged = report.charges.settled === streams + whole && report.charges.exact === report.charges.settled
+const isLoaded = streams > 0 && whole > 0
+const isClean =
+  report.failures.length === 0 &&
+  report.audit === "" &&
+  isLoaded &&
+  isCharged &&
+  report.drains.every(({ clean }) => clean)
 process.exitCode = isClean ? 0 : 1

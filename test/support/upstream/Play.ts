@@ -23,7 +23,8 @@ export interface Play {
 /** The default for `promptTokens`. */
 export const PROMPT_TOKENS = 11
 
-const TOKEN = " hello"
+/** The text of each token of output. */
+export const TOKEN = " hello"
 
 /** Returns the request member that carries the play. */
 export const played = (play: Play | undefined): object => (play === undefined ? {} : { play })
