@@ -57,7 +57,7 @@ const SPOKEN = new Set([
   "title"
 ])
 
-/** Returns the texts in the markup of a file that are not from a table. */
+/** Returns the texts in a file that are not from a table: in its markup, and literals that begin like a sentence. */
 const literalTexts = (path: string): ReadonlyArray<string> => {
   const file = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.ES2022, true, ts.ScriptKind.TSX)
   const found: Array<string> = []
@@ -66,6 +66,8 @@ const literalTexts = (path: string): ReadonlyArray<string> => {
     if (ts.isJsxText(node) && /\p{L}/u.test(node.text)) found.push(node.text.trim())
     if (isSpoken && node.initializer !== undefined && ts.isStringLiteral(node.initializer))
       found.push(node.initializer.text)
+    else if (ts.isStringLiteral(node) && !ts.isLiteralTypeNode(node.parent) && /^\p{Lu}\p{Ll}/u.test(node.text))
+      found.push(node.text)
     ts.forEachChild(node, visit)
   }
   visit(file)

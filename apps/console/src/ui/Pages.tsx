@@ -7,7 +7,7 @@ import type { Problem } from "../api/Problem.ts"
 import { useTexts } from "../i18n/Language.ts"
 import { ProblemNotice } from "./Notices.tsx"
 
-interface CursorPage<A> {
+export interface CursorPage<A> {
   readonly data: ReadonlyArray<A>
   readonly next_cursor: string | null
 }

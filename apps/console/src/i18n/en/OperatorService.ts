@@ -138,7 +138,8 @@ export const operatorServiceTexts = {
     list: "Entries, newest first",
     none: "No entries yet",
     by: (actor: string, time: string) => `${actor}, ${time}`,
-    more: "Details"
+    more: "Details",
+    subject: "Subject"
   },
   sessions: {
     title: "Sessions of operators",

@@ -140,7 +140,8 @@ export const operatorServiceTexts: typeof english = {
     list: "Entri, yang terbaru dulu",
     none: "Belum ada entri",
     by: (actor, time) => `Oleh ${actor}, ${time}`,
-    more: "Rincian"
+    more: "Rincian",
+    subject: "Subjek"
   },
   sessions: {
     title: "Sesi operator",

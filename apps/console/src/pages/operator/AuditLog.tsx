@@ -48,7 +48,7 @@ export const AuditLog = () => {
                 </summary>
                 <Facts
                   facts={[
-                    ["subject", entry.subject],
+                    [texts.subject, entry.subject],
                     ...Object.entries(entry.detail).map(([name, value]) => [name, shown(value)] as const)
                   ]}
                 />

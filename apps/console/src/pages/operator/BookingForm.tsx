@@ -7,7 +7,7 @@
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
-import { usdMicroOf } from "../../format/Dollars.ts"
+import { usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
@@ -16,6 +16,7 @@ import { Facts } from "../../ui/Facts.tsx"
 import { Field, Form, Select, Submit } from "../../ui/Forms.tsx"
 import { Notice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
+import { MAX_REASON_LENGTH } from "./Decision.tsx"
 import { OperatorProblem } from "./Problems.tsx"
 
 export interface BookingRequest {
@@ -40,8 +41,6 @@ interface BookingFormProps {
   readonly onBooked: () => void
 }
 
-const MAX_REASON_LENGTH = 500
-
 interface AmountProps {
   readonly canDeduct: boolean
   readonly onReview: (amountUsdMicro: string, reason: string) => void
@@ -53,7 +52,7 @@ const Amount = ({ canDeduct, onReview }: AmountProps) => {
   const [issue, setIssue] = useState(false)
   const review = ({ amount = "", reason = "" }: Readonly<Record<string, string>>) => {
     const micro = usdMicroOf(amount)
-    const isWrong = micro === undefined || micro === 0n
+    const isWrong = micro === undefined || micro === 0
     setIssue(isWrong)
     if (!isWrong) onReview(`${sign}${micro}`, reason)
   }

@@ -16,36 +16,13 @@ import { usePages } from "../../ui/Pages.tsx"
 import { RowList } from "../../ui/RowList.tsx"
 import { UsageRow } from "../../ui/UsageRow.tsx"
 import { BookingForm } from "./BookingForm.tsx"
-import { KeyRow } from "./KeyRow.tsx"
+import { KeysCard } from "./KeysCard.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
 
 const DAYS_SHOWN = 30
 
 interface PartProps {
   readonly id: string
-}
-
-const Keys = ({ id }: PartProps) => {
-  const { keys: texts } = useOperatorTexts()
-  const keys = usePages(
-    (cursor) =>
-      bodyOf(
-        api.GET("/api/operator/customers/{customer}/keys", {
-          params: { path: { customer: id }, query: pageQuery({}, cursor) }
-        })
-      ),
-    [id]
-  )
-  return (
-    <Card title={texts.title}>
-      <RowList
-        pages={keys}
-        none={texts.none}
-        hint={texts.noneText}
-        row={(key) => <KeyRow key={key.key_id} entry={key} />}
-      />
-    </Card>
-  )
 }
 
 const Usage = ({ id }: PartProps) => {
@@ -90,7 +67,7 @@ const Requests = ({ id }: PartProps) => {
 
 export const Customer = ({ id }: PageProps) => {
   const { shell } = useTexts()
-  const { booking, customers: texts } = useOperatorTexts()
+  const { booking, customers: texts, keys } = useOperatorTexts()
   const [round, setRound] = useState(0)
   const path = { customer: id }
   const customer = useLoaded(
@@ -127,7 +104,11 @@ export const Customer = ({ id }: PageProps) => {
           onBooked={() => setRound((count) => count + 1)}
         />
       </div>
-      <Keys id={id} />
+      <KeysCard
+        title={keys.title}
+        owner={id}
+        read={(query) => bodyOf(api.GET("/api/operator/customers/{customer}/keys", { params: { path, query } }))}
+      />
       <Usage id={id} />
       <Requests id={id} />
     </Page>

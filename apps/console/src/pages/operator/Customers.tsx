@@ -1,23 +1,16 @@
 /**
  * All customers, newest first, with a search, a filter, and a form that creates one.
  */
-import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
-import { pageQuery } from "../../api/Operator.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { go, operatorPath } from "../../routes/Routes.ts"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
-import { usePages } from "../../ui/Pages.tsx"
-import { RowList } from "../../ui/RowList.tsx"
 import { OperatorProblem } from "./Problems.tsx"
-import { SearchForm } from "./SearchForm.tsx"
-
-const statuses = ["active", "blocked"] as const
-type Status = (typeof statuses)[number]
+import { SearchList } from "./SearchList.tsx"
 
 const CreateCustomer = () => {
   const { customers: texts } = useOperatorTexts()
@@ -48,54 +41,36 @@ export const Customers = () => {
   const { shell } = useTexts()
   const { customers: texts } = useOperatorTexts()
   const format = useFormat()
-  const [filter, setFilter] = useState({ search: "", status: "" })
-  const list = usePages(
-    (cursor) =>
-      bodyOf(
-        api.GET("/api/operator/customers", {
-          params: { query: pageQuery(filter as { search: string; status: Status }, cursor) }
-        })
-      ),
-    [filter]
-  )
   return (
     <Page title={shell.pages.operatorCustomers}>
       <div class="columns">
-        <Card title={texts.list}>
-          <SearchForm
-            hint={texts.searchHint}
-            statuses={statuses.map((status) => [status, texts.statuses[status]])}
-            filter={filter}
-            onChange={setFilter}
-          />
-          <RowList
-            pages={list}
-            none={texts.none}
-            hint={texts.noneText}
-            row={(customer) => (
-              <li key={customer.user_id}>
-                <a class="row" href={operatorPath("operatorCustomer", customer.user_id)}>
-                  <span class="row-main">
-                    <span dir="auto">{customer.email}</span>
-                    <small>
-                      {texts.keys(format.count(customer.active_keys))}
-                      {customer.resellers.length > 0 && (
-                        <>
-                          <br />
-                          <span dir="auto">{texts.of(customer.resellers.join(", "))}</span>
-                        </>
-                      )}
-                    </small>
-                  </span>
-                  <span class="row-side">
-                    <span class="money">{format.dollars(customer.payg.balance)}</span>
-                    {customer.status === "blocked" && <span class="badge bad">{texts.statuses.blocked}</span>}
-                  </span>
-                </a>
-              </li>
-            )}
-          />
-        </Card>
+        <SearchList
+          texts={texts}
+          statuses={["active", "blocked"]}
+          read={(query) => bodyOf(api.GET("/api/operator/customers", { params: { query } }))}
+          row={(customer) => (
+            <li key={customer.user_id}>
+              <a class="row" href={operatorPath("operatorCustomer", customer.user_id)}>
+                <span class="row-main">
+                  <span dir="auto">{customer.email}</span>
+                  <small>
+                    {texts.keys(format.count(customer.active_keys))}
+                    {customer.resellers.length > 0 && (
+                      <>
+                        <br />
+                        <span dir="auto">{texts.of(customer.resellers.join(", "))}</span>
+                      </>
+                    )}
+                  </small>
+                </span>
+                <span class="row-side">
+                  <span class="money">{format.dollars(customer.payg.balance)}</span>
+                  {customer.status === "blocked" && <span class="badge bad">{texts.statuses.blocked}</span>}
+                </span>
+              </a>
+            </li>
+          )}
+        />
         <CreateCustomer />
       </div>
     </Page>

@@ -25,7 +25,7 @@ interface Asker {
   readonly dialog: ComponentChildren
 }
 
-const MAX_REASON_LENGTH = 500
+export const MAX_REASON_LENGTH = 500
 
 /** Asks for one decision at a time. `onDone` runs after the gateway has confirmed the change. */
 export const useDecision = (onDone: () => void): Asker => {

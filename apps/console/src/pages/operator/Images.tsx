@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { type ImageReview, pageQuery } from "../../api/Operator.ts"
-import { usdMicroOf } from "../../format/Dollars.ts"
+import { usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
@@ -29,9 +29,9 @@ const Review = ({ review, onWaive, onCharge }: ReviewProps) => {
   const [issue, setIssue] = useState(false)
   const charge = ({ amount = "" }: Readonly<Record<string, string>>) => {
     const micro = usdMicroOf(amount)
-    const isWrong = micro === undefined || micro === 0n
+    const isWrong = micro === undefined || micro === 0
     setIssue(isWrong)
-    if (!isWrong) onCharge(micro.toString())
+    if (!isWrong) onCharge(String(micro))
   }
   const charged = review.charged_usd_micro === null ? "" : ` ${format.usd(review.charged_usd_micro)}`
   return (

@@ -17,7 +17,7 @@ import { usePages } from "../../ui/Pages.tsx"
 import { RowList } from "../../ui/RowList.tsx"
 import { BookingForm } from "./BookingForm.tsx"
 import { useDecision } from "./Decision.tsx"
-import { KeyRow } from "./KeyRow.tsx"
+import { KeysCard } from "./KeysCard.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
 import { movesOf, useReview } from "./ResellerReview.ts"
 import { ResellerBadge } from "./Resellers.tsx"
@@ -63,29 +63,6 @@ const Movements = ({ id, round }: PartProps) => {
             <span class="money">{format.usd(movement.change_usd_micro)}</span>
           </li>
         )}
-      />
-    </Card>
-  )
-}
-
-const CustomerKeys = ({ id }: { readonly id: string }) => {
-  const { keys: texts, resellers } = useOperatorTexts()
-  const keys = usePages(
-    (cursor) =>
-      bodyOf(
-        api.GET("/api/operator/resellers/{reseller}/keys", {
-          params: { path: { reseller: id }, query: pageQuery({}, cursor) }
-        })
-      ),
-    [id]
-  )
-  return (
-    <Card title={resellers.keys}>
-      <RowList
-        pages={keys}
-        none={texts.none}
-        hint={texts.noneText}
-        row={(key) => <KeyRow key={key.key_id} entry={key} />}
       />
     </Card>
   )
@@ -194,7 +171,11 @@ export const Reseller = ({ id }: PageProps) => {
       </div>
       <Movements id={id} round={round} />
       <div class="columns">
-        <CustomerKeys id={id} />
+        <KeysCard
+          title={texts.keys}
+          owner={id}
+          read={(query) => bodyOf(api.GET("/api/operator/resellers/{reseller}/keys", { params: { path, query } }))}
+        />
         <LinkCustomer id={id} />
       </div>
       {dialog}

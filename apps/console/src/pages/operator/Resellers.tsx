@@ -2,17 +2,14 @@
  * All resellers, newest first, with a search and a filter.
  */
 import { useStore } from "@nanostores/preact"
-import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
-import { pageQuery, type Reseller } from "../../api/Operator.ts"
+import type { Reseller } from "../../api/Operator.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { $router, operatorPath, pathOf } from "../../routes/Routes.ts"
-import { Card, Page } from "../../ui/Page.tsx"
-import { usePages } from "../../ui/Pages.tsx"
-import { RowList } from "../../ui/RowList.tsx"
-import { SearchForm } from "./SearchForm.tsx"
+import { Page } from "../../ui/Page.tsx"
+import { SearchList } from "./SearchList.tsx"
 
 const statuses = ["pending", "active", "suspended", "rejected"] as const
 type Status = (typeof statuses)[number]
@@ -28,17 +25,7 @@ export const Resellers = () => {
   const { shell } = useTexts()
   const { blacklist, resellers: texts } = useOperatorTexts()
   const format = useFormat()
-  const asked = useStore($router)?.search ?? {}
-  const [filter, setFilter] = useState({ search: "", status: asked.status ?? "" })
-  const list = usePages(
-    (cursor) =>
-      bodyOf(
-        api.GET("/api/operator/resellers", {
-          params: { query: pageQuery(filter as { search: string; status: Status }, cursor) }
-        })
-      ),
-    [filter]
-  )
+  const asked = useStore($router)?.search.status
   const toBlacklist = (
     <a class="button" href={pathOf("operatorBlacklist")}>
       {blacklist.title}
@@ -46,34 +33,27 @@ export const Resellers = () => {
   )
   return (
     <Page title={shell.pages.operatorResellers} actions={toBlacklist}>
-      <Card title={texts.list}>
-        <SearchForm
-          hint={texts.searchHint}
-          statuses={statuses.map((status) => [status, texts.statuses[status]])}
-          filter={filter}
-          onChange={setFilter}
-        />
-        <RowList
-          pages={list}
-          none={texts.none}
-          hint={texts.noneText}
-          row={(reseller) => (
-            <li key={reseller.id}>
-              <a class="row" href={operatorPath("operatorReseller", reseller.id)}>
-                <span class="row-main">
-                  <span dir="auto">{reseller.name}</span>
-                  <small>
-                    <span dir="auto">{reseller.email}</span>
-                    <br />
-                    {format.time(reseller.created_at)}
-                  </small>
-                </span>
-                <ResellerBadge status={reseller.status} />
-              </a>
-            </li>
-          )}
-        />
-      </Card>
+      <SearchList
+        texts={texts}
+        statuses={statuses}
+        status={asked}
+        read={(query) => bodyOf(api.GET("/api/operator/resellers", { params: { query } }))}
+        row={(reseller) => (
+          <li key={reseller.id}>
+            <a class="row" href={operatorPath("operatorReseller", reseller.id)}>
+              <span class="row-main">
+                <span dir="auto">{reseller.name}</span>
+                <small>
+                  <span dir="auto">{reseller.email}</span>
+                  <br />
+                  {format.time(reseller.created_at)}
+                </small>
+              </span>
+              <ResellerBadge status={reseller.status} />
+            </a>
+          </li>
+        )}
+      />
     </Page>
   )
 }

@@ -14,10 +14,11 @@ import { Copy } from "../../ui/Copy.tsx"
 import { Question } from "../../ui/Dialog.tsx"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { LimitWords } from "../../ui/KeyLimits.tsx"
+import { isAboutLimits, LimitFields, useLimitReader } from "../../ui/LimitFields.tsx"
 import { Empty, Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { More, usePages } from "../../ui/Pages.tsx"
-import { ChangeLimits, isAboutLimits, LimitFields, useLimitReader } from "./KeyLimits.tsx"
+import { ChangeLimits } from "./ChangeLimits.tsx"
 
 interface CreateProps {
   readonly id: string

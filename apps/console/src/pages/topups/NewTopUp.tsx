@@ -81,7 +81,7 @@ export const NewTopUp = () => {
   const [token, setToken] = useState(unknown?.request.token_kind ?? "usdt")
   const [malformed, setMalformed] = useState(false)
   const create = useAction(async () => {
-    const amount = isRupiah(method) ? rupiahOf(typed) : usdMicroOf(typed.trim())
+    const amount = isRupiah(method) ? rupiahOf(typed) : usdMicroOf(typed)
     setMalformed(amount === undefined)
     if (amount === undefined) return
     const request: TopUpRequest = {
@@ -154,7 +154,7 @@ export const NewTopUp = () => {
           onInput={setTyped}
           error={issue}
         />
-        <Preview method={method} typed={typed.trim()} />
+        <Preview method={method} typed={typed} />
         {isRepeat && !create.running && (
           <Notice kind="warn" title={texts.unknown}>
             <p>{texts.unknownText}</p>

@@ -1,8 +1,7 @@
 /**
- * The form of the limits of an API key, and the dialog that changes the limits of an existing key.
+ * The fields for the limits of an API key in a form.
  */
 import { useState } from "preact/hooks"
-import { api, bodyOf } from "../../api/Client.ts"
 import {
   countMembers,
   type KeyLimits,
@@ -13,14 +12,10 @@ import {
   readLimits,
   spendMembers,
   typedLimits
-} from "../../api/KeyLimits.ts"
-import { useAction } from "../../api/Loaded.ts"
-import type { Problem } from "../../api/Problem.ts"
-import type { ListedKey } from "../../api/Reseller.ts"
-import { useLanguage, useTexts } from "../../i18n/Language.ts"
-import { Dialog } from "../../ui/Dialog.tsx"
-import { Field, Form, Submit } from "../../ui/Forms.tsx"
-import { ProblemNotice } from "../../ui/Notices.tsx"
+} from "../api/KeyLimits.ts"
+import type { Problem } from "../api/Problem.ts"
+import { useLanguage, useTexts } from "../i18n/Language.ts"
+import { Field } from "./Forms.tsx"
 
 interface LimitReader {
   /** Returns the change that the user typed, or undefined if a value is not understood. */
@@ -94,46 +89,5 @@ export const LimitFields = ({ limits, models, issueOf }: LimitFieldsProps) => {
         </fieldset>
       )}
     </>
-  )
-}
-
-interface ChangeLimitsProps {
-  readonly entry: ListedKey
-  readonly models: ReadonlyArray<string>
-  readonly onChanged: () => void
-  readonly onClose: () => void
-}
-
-export const ChangeLimits = ({ entry, models, onChanged, onClose }: ChangeLimitsProps) => {
-  const { limits: texts, common } = useTexts()
-  const reader = useLimitReader(entry.limits)
-  const save = useAction(async (values: LimitValues) => {
-    const limits = reader.read(values)
-    if (limits === undefined) return
-    if (Object.keys(limits).length > 0) {
-      const params = { path: { keyID: entry.key_id } }
-      await bodyOf(api.PATCH("/api/reseller/keys/{keyID}", { params, body: { limits } }))
-    }
-    onChanged()
-  })
-  return (
-    <Dialog title={texts.change(entry.name)} onClose={onClose}>
-      {(close) => (
-        <Form onSubmit={save.run} class="form dialog-form">
-          <LimitFields
-            limits={entry.limits}
-            models={models}
-            issueOf={(member) => reader.issueOf(member, save.problem)}
-          />
-          {!isAboutLimits(save.problem) && <ProblemNotice problem={save.problem} />}
-          <p class="actions">
-            <Submit running={save.running}>{texts.save}</Submit>
-            <button type="button" class="button" onClick={close}>
-              {common.cancel}
-            </button>
-          </p>
-        </Form>
-      )}
-    </Dialog>
   )
 }

@@ -1,13 +1,16 @@
 /**
- * An API key in a list, with a link to its page.
+ * The API keys of a customer, or of all customers of a reseller. Each key has a link to its page.
  */
-import type { ListedKey } from "../../api/Operator.ts"
+import { type KeyPage, type ListedKey, pageQuery } from "../../api/Operator.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { operatorPath } from "../../routes/Routes.ts"
+import { Card } from "../../ui/Page.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
 
-export const KeyRow = ({ entry }: { readonly entry: ListedKey }) => {
+const KeyRow = ({ entry }: { readonly entry: ListedKey }) => {
   const { keys: shared } = useTexts()
   const { keys: texts } = useOperatorTexts()
   const format = useFormat()
@@ -33,5 +36,27 @@ export const KeyRow = ({ entry }: { readonly entry: ListedKey }) => {
         )}
       </a>
     </li>
+  )
+}
+
+interface KeysCardProps {
+  readonly title: string
+  /** The id of the customer or of the reseller. */
+  readonly owner: string
+  readonly read: (query: { readonly cursor?: string }) => Promise<KeyPage>
+}
+
+export const KeysCard = ({ title, owner, read }: KeysCardProps) => {
+  const { keys: texts } = useOperatorTexts()
+  const keys = usePages((cursor) => read(pageQuery({}, cursor)), [owner])
+  return (
+    <Card title={title}>
+      <RowList
+        pages={keys}
+        none={texts.none}
+        hint={texts.noneText}
+        row={(key) => <KeyRow key={key.key_id} entry={key} />}
+      />
+    </Card>
   )
 }
