@@ -12,7 +12,8 @@ import { texts as english } from "../../apps/console/src/i18n/en.ts"
 import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
 import { operatorTables } from "../../apps/console/src/i18n/OperatorTexts.ts"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
-import { Visitor, type VisitorOptions } from "../support/console/Visitor.ts"
+import { combinations } from "../support/console/Matrix.ts"
+import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
 const opened = await HeadlessBrowser.open()
@@ -28,18 +29,11 @@ const PASSWORD = "correct horse battery"
 const NEW_PASSWORD = "another password"
 const CUSTOMER = "budi@pelanggan.example"
 
-const matrix = (["id", "en"] as const).flatMap((language) =>
-  (["light", "dark"] as const).flatMap((theme) =>
-    (["phone", "desktop"] as const).map((device): Required<VisitorOptions> => ({ language, theme, device }))
-  )
-)
-const combinations = process.env.CONSOLE_MATRIX === "all" ? matrix : matrix.slice(0, 1)
-
 afterAll(async () => {
   if (!isMissing) await browser.close()
 })
 
-describe.skipIf(isMissing).sequential.each(combinations)("the console: $language, $theme, $device", (options) => {
+describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $language, $theme, $device", (options) => {
   const { language } = options
   const t = language === "id" ? indonesian : english
   const o = operatorTables[language]

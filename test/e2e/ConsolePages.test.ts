@@ -2,14 +2,12 @@
  * Opens every page of the console, in both languages and both themes, with names that try to break the page. Checks
  * accessibility, the width of a telephone, the browser's log, and the size of the files of a first visit.
  */
-import { randomUUID } from "node:crypto"
-import { rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
-import { Visitor, type VisitorOptions } from "../support/console/Visitor.ts"
+import { EMAIL, EMOJI, MARKUP, RIGHT_TO_LEFT } from "../support/console/HostileTexts.ts"
+import { combinations } from "../support/console/Matrix.ts"
+import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
 const opened = await HeadlessBrowser.open()
@@ -20,13 +18,10 @@ const isMissing = typeof opened === "string"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const MARKUP = `<img src="/stolen" onerror="document.title='taken over'">`
-const RIGHT_TO_LEFT = "\u202Ereversed متجر"
 const NAME = `${MARKUP} $& ${RIGHT_TO_LEFT}`
-const EMOJI = "\u{1F6A7}".repeat(200)
 const RESELLER = "markup@toko.example"
 const PASSWORD = "correct horse battery"
-const CUSTOMER = "متجر'&amp`🚧`@pages.example"
+const CUSTOMER = EMAIL
 const MODEL = "<img/src=/stolen/onerror=alert(1)>متجر🚧$&"
 const KEY_NAMES = [MARKUP, RIGHT_TO_LEFT, EMOJI]
 
@@ -36,68 +31,49 @@ let secret = ""
 let customerPath = ""
 let orderPath = ""
 
-/** Sends a request as the reseller. */
-const asReseller = async (token: string, path: string, body: object): Promise<Record<string, string>> => {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
-  const response = await fetch(`${server.url}/api/reseller${path}`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body)
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${path}: ${text}`)
-  return JSON.parse(text) as Record<string, string>
-}
+const asReseller = (token: string, path: string, body: object) =>
+  server.send("POST", `/api/reseller${path}`, token, body)
 
 /** Adds a model with a tier to the catalog. Its names try to break the page. */
-const addModel = async (): Promise<void> => {
-  const catalog = JSON.parse(await server.operator("catalog", "show", "--json")) as {
-    readonly models: ReadonlyArray<{ readonly model_id: string }>
-  }
-  const [{ model_id: _, ...demo } = { model_id: "" }] = catalog.models
+const addModel = async (operator: string): Promise<void> => {
+  const { version: _, ...catalog } = await server.send("GET", "/api/operator/catalog", operator)
+  const models = catalog.models as ReadonlyArray<{ readonly model_id: string }>
+  const [{ model_id: __, ...demo } = { model_id: "" }] = models
   const tiers = [{ tier_usd_cents: 100, granted_tokens: 1_000 }]
   const hostile = { ...demo, public_name: MODEL, display_name: NAME, author: RIGHT_TO_LEFT, tiers }
-  const path = join(tmpdir(), `${randomUUID()}.json`)
-  await writeFile(path, JSON.stringify({ ...catalog, models: [...catalog.models, hostile] }))
-  await server.operator("catalog", "apply", path, "--reason", "test")
-  await rm(path)
+  const changed = { catalog: { ...catalog, models: [...models, hostile] } }
+  await server.send("POST", "/api/operator/catalog/apply", operator, changed)
 }
 
 /** Returns the id of the tier of the added model, as soon as the server has loaded the catalog. */
 const hostileTier = async (token: string): Promise<string | undefined> => {
-  const response = await fetch(`${server.url}/api/reseller/tiers`, { headers: { authorization: `Bearer ${token}` } })
-  const { tiers } = (await response.json()) as {
-    readonly tiers: ReadonlyArray<{ readonly plan_tier_id: string; readonly model_name: string }>
-  }
-  return tiers.find(({ model_name }) => model_name === MODEL)?.plan_tier_id
+  const { tiers } = await server.send("GET", "/api/reseller/tiers", token)
+  const listed = tiers as ReadonlyArray<{ readonly plan_tier_id: string; readonly model_name: string }>
+  return listed.find(({ model_name }) => model_name === MODEL)?.plan_tier_id
 }
 
 beforeAll(async () => {
   if (isMissing) return
   server = await ConsoleServer.start({ PUBLIC_PRICES: "on" })
-  await addModel()
+  const operator = await server.operatorToken("ani")
+  await addModel(operator)
   await asReseller("", "/auth/signup", { email: RESELLER, password: PASSWORD, name: NAME, wa_number: "6281234567890" })
-  await server.operator("resellers", "approve", RESELLER, "--reason", "test")
+  await server.send("POST", `/api/operator/resellers/${RESELLER}/review`, operator, { move: "approve" })
   // One login for all tests, because the attempts of a minute are limited.
-  const { token = "" } = await asReseller("", "/auth/login", { email: RESELLER, password: PASSWORD })
+  const token = String((await asReseller("", "/auth/login", { email: RESELLER, password: PASSWORD })).token)
   session = JSON.stringify({ kind: "reseller", token, reseller: { id: "any", email: RESELLER, name: NAME } })
-  const { user_id = "" } = await asReseller(token, "/customers", { email: CUSTOMER })
+  const { user_id } = await asReseller(token, "/customers", { email: CUSTOMER })
   for (const name of KEY_NAMES) {
     const limits = { models: [MODEL], tokens_per_minute: 1_000_000 }
-    const { secret: created = "" } = await asReseller(token, `/customers/${user_id}/keys`, { name, limits })
-    secret = created
+    secret = String((await asReseller(token, `/customers/${user_id}/keys`, { name, limits })).secret)
   }
-  const adjust = ["--reseller", RESELLER, "--usd-micro", "1000000", "--operation-id", "test", "--reason", MARKUP]
-  await server.operator("quota", "adjust", ...adjust)
+  const adjustment = { amount_usd_micro: "1000000", operation_id: "test", reason: MARKUP }
+  await server.send("POST", `/api/operator/resellers/${RESELLER}/quota`, operator, adjustment)
   const plan_tier_id = await vi.waitUntil(() => hostileTier(token), { timeout: 60_000 })
   await asReseller(token, "/mint", { operation_id: NAME, customer_email: CUSTOMER, plan_tier_id })
-  const chat = await fetch(`${server.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: MODEL, max_tokens: 10, messages: [{ role: "user", content: "Hello" }] })
-  })
-  expect(chat.status).toBe(200)
-  const { id = "" } = await asReseller(token, "/topup", { method: "crypto_bep20", amount_usd_micro: 25_000_123 })
+  const chat = { model: MODEL, max_tokens: 10, messages: [{ role: "user", content: "Hello" }] }
+  await server.send("POST", "/v1/chat/completions", secret, chat)
+  const { id } = await asReseller(token, "/topup", { method: "crypto_bep20", amount_usd_micro: 25_000_123 })
   customerPath = `/console/customers/${user_id}`
   orderPath = `/console/topups/${id}`
 }, 240_000)
@@ -114,15 +90,8 @@ const faults = async (visitor: Visitor, path: string): Promise<ReadonlyArray<str
   return (await visitor.faults()).map((fault) => `${path}: ${fault}`)
 }
 
-const combinations: ReadonlyArray<Required<VisitorOptions>> = [
-  { language: "id", theme: "light", device: "phone" },
-  { language: "en", theme: "dark", device: "phone" },
-  { language: "en", theme: "light", device: "desktop" },
-  { language: "id", theme: "dark", device: "desktop" }
-]
-
 describe.skipIf(isMissing)("every page", () => {
-  it.each(combinations)(
+  it.each(combinations(2))(
     "is accessible and causes no error in the browser: $language, $theme, $device",
     async (options) => {
       const visitor = await Visitor.arrive(browser, server.url, options)

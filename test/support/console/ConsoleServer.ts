@@ -42,6 +42,8 @@ const buildConsole = async (): Promise<void> => {
   while (!existsSync(installed)) await new Promise((resolve) => setTimeout(resolve, POLL_MILLIS))
 }
 
+export type Body = Readonly<Record<string, unknown>>
+
 export class ConsoleServer {
   readonly url: string
   /** The URL of the payment simulator. */
@@ -94,6 +96,27 @@ export class ConsoleServer {
       env: this.#environment
     })
     return stdout
+  }
+
+  /** Sends a request with a token, or without one if `bearer` is empty. Returns the body of the response. */
+  async send(method: string, path: string, bearer: string, body?: object): Promise<Body> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(bearer === "" ? {} : { authorization: `Bearer ${bearer}` })
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path}: ${text}`)
+    return JSON.parse(text) as Body
+  }
+
+  /** Opens an operator session with the code of `tollgate console`. Returns its token. */
+  async operatorToken(name: string): Promise<string> {
+    const [code = ""] = /tgc_[\w-]+/.exec(await this.operator("console", "--name", name)) ?? []
+    return String((await this.send("POST", "/api/operator/session", "", { code })).token)
   }
 
   /** Acts as the payer of an order: `pay`, `underpay`, `expire` and so on. */

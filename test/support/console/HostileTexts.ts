@@ -1,0 +1,8 @@
+/**
+ * Texts that take over a page, or break it, if the page does not show them as text.
+ */
+export const MARKUP = `<img src="/stolen" onerror="document.title='taken over'">`
+export const RIGHT_TO_LEFT = "\u202Ereversed متجر"
+export const EMOJI = "\u{1F6A7}".repeat(200)
+/** An email that the gateway accepts. */
+export const EMAIL = "متجر'&amp`🚧`@pages.example"
