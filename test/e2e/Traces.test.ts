@@ -68,7 +68,7 @@ const attributesOf = ({ attributes }: Span): Readonly<Record<string, unknown>> =
 const traceOf = (requestId: string): ReadonlyMap<string, Span> =>
   new Map(spans.filter(({ traceId }) => traceId === requestId.replaceAll("-", "")).map((span) => [span.name, span]))
 
-it("consist of a span of the request, and one each for admission, upstream and settlement", {
+it("traces have one span each for the request, the admission, the attempt and the settlement", {
   timeout: 120_000
 }, async () => {
   const server = await ServerProcess.beside(gateway, {
@@ -121,7 +121,7 @@ it("consist of a span of the request, and one each for admission, upstream and s
   expect(line).toContain(`trace_id=${failed.replaceAll("-", "")}`)
 })
 
-it("are not sent for requests outside the sample", { timeout: 120_000 }, async () => {
+it("traces are not sent for requests outside the sample", { timeout: 120_000 }, async () => {
   const before = requests.length
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: "0" }
   const server = await ServerProcess.beside(gateway, settings)
@@ -134,7 +134,9 @@ it("are not sent for requests outside the sample", { timeout: 120_000 }, async (
   expect(requests).toHaveLength(before)
 })
 
-it("do not delay requests or the exit of the server while the collector is down", { timeout: 120_000 }, async () => {
+it("traces do not delay requests or the exit of the server while the collector is down", {
+  timeout: 120_000
+}, async () => {
   const server = await ServerProcess.beside(gateway, {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
     OTEL_TRACES_SAMPLER_ARG: "1"

@@ -124,7 +124,7 @@ export const DeploymentVariables = Schema.Struct({
       Schema.Literal("trace", "debug", "info", "warning", "error", "fatal", "none")
     ),
     "info",
-    "Lowest level of the entries in the log; `none` writes only errors of the start"
+    "Lowest level of the entries in the log; `none` writes only errors that prevent the start"
   ),
   LOG_FORMAT: optional(
     Setting.kind("json, logfmt or pretty", Schema.Literal("json", "logfmt", "pretty")),
@@ -132,7 +132,7 @@ export const DeploymentVariables = Schema.Struct({
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     Setting.HttpAddress,
-    "Base URL of an OpenTelemetry collector; sampled requests are sent to `/v1/traces` of it as OTLP over HTTP with JSON. Default: no traces"
+    "Base URL of an OpenTelemetry collector. The traces of sampled requests are sent to this URL plus `/v1/traces`, as OTLP over HTTP with JSON. Default: no traces"
   ),
   OTEL_EXPORTER_OTLP_HEADERS: optional(
     Setting.kind(
@@ -150,7 +150,7 @@ export const DeploymentVariables = Schema.Struct({
       )
     ),
     0.01,
-    "Part of the requests that are traced, by the digits of their ids; at most 100 per second and process"
+    "Fraction of the requests that are traced, from 0 to 1; at most 100 requests per second and process"
   ),
   KEEPALIVE_SECONDS: withDefault(
     Setting.Seconds,

@@ -73,8 +73,8 @@ export const fromEmbedded = (dataDir: string, importModule: () => Promise<Embedd
 
 /**
  * Migrates the schema in development. In production, fails if a migration is pending, because only the operator applies
- * migrations there, with `tollgate migrate`. Fails if a newer release has applied a migration that ends the support of this
- * release; other newer migrations are allowed (ADR 0015).
+ * migrations there, with `tollgate migrate`. Fails if a newer release has applied a migration that is incompatible with
+ * this release; other newer migrations are allowed (ADR 0015).
  */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(
@@ -83,7 +83,7 @@ export const migratedSchema = ({ production }: { readonly production: boolean })
       const { incompatibleMigrations, pendingMigrations } = yield* database.state
       if (incompatibleMigrations.length > 0) {
         return yield* new StartFailed({
-          message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, which cannot serve beside this release; start the newer release`
+          message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, and this release cannot run on its schema; start the newer release`
         })
       }
       if (!production) {

@@ -99,7 +99,8 @@ describe("a server during shutdown", () => {
       provider.data("data: [DONE]\n\n")
       provider.end()
     }
-    // A request that has no response yet, and requests on a kept, a new, and a connection whose stream has ended.
+    // These requests get a response that closes the connection: a request that has no response yet, and requests on an
+    // idle connection, on a new connection, and on a connection whose stream has ended.
     complete(unanswered)
     expect(await closed(waiting)).toEqual([200, "close"])
     for (const client of [asking, await RawClient.connect(gateway.port)]) {
@@ -123,7 +124,7 @@ describe("a server during shutdown", () => {
     await idle.untilClosed()
     await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
     expect(await closed(mute.ask(hello()))).toEqual([503, "close"])
-    // The head of this stream has promised to keep the connection open.
+    // The head of this stream has announced that the connection stays open.
     finish(late)
     await late.client.untilText("[DONE]")
     await late.client.untilClosed()

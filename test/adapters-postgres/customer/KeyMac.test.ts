@@ -19,7 +19,7 @@ describe("KeyMac", () => {
     expect(accepts(during.seal(key))).toEqual([false, true, true, true])
   })
 
-  it("stores a key under the current pepper, with a name that is the same in every role of the pepper", () => {
+  it("stores a key under the current pepper, with a name that the pepper keeps when it becomes the previous one", () => {
     expect(during.seal(key)).toEqual(after.seal(key))
     expect(announced.seal(key)).toEqual(before.seal(key))
     expect(during.seal(key).pepperName).toBe(during.pepperName)

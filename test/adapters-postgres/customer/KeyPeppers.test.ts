@@ -35,7 +35,7 @@ type Step = keyof typeof PEPPERS
 
 const of = (step: Step) => KeyMac.make(PEPPERS[step])
 
-/** Starts the parts of a server that use the pepper. Its cache is new, so its first request looks the key up. */
+/** Starts the parts of a server that use the pepper. Its cache is empty, so its first request looks the key up. */
 const aServer = (step: Step) =>
   Effect.gen(function* () {
     const built = yield* Layer.build(
@@ -156,7 +156,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("does not wait for a key that another session has locked", () =>
+    it.scoped("is replaced without a wait for a key that another session has locked", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const [locked, free] = [yield* before.create, yield* before.create]
@@ -175,7 +175,7 @@ describe("the pepper of API keys", () => {
           () => Effect.promise(() => client.end())
         )
         expect((yield* stored(locked.key.id))?.pepper_name).toBe(of("before").pepperName)
-        // The next use of the key repeats the rewrite.
+        // The next use of the key causes another rewrite.
         const another = yield* aServer("during")
         expect(yield* another.accepts(locked.secret)).toBe(true)
         expect(yield* another.rewrite).toBe(1)

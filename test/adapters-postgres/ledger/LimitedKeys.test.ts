@@ -1,5 +1,5 @@
 /**
- * Tests the limits of keys that the ledger decides, on nodes that share a database.
+ * Tests the limits of keys that the ledger checks, on nodes that share a database.
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /**
- * Tests a dedicated connection to a primary whose synchronous standby does not respond: commits wait, and a transaction
- * whose wait was cut short must not be read as committed.
+ * Tests a dedicated connection to a primary whose synchronous standby does not respond. Commits then wait for the
+ * standby. If the wait of a transaction is ended, the transaction must not be read as committed.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -58,14 +58,14 @@ const read = (): Promise<ReadonlyArray<unknown>> =>
 it("does not read a transaction as committed before the synchronous standby has stored it", async () => {
   await useStandbys("absent")
   const unknown: Array<string> = []
-  // Postgres reads its settings some time after the request to do so. Until then, commits do not wait.
+  // Postgres reads changed settings only some time after pg_reload_conf(). Until then, commits do not wait.
   for (let nth = 0; unknown.length === 0 && nth < MAX_WRITES; nth++) {
     await write(`word ${nth}`, (word) => unknown.push(word)).catch((error: unknown) =>
       expect(error).toBeInstanceOf(ConnectionLost)
     )
   }
   expect(unknown).toHaveLength(1)
-  // The second attempt terminates the backend of the first one, which also waits.
+  // The second attempt terminates the backend of the first attempt, which waits for the standby too.
   for (const _ of [1, 2]) await expect(read()).rejects.toBeInstanceOf(ConnectionLost)
 
   await useStandbys("")

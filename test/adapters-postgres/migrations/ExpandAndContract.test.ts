@@ -1,5 +1,5 @@
 /**
- * Tests the rules with which servers of two releases run on one database (ADR 0015).
+ * Tests the rules that let servers of two releases run at the same time on one database (ADR 0015).
  */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
@@ -23,8 +23,8 @@ const violations = (
   const since = earlier.indexOf(compatibleSince ?? "")
   const unknown = contracts.filter((expand) => !earlier.includes(expand))
   return [
-    ...(since < 0 ? [`${name} does not state the earlier migration that it is compatible with`] : []),
-    ...unknown.map((expand) => `${name} contracts ${expand}, which is no earlier migration`),
+    ...(since < 0 ? [`${name} does not state in compatibleSince an earlier migration`] : []),
+    ...unknown.map((expand) => `${name} contracts ${expand}, which is not an earlier migration`),
     ...contracts
       .filter((expand) => earlier.indexOf(expand) > since)
       .map((expand) => `${name} states that it is compatible with releases before ${expand}, which it contracts`),
@@ -33,7 +33,7 @@ const violations = (
 }
 
 describe("a migration", () => {
-  it("leaves the schema usable for the release before, unless it completes an earlier migration", () => {
+  it("leaves the schema usable for the previous release, unless it completes an earlier migration", () => {
     expect(ruled.length).toBeGreaterThan(0)
     expect(ruled.flatMap((migration) => violations(migration, names.slice(0, names.indexOf(migration.name))))).toEqual(
       []
@@ -84,7 +84,7 @@ describe("a migration", () => {
     expect(violations(expand(statements), names)).toEqual([])
   })
 
-  it("is refused without a level of compatibility, or with a contract that is too early", () => {
+  it("is refused if it does not state compatibleSince, or if it contracts too early", () => {
     const unstated: Migrations.Migration = { name: "0099_next", statements: "" }
     expect(violations(unstated, names)).toHaveLength(1)
     expect(violations({ ...expand(""), contracts: ["0018_key_peppers"] }, names)).toHaveLength(1)

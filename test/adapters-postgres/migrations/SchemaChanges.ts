@@ -1,6 +1,6 @@
 /**
- * Finds the statements of a migration with which servers of the release before cannot run, or which stop their writes for a
- * long time (ADR 0015). Statements about a table that the same migration creates are always allowed.
+ * Finds the statements of a migration that servers of the previous release do not support, or that block their writes
+ * for a long time (ADR 0015). A statement about a table that the same migration creates is always allowed.
  */
 
 /** Tables with a row for every request or booking. The creation of an index on them blocks writes for minutes. */
@@ -15,7 +15,7 @@ export const breakingChanges = (migration: string): ReadonlyArray<string> => {
   const isOwn = (table: string | undefined) => table !== undefined && created.has(table)
   const added = new Set(statements.flatMap((text) => [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, name]) => name)))
 
-  /** Returns whether a text names a new column. Servers of the release before write null into it. */
+  /** Returns whether a text names a new column. Servers of the previous release write null into a new column. */
   const isAboutAdded = (text: string) => [...added].some((column) => new RegExp(`\\b${column}\\b`).test(text))
 
   const changeOf = (text: string): ReadonlyArray<string> => {
@@ -41,7 +41,7 @@ const tableChanges = (actions: string): ReadonlyArray<string> => {
     new Set(all.flatMap((action) => new RegExp(`^${verb} CONSTRAINT (?:IF EXISTS )?(\\w+)`).exec(action)?.[1] ?? []))
   const [dropped, constrained] = [namesOf("DROP"), namesOf("ADD")]
   return all.filter((action) => {
-    // A constraint that is dropped and added in one statement is widened; a review checks that it is.
+    // A constraint that is dropped and added in one statement must be widened. Only a review can check this.
     const constraint = /^(?:ADD|DROP) CONSTRAINT (?:IF EXISTS )?(\w+)/.exec(action)?.[1]
     if (constraint !== undefined) return !(dropped.has(constraint) && constrained.has(constraint))
     if (/^ADD COLUMN /.test(action)) {

@@ -58,7 +58,7 @@ const demandOf = (tokens: bigint, streamed = true) => ({
   streamed
 })
 
-/** Decides equal requests until one is refused. Returns how many were admitted, and the refusal. */
+/** Decides equal requests until one is refused. Returns the number of admitted requests, and the refusal. */
 const untilRefused = (limits: CountedLimits, counts: KeyCounts, nowMillis: number, tokens = 10n) => {
   let now = counts
   for (let admitted = 0; ; admitted++) {
@@ -175,13 +175,17 @@ describe("the budget of a key", () => {
     }
   )
 
-  property("has a spend of a day within that of the month, within the total", [limitsOfSpend, steps], (limits, all) => {
-    let isOrdered = true
-    play(limits, all, ({ spentInDay, spentInMonth, spentTotal }) => {
-      isOrdered &&= spentInDay <= spentInMonth && spentInMonth <= spentTotal
-    })
-    return isOrdered
-  })
+  property(
+    "never has more spend in the day than in the month, or more in the month than in total",
+    [limitsOfSpend, steps],
+    (limits, all) => {
+      let isOrdered = true
+      play(limits, all, ({ spentInDay, spentInMonth, spentTotal }) => {
+        isOrdered &&= spentInDay <= spentInMonth && spentInMonth <= spentTotal
+      })
+      return isOrdered
+    }
+  )
 
   it("admits as many requests as it covers, and refuses the next", () => {
     const result = untilRefused({ ...NO_LIMITS, spendPerDay: UsdPico(100n) }, NO_COUNTS, NOON)
@@ -189,7 +193,7 @@ describe("the budget of a key", () => {
     expect(result.refusal).toBeInstanceOf(KeyBudgetExceeded)
   })
 
-  it("begins again at midnight in Jakarta, and the budget of the month does not", () => {
+  it("is renewed at midnight in Jakarta for the day, but not for the month", () => {
     const limits = { ...NO_LIMITS, spendPerDay: UsdPico(100n), spendPerMonth: UsdPico(150n) }
     const spent = { ...NO_COUNTS, spentInDay: UsdPico(100n), spentInMonth: UsdPico(100n), spentTotal: UsdPico(100n) }
     const midnight = Date.parse("2026-11-20T17:00:00Z")

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Settings } from "../runtime/Settings.ts"
 
-/** Returns no finding if KEY_PEPPER is not set in this shell, which is reported by another check. */
+/** Returns no finding if KEY_PEPPER is not set in this shell: another check reports this. */
 export const keyPepperFindings: Effect.Effect<ReadonlyArray<Finding>, never, KeyPeppers | Settings> = Effect.gen(
   function* () {
     const { KEY_PEPPER_PREVIOUS } = yield* Settings

@@ -37,8 +37,8 @@ const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined
   Cause.failures(cause).pipe((failures) => [...failures][0])
 
 /**
- * Fails if a migration is pending, or if a newer release has ended the support of this release. In development, applies
- * pending migrations to the embedded Postgres instead, as the server does.
+ * Fails if a migration is pending, or if a newer release has applied a migration that is incompatible with this
+ * release. In development, applies pending migrations to the embedded Postgres instead, as the server does.
  */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings

@@ -9,7 +9,7 @@ export interface Sample<Label extends string> {
   readonly value: number
 }
 
-/** How the values of several workers become one value. */
+/** The way in which the values of several workers become one value. */
 type Aggregator = "sum" | "min" | "max" | "first"
 
 export const counter = (registry: Registry, name: string, help: string, value: () => number) =>

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 
-/** Something that writes metrics as text: the registry of this node, or the sums of several nodes. */
+/** A source of metrics as text: the registry of this node, or the sums over several nodes. */
 export interface MetricsSource {
   readonly contentType: string
   readonly metrics: () => Promise<string>

@@ -79,7 +79,7 @@ const members = {
 
 export const KeyLimitsBody = Schema.Struct(members).annotations({
   identifier: "KeyLimits",
-  description: "The limits of the key. `null` is no limit.",
+  description: "The limits of the key. `null` means that there is no such limit.",
   examples: [example]
 })
 

@@ -12,9 +12,9 @@ import type { Socket } from "node:net"
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 export interface OpenConnections {
-  /** Makes each response whose head is not written yet the last one of its connection. */
+  /** Makes each response whose head is not written yet the last response on its connection. */
   readonly closeAfterResponses: () => void
-  /** Closes the connections that have carried a request and carry none at present. */
+  /** Closes the connections that have had a request and are idle. */
   readonly closeUsed: () => void
 }
 

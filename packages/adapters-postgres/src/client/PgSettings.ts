@@ -59,7 +59,9 @@ export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientC
   database
 })
 
-/** Only libpq reads such a URL. A client alone cannot know which of the hosts may accept writes after a failover. */
+/**
+ * Matches a URL with several hosts. A client alone cannot know which of the hosts may accept writes after a failover.
+ */
 const SEVERAL_HOSTS = /^[a-z]+:\/\/(?:[^@/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]host=[^&]*(?:,|%2C)/i
 
 /**
@@ -71,7 +73,9 @@ export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.Client
   const invalid = (reason: string) => Either.left(new DatabaseUrlInvalid({ reason }))
   if (!/^postgres(ql)?:\/\//.test(text)) return invalid("it does not start with postgres:// or postgresql://")
   if (SEVERAL_HOSTS.test(text)) {
-    return invalid("it names several hosts; name one address that always leads to the primary, such as an HAProxy")
+    return invalid(
+      "it names several hosts; name one address that always connects to the primary, such as the address of an HAProxy"
+    )
   }
   const connectionString = /[?&]uselibpqcompat=/.test(text)
     ? text

@@ -72,7 +72,10 @@ export const isTransient = (error: unknown): boolean =>
  * concurrent transaction has prevented this one.
  */
 const UNAVAILABLE_CLASSES = new Set(["08", "28", "3D", TRANSACTION_ROLLBACK, "53", "55", OPERATOR_INTERVENTION, "58"])
-/** Read-only standby, and the timeouts of an idle and of a long transaction. The rest of class 25 are wrong statements. */
+/**
+ * Read-only standby, and the timeouts of an idle and of a long transaction. Other errors of class 25 have wrong
+ * statements.
+ */
 const UNAVAILABLE_STATES = new Set(["25006", "25P03", "25P04"])
 
 const PROGRAMMING_ERRORS = [TypeError, RangeError, SyntaxError, ReferenceError]

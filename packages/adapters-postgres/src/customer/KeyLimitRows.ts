@@ -1,9 +1,9 @@
 /**
- * Reads and writes the limits of API keys. The limits that the ledger decides are in `counted_key`, with the counts; the
- * others are in `api_key`.
+ * Reads and writes the limits of API keys. The limits that the ledger checks are in `counted_key`, with the counts. The
+ * other limits are in `api_key`.
  *
- * A write locks the row in `api_key` before the row in `counted_key`. The ledger locks only rows in `counted_key`, so the
- * two cannot deadlock.
+ * A write locks the row in `api_key` before the row in `counted_key`. The ledger locks only rows in `counted_key`, so a
+ * change of limits and the ledger cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -169,8 +169,8 @@ const refuseUnknownModels = (models: ReadonlyArray<string>): InTransaction<void,
   })
 
 /**
- * Sets all counts to zero, except for open requests that were admitted while the key had limits earlier. Their rate
- * window has ended.
+ * Sets the spend and the rate window to zero. The pending amount and the number of open requests stay: they belong to
+ * open requests that were admitted while the key had earlier limits.
  */
 const beginCounts = (keyId: ApiKeyId): InTransaction<void> =>
   Effect.gen(function* () {

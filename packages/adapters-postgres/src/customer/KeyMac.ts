@@ -2,8 +2,8 @@
  * Computes and verifies the stored form of an API key: the HMAC-SHA-256 of its public id and secret part. The secret of
  * the HMAC is a pepper, which is not in the database.
  *
- * New API keys are stored under the current pepper. The previous pepper only verifies, so that the current pepper can be
- * replaced without new API keys (ADR 0014). Beside the MAC stands the name of its pepper, which does not reveal the
+ * New API keys are stored under the current pepper. The previous pepper only verifies, so that the current pepper can
+ * be replaced without new API keys (ADR 0014). The name of the pepper is stored with the MAC, and does not reveal the
  * pepper.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
@@ -44,8 +44,8 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
      */
     readonly verify: (key: KeyMaterial, storedMac: Uint8Array | undefined) => boolean
     /**
-     * Returns a 32-byte key for another purpose, which is derived from the current pepper, or from the pepper with this
-     * version; undefined if there is no such pepper. The version follows from the pepper.
+     * Returns a 32-byte key for another purpose. It is derived from the current pepper, or from the pepper with this
+     * version. Returns undefined if there is no such pepper. The version is a number that is computed from the pepper.
      */
     readonly derive: (purpose: string, version?: number) => DerivedKey | undefined
   }

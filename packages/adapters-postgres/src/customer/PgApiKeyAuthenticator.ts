@@ -1,12 +1,12 @@
 /**
- * Authenticates API keys, with a cache so that most requests do not wait for the database. The cache contains the limits
- * of each key too, so a change of limits is notified like a revocation.
+ * Authenticates API keys, with a cache so that most requests do not wait for the database. The cache also contains
+ * limits of each key, so every node is notified of a change of limits, as of a revocation.
  *
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all
- * entries. The entry of a valid key expires after 30 seconds while that connection is open, and after one second while
- * it is not. Refused keys (unknown, revoked, or of a user who is not active) are cached for two seconds in a separate
- * small cache, so that they cannot displace valid keys.
+ * entries. The entry of a valid key expires after 30 seconds while the notification connection is open, and after one
+ * second while it is lost. Refused keys (unknown, revoked, or of a user who is not active) are cached for two seconds
+ * in a separate small cache, so that they cannot displace valid keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -175,7 +175,9 @@ const principalOf = (row: KeyRow): Principal => {
   return limits === undefined ? ids : { ...ids, limits }
 }
 
-/** Provides the authenticator, the uses of keys that it sees, and the rewrites of keys under an earlier pepper. */
+/**
+ * Provides the authenticator, its record of used keys, and the rewrites of keys that are stored under another pepper.
+ */
 export const layer = (
   options: Partial<KeyCacheOptions> = {}
 ): Layer.Layer<ApiKeyAuthenticator | KeyUses | KeyRewrites, never, SqlClient.SqlClient | KeyMac | PgNotifications> =>

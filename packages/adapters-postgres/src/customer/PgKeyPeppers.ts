@@ -22,7 +22,7 @@ interface Rewrite {
 }
 
 export interface WaitingRewrites extends Context.Tag.Service<KeyRewrites> {
-  /** Records a genuine key with its stored MAC and the name of its pepper, if it is not stored under the current one. */
+  /** Records a verified key, unless it is stored under the current pepper. `pepperName` is stored with its MAC. */
   readonly saw: (keyId: ApiKeyId, key: KeyMaterial, storedMac: Uint8Array, pepperName: string | null) => void
 }
 
@@ -44,8 +44,8 @@ export const make: Effect.Effect<WaitingRewrites, never, SqlClient.SqlClient | K
         hexArray(batch.map(([, { storedMac }]) => storedMac)),
         hexArray(batch.map(([, { secretMac }]) => secretMac))
       ]
-      // A row that another session has locked is skipped: another node is rewriting it, or the next use repeats this. A
-      // row whose MAC has changed since it was read is left alone.
+      // A row that another session has locked is skipped: another node may be rewriting the key, and otherwise its next
+      // use causes another rewrite. A row whose MAC has changed since the lookup stays unchanged.
       return sql`
         WITH seen AS (
           SELECT seen.id, decode(seen.sealed, 'hex') AS secret_mac

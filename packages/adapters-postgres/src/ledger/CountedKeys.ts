@@ -1,9 +1,9 @@
 /**
- * Locks and writes the rows of limited keys: the limits that the ledger decides, and the counts.
+ * Locks and writes the rows of limited keys: the limits that the ledger checks, and the counts.
  *
- * A transaction locks these rows after the holds and the accounts, in the order of the key ids, so two transactions cannot
- * deadlock. Each write increments the revision of a row. A write over cached rows is refused if a revision has changed,
- * which is also the case after a change of the limits.
+ * A transaction locks these rows after the holds and the accounts, in the order of the key ids, so two transactions
+ * cannot deadlock. Each write of the counts or of the limits increments the revision of a row. A write that was decided
+ * with cached rows is refused if a revision has changed.
  */
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -53,7 +53,7 @@ const READ_KEY_USERS: Statement = {
 export const lockKeys = async (query: Query, keyIds: ReadonlyArray<ApiKeyId>): Promise<CountedKeyRows> =>
   keyIds.length === 0 ? NO_KEYS : keyRows(await query(LOCK_KEYS, [keyIds]))
 
-/** Locks the rows that no other session has locked. `contended` contains the users of the other rows. */
+/** Locks the rows that no other session has locked. `contended` contains the users of the rows that are locked. */
 export const lockFreeKeys = async (
   query: Query,
   keyIds: ReadonlyArray<ApiKeyId>
@@ -130,8 +130,8 @@ interface Step {
 }
 
 /**
- * Stores the counts that a transaction decides over, like `WorkingBalances`: each decision changes them, and the next
- * decision uses them.
+ * Holds the counts during the decisions of one transaction, like `WorkingBalances`: each decision changes the counts,
+ * and the next decision uses the changed counts.
  */
 export class WorkingKeys {
   readonly nowMillis: number

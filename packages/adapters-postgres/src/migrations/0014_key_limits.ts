@@ -1,8 +1,8 @@
 /**
  * Adds the limits of API keys.
  *
- * Only rows of limited keys are written more often: a key without limits has no row in `counted_key`, and its open
- * requests have null in the new columns. A server of an earlier version ignores the new columns and the new table, so
+ * Requests of a key without limits cause no additional write: such a key has no row in `counted_key`, and its open
+ * requests have null in the new columns. A server of an earlier release ignores the new columns and the new table, so
  * it does not apply the limits. The new columns of `open_request` have no constraint, because its check would slow down
  * every request.
  */

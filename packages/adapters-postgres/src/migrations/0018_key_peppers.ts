@@ -2,8 +2,8 @@
  * Adds the name of the pepper under which the MAC of an API key is stored, so that operators see how many keys still
  * need the previous pepper.
  *
- * Null: the key was stored by a release before this migration and was not used since. Such a release writes null and
- * ignores the column. It verifies only keys whose `pepper_version` is 1, so every release writes 1.
+ * The name is null if a release before this migration stored the key, and the key was not used since. Such a release
+ * ignores the column. It verifies only keys whose `pepper_version` is 1, so every release writes 1 into that column.
  */
 export const keyPeppers = /* sql */ `
 ALTER TABLE api_key ADD COLUMN pepper_name text;

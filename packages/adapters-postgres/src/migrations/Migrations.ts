@@ -5,9 +5,9 @@
  * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at the same time,
  * one node migrates. The other node waits for the lock, and then finds no missing migration.
  *
- * Servers keep running during a migration and after it, so migrations expand and contract the schema (ADR 0015). A
- * migration that waits for a table lock makes every later statement on the table wait behind it, so it gives up after a
- * short time, and the whole transaction is repeated after a pause.
+ * Servers run during a migration and after it, so migrations expand and contract the schema (ADR 0015). While a
+ * migration waits for a table lock, every later statement on the table waits behind it. Therefore a migration waits
+ * only for a short time. Then its transaction is rolled back, and repeated after a pause.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Cause from "effect/Cause"
@@ -39,13 +39,13 @@ export interface Migration {
   readonly name: string
   readonly statements: string
   /**
-   * The last migration of the oldest release whose servers can run after this migration. The database stores it, so that
-   * an older release does not start. Migrations up to 0015 do not state it.
+   * The last migration of the oldest release whose servers can run after this migration. The database stores this name,
+   * so that an older release does not start. Migrations up to 0015 do not state it.
    */
   readonly compatibleSince?: string
   /**
-   * The earlier migrations whose changes this migration completes by removing what they replaced. Only a migration that
-   * states them may drop, rename or restrict what an earlier migration has created.
+   * The earlier migrations that this migration completes: it removes the tables and columns that they have replaced.
+   * Only a migration with this member may drop, rename or restrict what an earlier migration has created.
    */
   readonly contracts?: ReadonlyArray<string>
 }
@@ -86,8 +86,8 @@ export interface LockWaits {
 }
 
 /**
- * One wait is shorter than `deadlock_timeout`, so that a deadlock ends the try of the migration and no request. Another
- * session, for example a backup, may hold its lock for minutes.
+ * One wait is shorter than `deadlock_timeout`, so that a deadlock fails a try of the migration and not a request. There
+ * are many tries, because another session, for example a backup, can hold its lock for minutes.
  */
 const LOCK_WAITS: LockWaits = { lockMillis: 500, pauseMillis: 2_000, tries: 90 }
 
@@ -119,7 +119,9 @@ export const migrate = (
   ).pipe(
     Effect.tapDefect((cause) =>
       isLockTimeout(cause)
-        ? Effect.logWarning("the migration tries again later: another session holds a lock that it needs")
+        ? Effect.logWarning(
+            "another session holds a lock that the migration needs; the migration is tried again after a pause"
+          )
         : Effect.void
     ),
     Effect.sandbox,
@@ -143,8 +145,8 @@ export const pending = (
   }).pipe(sqlErrorsAreDefects)
 
 /**
- * Returns the names of the applied migrations after which this program cannot run: a newer release has applied them, and
- * states that it is compatible only with releases that contain a migration which this program lacks.
+ * Returns the names of the applied migrations that are incompatible with this program. A newer release has applied such
+ * a migration, and its `compatible_since` names a migration that this program does not contain.
  */
 export const incompatible = (
   steps: ReadonlyArray<Migration> = migrations
@@ -153,7 +155,7 @@ export const incompatible = (
     const sql = yield* SqlClient.SqlClient
     const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('migration') IS NOT NULL AS known`
     if (known?.known !== true) return []
-    // The column is missing in a database that no release with this rule has migrated.
+    // The column is missing in a database that only releases up to 0.1.0 have migrated.
     const rows = yield* sql<{ name: string; compatible_since: string | null }>`
       SELECT name, to_jsonb(migration) ->> 'compatible_since' AS compatible_since FROM migration ORDER BY name`
     const own = new Set(steps.map(({ name }) => name))

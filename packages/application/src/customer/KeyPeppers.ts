@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 
-/** The keys that this node has seen in use under another pepper than the current one. */
+/** The keys that this node has looked up and that are not stored under the current pepper. */
 export class KeyRewrites extends Context.Tag("@tollgate/application/KeyRewrites")<
   KeyRewrites,
   {
@@ -18,8 +18,8 @@ export class KeyRewrites extends Context.Tag("@tollgate/application/KeyRewrites"
 export interface PepperCounts {
   readonly all: number
   /**
-   * Keys that are stored under a pepper other than the current and the previous one, so every server with these peppers
-   * refuses them.
+   * Keys that are stored neither under the current nor under the previous pepper. Servers with these peppers refuse
+   * them.
    */
   readonly refused: number
   /** Keys that are stored under the previous pepper, or under a pepper that is not recorded. */

@@ -1,8 +1,9 @@
 /**
- * Traces sampled requests: one span for the request, and one each for its admission, its attempts and its settlement.
+ * Traces sampled requests. A trace has one span each for the request, its admission, each of its attempts and its
+ * settlement.
  *
  * Without a configured collector there is no object `Traces`, and tracing costs each request only one comparison. A
- * sampled request runs the same use case with a connection and a ledger that start and end the spans.
+ * sampled request runs the same use case, but with a connection and a ledger that start and end the spans.
  */
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
@@ -20,7 +21,7 @@ const NANOS_PER_SECOND = 1_000_000_000n
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Returns whether a request is sampled. The last digits of a request id are random, so they decide. */
+/** Returns whether a request is sampled. The last digits of the request id decide, because they are random. */
 export const isSampled = (requestId: string, ratio: number): boolean =>
   parseInt(requestId.slice(-8), 16) < ratio * 0x1_0000_0000
 

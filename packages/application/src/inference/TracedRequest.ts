@@ -1,5 +1,6 @@
 /**
- * The connection and the ledger of a traced request. They pass every call on, and start and end spans.
+ * Wraps the connection and the ledger of a traced request. The wrappers forward every call, and start and end the
+ * spans.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"

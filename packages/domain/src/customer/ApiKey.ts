@@ -44,7 +44,7 @@ export interface ListedKey extends ApiKey {
 export interface Principal {
   readonly keyId: ApiKeyId
   readonly userId: UserId
-  /** The limits that a server decides itself; undefined if the key has no limit. */
+  /** The limits that a server checks without the ledger; undefined if the key has no limit. */
   readonly limits?: LocalLimits
 }
 

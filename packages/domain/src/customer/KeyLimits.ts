@@ -2,15 +2,15 @@
  * The limits of an API key: its spend, its rate, its expiry and the models that it may call
  * (docs/reference/key-limits.md).
  *
- * The ledger decides the limits of spend and rate, because they need counts over all servers. The other limits need only
- * the key.
+ * The ledger checks the limits of spend, rate and concurrent requests, because they need counts over all servers. The
+ * other limits need only the key.
  */
 import * as Schema from "effect/Schema"
 import type { CountedLimits } from "../ledger/KeyCounts.ts"
 import { toUsdPico, UsdMicro } from "../money/UsdMicro.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
 
-/** An undefined member is no limit. */
+/** An undefined member means that there is no such limit. */
 export interface KeyLimits {
   /** The largest spend of a calendar day in Asia/Jakarta. */
   readonly spendPerDay: UsdMicro | undefined
@@ -134,7 +134,7 @@ export const isCounted = (limits: KeyLimits): boolean =>
   limits.tokensPerMinute !== undefined ||
   limits.concurrentRequests !== undefined
 
-/** Returns the limits that the ledger decides. */
+/** Returns the limits that the ledger checks. */
 export const countedLimits = (limits: KeyLimits): CountedLimits => ({
   spendPerDay: picoOf(limits.spendPerDay),
   spendPerMonth: picoOf(limits.spendPerMonth),
@@ -150,7 +150,7 @@ const picoOf = (amount: UsdMicro | undefined): UsdPico | undefined =>
 export const isUnlimited = (limits: KeyLimits): boolean =>
   !isCounted(limits) && limits.expiresAt === undefined && limits.models === undefined
 
-/** The limits that a server decides with the cached key, before the request reaches the ledger. */
+/** The limits that a server checks with the cached key, before the request reaches the ledger. */
 export interface LocalLimits {
   /** Whether the ledger counts the requests of the key. */
   readonly counted: boolean

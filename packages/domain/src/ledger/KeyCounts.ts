@@ -16,7 +16,7 @@ import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
  * after the end of the previous window.
  */
 export interface RateWindow {
-  /** The number of the window. Every window of a key has a larger number than its earlier windows. */
+  /** The number of the window. It is larger than the numbers of all earlier windows of the key. */
   readonly number: bigint
   readonly beganAtMillis: number
   readonly requests: number
@@ -36,7 +36,7 @@ export interface KeyCounts {
   readonly window: RateWindow
 }
 
-/** The limits that the ledger decides. An undefined member is no limit. */
+/** The limits that the ledger checks. An undefined member means that there is no such limit. */
 export interface CountedLimits {
   readonly spendPerDay: UsdPico | undefined
   readonly spendPerMonth: UsdPico | undefined
@@ -76,7 +76,7 @@ export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
 const hasWindowEnded = ({ beganAtMillis }: RateWindow, nowMillis: number): boolean =>
   nowMillis >= beganAtMillis + RATE_WINDOW_MILLIS
 
-/** Returns the current window; a new one if the last window has ended. */
+/** Returns the current window; a new window if the last window has ended. */
 export const windowAt = (window: RateWindow, nowMillis: number): RateWindow =>
   hasWindowEnded(window, nowMillis)
     ? { number: window.number + 1n, beganAtMillis: nowMillis, requests: 0, tokens: 0n }

@@ -41,7 +41,7 @@ const RateStatus = Schema.Struct({
   /** The time until the end of the rate window. */
   resetSeconds: Schema.Number
 })
-/** A rate limit of a key, and its remaining number. */
+/** A rate limit of a key, and the remaining number of requests or tokens. */
 export type RateStatus = typeof RateStatus.Type
 
 /** A limit of requests, tokens or concurrent requests of the key refuses the request. */
@@ -55,7 +55,7 @@ export class KeyRateLimited extends Schema.TaggedError<KeyRateLimited>()("KeyRat
 /** A limit of spend of the key does not cover the request, or the next part of its stream. */
 export class KeyBudgetExceeded extends Schema.TaggedError<KeyBudgetExceeded>()("KeyBudgetExceeded", {}) {}
 
-/** Returns why a hold does not cover this usage; undefined if it does. */
+/** Returns the reason why a hold does not cover this usage; undefined if it covers the usage. */
 export const shortageOf = (
   hold: Hold,
   usage: TokenUsage.TokenUsage,
@@ -80,8 +80,8 @@ export interface KeyDemand {
 const CONCURRENT_RETRY_SECONDS = 1
 
 /**
- * Decides a new request of a limited key. The budget is decided first, because a client should not repeat a request that
- * the budget refuses.
+ * Decides a new request of a limited key. The budget is checked first, because a client should not repeat a request
+ * that exceeds the budget.
  */
 export const decideKeyHold = (
   demand: KeyDemand,
@@ -127,7 +127,8 @@ const refusedLimit = (
   if (concurrentRequests !== undefined && openRequests >= concurrentRequests) return "concurrent"
   if (requestsPerMinute !== undefined && window.requests >= requestsPerMinute) return "requests"
   if (tokensPerMinute === undefined) return undefined
-  // A request that is larger than the limit is admitted if its window has no tokens yet. It could never be admitted otherwise.
+  // A request that is larger than the limit is admitted if its window has no tokens yet. Otherwise it could never be
+  // admitted.
   const needed = tokens < tokensPerMinute ? tokens : tokensPerMinute
   return window.tokens + needed > tokensPerMinute ? "tokens" : undefined
 }
