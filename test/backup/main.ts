@@ -118,7 +118,10 @@ const problemOf = async (gateways: Gateways, ...args: ReadonlyArray<string>): Pr
   throw new Error(`tollgate ${args.join(" ")} reported no problem`)
 }
 
-/** Repeats a mint. Returns true if the database knows the earlier mint, and has booked nothing. */
+/**
+ * Repeats a mint with the same operation id. Returns true if the earlier mint is in the database, so nothing was
+ * booked.
+ */
 const mintAgain = async (gateways: Gateways, name: string): Promise<unknown> => {
   const { customerEmail, tierId } = gateways.reseller
   const body = { operation_id: name, customer_email: customerEmail, plan_tier_id: tierId }

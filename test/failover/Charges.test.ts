@@ -1,4 +1,4 @@
-/** Tests that the comparison of `npm run failover` notices a wrong charge and a request without an honest response. */
+/** Tests that the comparison of `npm run failover` reports a wrong charge, and a request without a correct response. */
 import { describe, expect, it } from "vitest"
 import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
 import { compareCharges, type Settlement } from "./Charges.ts"
@@ -53,8 +53,8 @@ describe("the comparison of charges", () => {
     ["an interruption without an output", { ...interrupted, tokens: 0 }, [aSettlement(0)], "charged although nothing"],
     ["a stream that breaks without an error", { ...interrupted, body: "" }, [aSettlement(40)], "interrupted without"],
     ["a charge of a refused request", refused, [aSettlement(1)], "refused and charged"],
-    ["a refusal with 500", { ...refused, status: 500 }, [], "refused in another way"],
-    ["a refusal for another reason", { ...refused, body: '{"error":{"code":"x"}}' }, [], "refused in another way"],
+    ["a refusal with 500", { ...refused, status: 500 }, [], "refused with an error other"],
+    ["a refusal for another reason", { ...refused, body: '{"error":{"code":"x"}}' }, [], "refused with an error other"],
     ["no response", { ...refused, status: 0 }, [], "no response"]
   ])("reports %s as a fault", (_, received, settlements, fault) => {
     expect(compareCharges([received], settlements).faults).toEqual([expect.stringContaining(fault)])

@@ -1,4 +1,6 @@
-/** Compares what clients received with what the database charged. A fault is a text that describes one difference. */
+/**
+ * Compares the responses that clients received with the settlements. A fault is a text that describes one difference.
+ */
 import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
 import type { Received } from "./RequestLoad.ts"
 
@@ -32,8 +34,8 @@ const faultOfInterrupted = (one: Received, row: Settlement | undefined): string 
 
 const faultOfRefused = (one: Received, row: Settlement | undefined): string | undefined => {
   if (isCharged(row)) return "refused and charged"
-  const isHonest = one.status === 503 && one.body.includes('"overloaded"')
-  return isHonest ? undefined : "refused in another way than 503 overloaded"
+  const isOverloaded = one.status === 503 && one.body.includes('"overloaded"')
+  return isOverloaded ? undefined : "refused with an error other than 503 overloaded"
 }
 
 const isCharged = (row: Settlement | undefined): boolean => row !== undefined && row.cost_pico !== "0"
@@ -43,8 +45,8 @@ const isPriced = ({ charged_input, charged_output, cost_pico }: Settlement): boo
   (BigInt(charged_input) * PRICE_USD_MICRO.input + BigInt(charged_output) * PRICE_USD_MICRO.output) * 1_000_000n
 
 /**
- * Checks every response and every settlement. All requests must be settled. The gateways are never killed, so a request
- * without a response is a fault too.
+ * Checks every response and every settlement. Call it only after all requests are settled. The trial kills no gateway,
+ * so a request without a response is a fault too.
  */
 export const compareCharges = (received: ReadonlyArray<Received>, settlements: ReadonlyArray<Settlement>): Verdict => {
   const byId = new Map(settlements.map((row) => [row.request_id, row]))

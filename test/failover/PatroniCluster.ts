@@ -270,7 +270,7 @@ export class PatroniCluster {
   }
 }
 
-/** Returns the processes whose working directory is this one. Every process of Postgres works in its data directory. */
+/** Returns the ids of the processes with this working directory. For Postgres, this is the data directory. */
 const processesIn = (directory: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && workingDirectoryOf(name) === directory)

@@ -126,7 +126,7 @@ export class RequestLoad {
         headers: {
           authorization: `Bearer ${this.#key}`,
           "content-type": "application/json",
-          // A kept connection can close while the next request is sent, which is no fault.
+          // A keep-alive connection could close while the next request is sent, which is not a fault of the gateway.
           connection: "close"
         },
         body: JSON.stringify({

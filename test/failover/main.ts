@@ -102,7 +102,7 @@ const loseQuorum = async (
   const backMillis = activeMillis()
   const lateMillis = atMillis + SERVED_AT_MOST_MILLIS
   const late = load.received.filter(
-    // A stream that began before continues as long as its hold lasts.
+    // A stream that began earlier may continue until its hold is used up.
     ({ beganAtMillis, endedAtMillis, status, streamed }) =>
       status === 200 && (streamed ? beganAtMillis : endedAtMillis) > lateMillis && endedAtMillis < backMillis
   )
@@ -180,6 +180,6 @@ try {
   for (const fault of faults.slice(0, 20)) process.stdout.write(`FAULT: ${fault}\n`)
   if (values.keep || faults.length > 0) print(`the logs are in ${directory}`)
   else rmSync(directory, { recursive: true, force: true })
-  // Requests that never end must not keep this process alive.
+  // A request that never ends would keep this process alive.
   process.exit(faults.length === 0 ? 0 : 1)
 }

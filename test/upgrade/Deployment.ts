@@ -72,7 +72,7 @@ export class Deployment {
     return (key as { readonly secret: string }).secret
   }
 
-  /** Returns the number of settlements, and of those that charge exactly one response of the provider. */
+  /** Counts all settlements, and the settlements that charge exactly the tokens of one response of the provider. */
   async charges(): Promise<{ readonly settled: number; readonly exact: number }> {
     const client = new Pg.Client({ connectionString: this.#environment.DATABASE_URL ?? "" })
     await client.connect()

@@ -22,7 +22,7 @@ const exported = (lines: ReadonlyArray<string>): string => {
 
 describe("tollgate topups, after a restore", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("lists the orders of an export that the database does not know or does not credit by itself", () =>
+    it.effect("lists the orders of an export that are not in the database or need an action of an operator", () =>
       Effect.gen(function* () {
         const { id: resellerId } = yield* Programme.signedUp("exported@example.com")
         const orders = yield* TopUpOrders

@@ -30,12 +30,12 @@ interface Listed {
   readonly state: StoredState | "unknown"
 }
 
-/** States of orders that need no operator: their payment is booked, or a refresh books it. */
+/** Returns whether the order needs no action of an operator: its payment is credited, or a refresh will credit it. */
 const isHandled = ({ state }: Listed): boolean => state === "credited" || state === "pending" || state === "crediting"
 
 const unknown = reportCommand(
   "unknown",
-  "Read the transactions that a payment provider exports, and list the orders that the database does not know.",
+  "Read the transactions that a payment provider exports, and list the orders that are not in the database.",
   {
     export: Options.text("export").pipe(
       Options.withPseudoName("FILE"),
@@ -57,7 +57,7 @@ const unknown = reportCommand(
         },
         text:
           shown.length === 0
-            ? `The database knows all ${all.length} orders of the export, and credits them when they are paid.`
+            ? `All ${all.length} orders of the export are in the database. The servers credit them when they are paid.`
             : table(
                 [
                   { heading: "state", cell: ({ state }) => state },
@@ -68,7 +68,7 @@ const unknown = reportCommand(
       }
       if (shown.length === 0) return report
       const message =
-        `${shown.length} of ${all.length} orders of the export are not credited by themselves. If such an order is paid: run ` +
+        `${shown.length} of ${all.length} orders of the export need an action. If such an order is paid: run ` +
         "tollgate topups reconcile ID for the states expired and failed; for the other states, credit it with tollgate " +
         "quota adjust, and with its order number as the operation id."
       return { ...report, problem: { code: "unknown_orders", message } }
@@ -114,7 +114,7 @@ const skipAddresses = reportCommand(
       "count",
       "N",
       whole(MAX_SKIPPED),
-      "Number of addresses; more than the orders since the restored time."
+      "Number of addresses; more than the number of orders since the restored time."
     ),
     reason
   },

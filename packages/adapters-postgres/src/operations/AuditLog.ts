@@ -1,6 +1,7 @@
 /**
  * Writes the audit log. It contains changes by operators, changes by a server at its start, and changes by resellers to
- * API keys, customer links, passwords and webhook endpoints. An entry is written in the same transaction as its change, and is never modified.
+ * API keys, customer links, passwords and webhook endpoints. An entry is written in the same transaction as its change,
+ * and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

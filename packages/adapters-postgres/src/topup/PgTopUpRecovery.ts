@@ -30,8 +30,8 @@ export const layer: Layer.Layer<TopUpRecovery, never, SqlClient.SqlClient> = Lay
 
       skipDepositIndexes: (count, operator) =>
         Effect.gen(function* () {
-          // A restored sequence is up to 32 ahead of the last index that it gave out, so the lost orders can have indexes
-          // below its next value.
+          // After a restore, the sequence can be up to 32 ahead of the last index that it gave out. Therefore lost
+          // orders can have indexes below its next value.
           const [range] = yield* sql<DepositIndexRange>`
             SELECT (SELECT coalesce(max(deposit_index), 0) + 1 FROM topup_order) AS first, max(index)::int AS last
             FROM (SELECT nextval('topup_deposit_index') AS index FROM generate_series(1, ${count})) AS skipped`

@@ -1,6 +1,7 @@
 /**
- * Declares what an operator needs after the database was restored to an earlier time: the orders and deposit addresses
- * that were given out after that time are unknown to the database, but payers can still pay them (docs/backup.md).
+ * Declares the store that an operator needs after a restore of the database to an earlier time (docs/backup.md). The
+ * restored database does not contain the orders and deposit addresses that were given out after that time, but payers
+ * can still pay them.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { OrderId, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
@@ -18,11 +19,11 @@ export interface DepositIndexRange {
 export class TopUpRecovery extends Context.Tag("@tollgate/application/TopUpRecovery")<
   TopUpRecovery,
   {
-    /** Returns the state of each of these orders that the database knows. */
+    /** Returns the states of those of these orders that are in the database. */
     readonly states: (ids: ReadonlyArray<OrderId>) => Effect.Effect<ReadonlyMap<OrderId, StoredState>>
     /**
-     * Uses up the next deposit indexes, so that no order gets them. Returns the range from the first index above those
-     * of all orders.
+     * Uses up the next deposit indexes, so that no order gets them. Returns the range from the first index that is
+     * above the indexes of all orders to the last index that was used up.
      */
     readonly skipDepositIndexes: (count: number, operator: Operator) => Effect.Effect<DepositIndexRange>
   }
