@@ -54,7 +54,10 @@ describe("tollgate topups, after a restore", () => {
         expect(found.stderr).toContain("tollgate quota adjust")
 
         const known = yield* tollgate("topups", "unknown", "--export", exported(lines.slice(0, 2)))
-        expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("All 2 orders of the export are in the database") })
+        expect(known).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining("All 2 orders of the export are in the database")
+        })
       })
     )
 
