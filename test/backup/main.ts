@@ -199,7 +199,7 @@ try {
   }
   const lostOrders = after.filter(({ address }) => address === "").map(({ id }) => `RTO-${id}`)
   expectEqual("the unknown orders", sorted(report.orders.map(({ order_number }) => order_number)), sorted(lostOrders))
-  print(`orders of payment providers that the database does not know: ${report.orders.length}`)
+  print(`orders of payment providers that are not in the database: ${report.orders.length}`)
 
   for (const number of [...lostOrders, ...lostDeposits.map(({ id }) => `RTO-${id}`)]) {
     const amount = ["--usd-micro", "2000000", "--operation-id", number, "--reason", "restore"]

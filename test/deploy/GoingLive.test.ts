@@ -2,9 +2,9 @@
  * Runs the commands of docs/operations.md, "Going live with systemd", as an operator does: with a shell, curl, openssl,
  * the command line, a server in production and Postgres. A simulated OpenAI-compatible server is the provider.
  *
- * Three programs are replaced, because a test cannot use those of the machine: `sudo` only runs the command, `psql` sends
- * the statements to the Postgres of the tests, and `systemctl` starts the command of the installed unit. The first block of
- * commands, which installs and builds, is not run.
+ * Three programs of the machine are replaced, because a test cannot use them: `sudo` only runs the command, `psql`
+ * sends the statements to the Postgres of the tests, and `systemctl` starts the command of the installed unit. The
+ * first block of commands, which installs and builds, is not run.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -300,7 +300,8 @@ describe("two servers", () => {
     expect(rows).toEqual([{ users: 1, credits: 2, models: 5, resellers: 1, nodes: 2 }])
     for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
 
-    // A server with a real payment provider has no demo reseller, and warns of the one that an earlier start created.
+    // A server with a real payment provider has no demo reseller, and warns of a demo reseller that an earlier start
+    // created.
     const midtrans = { MIDTRANS_SERVER_KEY: "sandbox", MIDTRANS_BASE_URL: "http://127.0.0.1:9" }
     const server = await ServerProcess.start({ ...settings, ...midtrans })
     await server.printed(/Ctrl-C/)

@@ -116,7 +116,7 @@ describe("an empty project", () => {
         skipLibCheck: false
       }
       const compilation = ts.createProgram([main, ...declarations], options)
-      // Only the declarations of our packages are checked, because those of effect would take ten seconds.
+      // Only the declarations of our packages are checked, because the declarations of `effect` would take ten seconds.
       const diagnostics = [main, ...declarations].flatMap((path) => {
         const file = compilation.getSourceFile(path)
         return [...compilation.getSyntacticDiagnostics(file), ...compilation.getSemanticDiagnostics(file)]

@@ -43,7 +43,7 @@ export class Event {
     this.run = run
   }
 
-  // The members below are those of a timer of Node.js.
+  // The following members are the members of a timer of Node.js.
   unref(): this {
     return this
   }

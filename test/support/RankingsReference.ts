@@ -2,8 +2,8 @@
  * Computes the rankings slowly, as a reference. It reads every settlement and applies the rules of the API contract one by
  * one.
  *
- * Tests compare its document with the document of the gateway. It shares no code with the gateway and uses the platform's
- * time zone data for the calendar. The members of its document are those of the wire format.
+ * Tests compare its document with the document of the gateway. It shares no code with the gateway and uses the
+ * platform's time zone data for the calendar. Its document has the members of the wire format.
  */
 
 export interface RankedModel {

@@ -143,6 +143,7 @@ const programOf = (contents: Contents): Program =>
     : {
         name: "server-production",
         entry: "apps/server/src/main.ts",
-        // These names do not exist, so their import fails at run time like that of a package that is not installed.
+        // These names do not exist, so their import fails at run time, like the import of a package that is not
+        // installed.
         alias: { "@tollgate/simulators": "@absent/simulators", "@tollgate/embedded-postgres": "@absent/postgres" }
       }

@@ -66,10 +66,10 @@ export interface GatewayParts {
   /** An existing database. It is migrated if it has no schema. */
   readonly database?: TestDatabase.Database
   readonly settings?: Readonly<Record<string, string>>
-  /** Members that replace those of the provider or the model in the catalog. */
+  /** Members that replace the members of the provider or the model in the catalog. */
   readonly provider?: object
   readonly model?: object
-  /** Returns another URL of the database, for example that of a proxy. */
+  /** Returns another URL of the database, for example the URL of a proxy. */
   readonly reach?: (database: TestDatabase.Database) => string
   /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void

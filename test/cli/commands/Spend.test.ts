@@ -66,7 +66,7 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect("counts a customer of several resellers at the one that it was linked to first", () =>
+    it.effect("counts a customer of several resellers at the reseller with the oldest link", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aLedger, yield* aLedger]

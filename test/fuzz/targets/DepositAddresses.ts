@@ -1,7 +1,7 @@
 /**
  * The target of deposit addresses on BNB Smart Chain. The checksum of an address must be the one of EIP-55 and change
- * nothing but the case. An address that is derived from the public key must be the one that belongs to the private key.
- * A changed extended public key must be refused.
+ * nothing but the case. An address that is derived from the public key must be the address of the private key. A
+ * changed extended public key must be refused.
  */
 
 import { keccak_256 } from "@noble/hashes/sha3.js"

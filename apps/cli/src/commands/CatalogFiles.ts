@@ -100,7 +100,7 @@ const importYes = Options.boolean("yes").pipe(Options.withDescription("Skip the 
 
 export const importCommand = reportCommand(
   "import",
-  "Replace the prices in a catalog file by those of a price file, after showing the changes.",
+  "Replace the prices in a catalog file by the prices of a price file, after showing the changes.",
   { prices: priceFile, into, margin, namesInList, dryRun: importDryRun, yes: importYes },
   ({ dryRun, into, margin, namesInList, prices, yes }) =>
     Effect.gen(function* () {

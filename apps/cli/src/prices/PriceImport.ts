@@ -1,5 +1,5 @@
 /**
- * Replaces the prices in a catalog file by those of a price list. Every other member of the file is unchanged.
+ * Replaces the prices in a catalog file by the prices of a price list. Every other member of the file is unchanged.
  *
  * A model gets the price of its route with the lowest priority number that the price list contains. If the list lacks
  * the prices of cached tokens, cached tokens get the price of other input tokens.

@@ -13,7 +13,7 @@ export type KeyStatus = Schemas["OperatorKey"]
 export type Catalog = Schemas["StoredCatalog"]
 export type CatalogChange = Schemas["CatalogChange"]
 
-/** Returns the query parameters of a page: those that select something, and the cursor. */
+/** Returns the query parameters of a page: the parameters that select rows, and the cursor. */
 export const pageQuery = <Filter extends Readonly<Record<string, string>>>(
   filter: Filter,
   cursor: string | undefined

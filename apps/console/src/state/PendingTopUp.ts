@@ -29,7 +29,10 @@ export const pendingTopUp = (): PendingTopUp | undefined => {
   return stored?.resellerId === sessionReseller() ? stored : undefined
 }
 
-/** Returns the operation id for this request: that of the pending top-up if it is the same, otherwise a new one. */
+/**
+ * Returns the operation id for this request: the id of the pending top-up if the request is the same, otherwise a new
+ * id.
+ */
 export const prepareTopUp = (request: TopUpRequest, typed: string): string => {
   const pending = pendingTopUp()
   if (pending !== undefined && JSON.stringify(pending.request) === JSON.stringify(request)) return pending.operationId

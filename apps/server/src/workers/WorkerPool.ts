@@ -16,7 +16,7 @@ import type { WorkersMetrics } from "./WorkersMetrics.ts"
 
 export interface WorkerPoolOptions {
   readonly count: number
-  /** Environment variables of the workers, in addition to those of this process. */
+  /** Environment variables of the workers, in addition to the variables of this process. */
   readonly environment: Readonly<Record<string, string>>
   readonly metrics: WorkersMetrics
 }

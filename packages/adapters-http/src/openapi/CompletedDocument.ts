@@ -187,7 +187,7 @@ const schemaOf = (response: Json): Json =>
   ((response.content as Readonly<Record<string, { readonly schema: Json }>> | undefined)?.["application/json"]
     ?.schema ?? {}) as Json
 
-/** Returns true for an error response that has a body of its own, such as that of the readiness probe. */
+/** Returns true for an error response that has its own body, such as the response of the readiness probe. */
 const isOwnError = (response: Json): boolean => {
   const schema = schemaOf(response)
   return response[ERRORS] === undefined && !isReplaced(schema)

@@ -31,7 +31,7 @@ export const INFERENCE_CODES = "x-inference-codes"
 /** Member of a schema with the name of the component that `completedDocument` makes of the schema. */
 export const COMPONENT = "x-component"
 
-/** The two error bodies: that of the inference routes, and that of all other routes. */
+/** The two error bodies: one of the inference routes, and one of all other routes. */
 export type ErrorComponent = "InferenceError" | "ApiError"
 
 /**

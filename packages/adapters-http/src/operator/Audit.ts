@@ -52,7 +52,7 @@ const readLast = HttpApiEndpoint.get("lastAudit", PATH)
   .annotateContext(
     documented({
       summary: "Read the result of the last audit",
-      description: "Contains the audits that were started over HTTP, not those of the command line.",
+      description: "Contains the audits that were started over HTTP, not the audits of the command line.",
       errors: []
     })
   )

@@ -61,7 +61,7 @@ const listProviders = HttpApiEndpoint.get("listProviders", "/api/operator/provid
   .annotateContext(
     documented({
       summary: "List the providers with their circuit breakers",
-      description: "Each node has its own circuit breakers; the response is that of one node.",
+      description: "Each node has its own circuit breakers; the response contains the circuit breakers of one node.",
       errors: []
     })
   )

@@ -7,7 +7,7 @@ import type { ScannedMember } from "./JsonScan.ts"
 
 type Found = ScannedMember | undefined
 
-/** The maximum size in bytes of a name, such as that of a model, with its quotes and escapes. */
+/** The maximum size in bytes of a name, such as the name of a model, with its quotes and escapes. */
 const MAX_NAME_BYTES = 64 * 1024
 
 /** Reads member values. `fault` is the error of the first invalid value. `null` counts as absent. */

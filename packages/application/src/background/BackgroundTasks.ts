@@ -154,7 +154,8 @@ const sweepHolds = (silent: ReadonlyArray<Heartbeat>) =>
   )
 
 /**
- * Ends the image requests whose lease has expired. The next image request of the same customer would do this too.
+ * Ends the image requests whose lease has expired. The next image request of the same customer also ends such a
+ * request.
  */
 const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
   Effect.tap(abandon, (count) =>

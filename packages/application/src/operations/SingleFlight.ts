@@ -2,8 +2,8 @@
  * Single-flight: concurrent callers with the same key share one execution. The number of concurrent executions is
  * limited.
  *
- * An execution runs in the scope and context in which the single-flight was made, not in those of a caller. If a
- * caller is interrupted, the execution always continues, even if no caller waits.
+ * An execution runs in the scope and context in which the single-flight was made, not in the scope and context of a
+ * caller. If a caller is interrupted, the execution always continues, even if no caller waits.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

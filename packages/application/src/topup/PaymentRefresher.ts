@@ -32,7 +32,8 @@ const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 const MAX_CONCURRENT_REFRESHES = 128
 /**
  * The maximum number of payments that are opened concurrently at one provider. A reseller gets at most half of them, so
- * that a provider that hangs stops only its own openings, and one reseller does not stop those of the others.
+ * that a provider that hangs stops only its own openings, and one reseller does not stop the openings of other
+ * resellers.
  */
 const MAX_CONCURRENT_OPENINGS = 64
 

@@ -19,7 +19,7 @@ export interface DepositIndexRange {
 export class TopUpRecovery extends Context.Tag("@tollgate/application/TopUpRecovery")<
   TopUpRecovery,
   {
-    /** Returns the states of those of these orders that are in the database. */
+    /** Returns the states of the orders with these ids. An order that is not in the database has no state. */
     readonly states: (ids: ReadonlyArray<OrderId>) => Effect.Effect<ReadonlyMap<OrderId, StoredState>>
     /**
      * Uses up the next deposit indexes, so that no order gets them. Returns the range from the first index that is

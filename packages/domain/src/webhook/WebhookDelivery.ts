@@ -1,6 +1,6 @@
 /**
- * A delivery is one event on its way to one endpoint. Its attempts are repeated with growing pauses for 24 hours, until
- * the endpoint responds with a status from 200 to 299 (docs/reference/webhooks.md#deliveries).
+ * A delivery is the task of sending one event to one endpoint. Its attempts are repeated with growing pauses for 24
+ * hours, until the endpoint responds with a status from 200 to 299 (docs/reference/webhooks.md#deliveries).
  */
 import * as Schema from "effect/Schema"
 import type { ResellerId } from "../reseller/Reseller.ts"

@@ -37,8 +37,8 @@ export interface Reply {
 }
 
 /**
- * These random delays in milliseconds are those of a real model: `thinking` before the first piece, `speaking` before
- * every other piece, and `silence` before a whole response of this number of pieces.
+ * These random delays in milliseconds are like the delays of a real model: `thinking` before the first piece,
+ * `speaking` before every other piece, and `silence` before a whole response of this number of pieces.
  */
 export const thinking = Random.nextIntBetween(200, 400)
 export const speaking = Random.nextIntBetween(20, 40)

@@ -1,5 +1,5 @@
 /**
- * The open requests with what they hold, oldest first, and the sweep that settles those of dead nodes.
+ * Shows the open requests with their holds, oldest first, and starts the sweep that settles the requests of dead nodes.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

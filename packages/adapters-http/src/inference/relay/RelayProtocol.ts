@@ -78,7 +78,10 @@ export interface RelayProtocol<Request extends InferenceRequest> {
    * usage report differ from the client's body.
    */
   readonly bodyFor: (request: Request, upstreamModel: string) => Uint8Array
-  /** Returns the request headers for the provider: those that the protocol requires, and allowed client headers. */
+  /**
+   * Returns the request headers for the provider: the headers that the protocol requires, and allowed headers of the
+   * client.
+   */
   readonly headersFor: (clientHeaders: NodeJS.Dict<string | Array<string>>, streamed: boolean) => Record<string, string>
   /** Rewrites a provider's whole response for the client. */
   readonly translate: (

@@ -114,6 +114,6 @@ export const exampleOf = (document: Document, given: Schema): unknown => {
   return schema.type === "string" ? "text" : {}
 }
 
-/** Returns the example of a body: that of its media type, or one of its schema. */
+/** Returns the example of a body: the example of its media type, or an example of its schema. */
 export const bodyExample = (document: Document, media: MediaType): unknown =>
   media.example ?? Object.values(media.examples ?? {})[0]?.value ?? exampleOf(document, media.schema)

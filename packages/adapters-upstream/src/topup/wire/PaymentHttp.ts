@@ -30,8 +30,8 @@ export interface PaymentLimits {
 }
 
 export const defaultLimits: PaymentLimits = {
-  // This timeout is shorter than that of a refresh (the read of an order's payment), so that the breaker counts a slow
-  // provider as a failure.
+  // This timeout is shorter than the timeout of a refresh (the read of an order's payment), so that the breaker counts
+  // a slow provider as a failure.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
   maxResponseBytes: 262_144,
