@@ -23,7 +23,7 @@ const scope = Effect.runSync(Scope.make())
 let settings: Pg.ClientConfig
 let connection: DedicatedConnection
 
-/** Runs statements on a connection of its own, each outside a transaction. */
+/** Runs statements on a separate connection, each outside a transaction. */
 const administer = async (...statements: ReadonlyArray<string>): Promise<void> => {
   const client = new Pg.Client(settings)
   await client.connect()

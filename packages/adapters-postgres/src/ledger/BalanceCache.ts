@@ -41,7 +41,10 @@ export class BalanceCache {
     return new WorkingBalances(found)
   }
 
-  /** Returns whether the balances of the owner are cached and ample for this request. A limited key can refuse it. */
+  /**
+   * Returns whether the owner's balances are cached and ample. Always false for a limited key: its limits can refuse
+   * the request.
+   */
   isAmple({ estimate, modelId, price, principal }: Admission): boolean {
     if (principal.limits?.counted) return false
     const known = this.#users.get(principal.userId)
