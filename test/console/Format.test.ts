@@ -34,7 +34,7 @@ describe("a time", () => {
     expect(id.day("2026-08-17")).toBe("17 Agu 2026")
   })
 
-  it("is one of all days between two days", () => {
+  it("is listed day by day, from the first to the last day", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"])
   })
 })

@@ -51,7 +51,7 @@ describe("a change of the limits of a key", () => {
     })
   })
 
-  it("removes the list of models when the last one is not chosen", () => {
+  it("removes the list of models when the user deselects the last model", () => {
     const values = Object.fromEntries(
       Object.entries(typedLimits(limits, "id")).filter(([name]) => !name.startsWith("models."))
     )
@@ -79,7 +79,7 @@ describe("a change of the limits of a key", () => {
 })
 
 describe("a typed value", () => {
-  it("is read as it was written", () => {
+  it("has the same value after it is written and read again", () => {
     expect(typedDollars(2_500_000, "id")).toBe("2,5")
     expect(typedDollars(2_500_000, "en")).toBe("2.5")
     expect(typedDollars(1, "en")).toBe("0.000001")

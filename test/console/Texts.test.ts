@@ -20,7 +20,7 @@ const flat = (table: object, path = ""): ReadonlyArray<readonly [string, string]
 
 /** Texts that are the same in both languages, such as names. */
 const SAME = /^(shell\.languages|clients\.names)\.|^(common\.csv|topUps\.methods\.qris|topUps\.token|topUps\.memo)$/
-const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV|Reseller)$/
+const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV|Reseller|Status)$/
 
 describe("the texts of the console", () => {
   it("exist in both languages", () => {

@@ -92,7 +92,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
         element.click()
       })
 
-  /** Loses the responses to requests of this path: the gateway carries the requests out. */
+  /** Loses the responses to requests with this path. The gateway still executes the requests. */
   const loseResponses = async (path: string): Promise<() => Promise<void>> => {
     await reseller.page.route(path, async (route) => {
       await route.fetch()
@@ -151,7 +151,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.faults()).toEqual([])
     })
 
-    it("sees that a late payment is credited all the same", async () => {
+    it("sees that a late payment is still credited", async () => {
       const number = await order("qris", "10000")
       await server.payer("expire", number)
       await reseller.looksAgain()
@@ -334,7 +334,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await customer.leave()
     })
 
-    it("sees the limits of its key and what is used of them", async () => {
+    it("sees the limits of its key with the used amounts", async () => {
       const keys = (await listed("/api/reseller/keys")) as ReadonlyArray<{ readonly user_id: string }>
       const { token } = await reseller.session()
       const created = await fetch(`${server.url}/api/reseller/customers/${keys[0]?.user_id}/keys`, {

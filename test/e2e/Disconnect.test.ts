@@ -47,7 +47,8 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
 /**
- * Checks that the upstream sees the abort within a second. Without an abort it would continue to generate and to bill.
+ * Checks that the upstream sees the abort within a second. Without an abort, the upstream would continue to generate
+ * and to bill.
  */
 const abandoned = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])

@@ -223,7 +223,7 @@ describe("an embeddings request", () => {
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }])
   })
 
-  it("names a model that the list of models contains", async () => {
+  it("finds its model in the list of models", async () => {
     const { data } = await client.models.list()
     expect(data.map(({ id }) => id)).toContain("vectors")
   })

@@ -193,7 +193,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     )
   })
 
-  it("refuse an expired key with 401, also on a server that has cached the key", async () => {
+  it("refuse an expired key with 401, even on a server that has cached the key", async () => {
     const customer = await limited({ expires_at: "2099-01-01T00:00:00Z" })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     expect([await post(a, customer), await post(b, customer)]).toEqual(["served", "served"])

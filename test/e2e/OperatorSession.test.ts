@@ -70,7 +70,7 @@ describe("an operator session", () => {
     expect(entry).toEqual({ actor: "ani", action: "console.end" })
   })
 
-  it("opens once, and with no wrong, missing or malformed code", async () => {
+  it("is opened once by its code, and by no wrong, missing or malformed code", async () => {
     const code = await newCode()
     expect((await redeem(code)).status).toBe(201)
     for (const wrong of [code, "", "tgc_x", code.toUpperCase()]) {
@@ -82,7 +82,7 @@ describe("an operator session", () => {
     expect(refusalIn(await programme.post(`${SESSION}?code=${await newCode()}`))).toBe("422 validation_error")
   })
 
-  it("is 429 rate_limited after ten failures in a minute from one address, which refuse no valid code or token", async () => {
+  it("is refused with 429 rate_limited after ten failures in a minute from one address, unless the code or token is valid", async () => {
     const client = aClient()
     const token = textOf((await redeem(await newCode(), client)).body.token)
     for (let i = 0; i < 5; i++) {
@@ -119,7 +119,7 @@ describe("an operator session", () => {
 })
 
 describe("an operator API that is off", () => {
-  it("returns 404 operator_console_off on every route, also for a valid token", async () => {
+  it("returns 404 operator_console_off on every route, even for a valid token", async () => {
     const token = await newToken()
     const code = await newCode()
     const off = await TestProgramme.start({ database: programme.settings.database, operatorConsole: false })

@@ -55,7 +55,7 @@ describe("a change of the password", () => {
     expect((await logIn(reseller, reseller.password)).status).toBe(200)
   })
 
-  it("counts as a login attempt, so the sixth attempt in a minute is 429 rate_limited", async () => {
+  it("counts as a login attempt, so the sixth attempt in a minute returns 429 rate_limited", async () => {
     const reseller = await programme.reseller()
     for (let i = 0; i < 5; i++) expect((await change(reseller, "a wrong password")).status).toBe(422)
     expect(refusalIn(await change(reseller, reseller.password))).toBe("429 rate_limited")

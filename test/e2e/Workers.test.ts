@@ -218,7 +218,7 @@ describe("a server with two workers", () => {
     expect(await observer.query("SELECT 1 FROM open_request")).toEqual([])
   })
 
-  it("exits with 1 when a worker dies again and again", async () => {
+  it("exits with 1 when workers die repeatedly", async () => {
     const server = await start()
     const [victim = 0, other = 0] = workersOf(server)
     process.kill(victim, "SIGKILL")

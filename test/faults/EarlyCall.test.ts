@@ -26,7 +26,7 @@ let cable: Cable
 /** Uses the database directly. It provides the catalog, the customers and the upstream. */
 let observer: TestGateway
 
-/** Returns the URL of the observer's database through the cable. */
+/** Returns the URL of the observer's database through the cable, which is a proxy that the test can freeze. */
 const throughCable = (): string =>
   observer.database.url.replace(
     encodeURIComponent(inject("postgresSocketDir")),

@@ -117,7 +117,7 @@ const Content = () => {
   if (route === undefined) return <Unknown />
   const name = route.route
   const Open = open[name]
-  // The link of an operator opens a new session, also if the tab has another session.
+  // The link of an operator opens a new session, even if the tab has another session.
   if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
   if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
   const kind = customerPages.has(name) ? "customer" : name.startsWith("operator") ? "operator" : "reseller"

@@ -51,7 +51,7 @@ describe("a connection", () => {
     expect(client.text).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s)
   })
 
-  it("that sends its headers or its body byte by byte is closed after the same time", async () => {
+  it("that sends its headers or its body byte by byte is also closed at the time limit", async () => {
     const { gateway } = await start({ uploadSeconds: 0.3 })
     const clients = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
     clients[0].send("GET /healthz HTTP/1.1\r\nHost: ")
@@ -112,7 +112,7 @@ describe("pipelined requests", () => {
     client.leave()
   })
 
-  it("of one connection cannot occupy the server: more than 16 that wait close the connection", async () => {
+  it("of one connection cannot occupy the server: the connection is closed when more than 16 wait", async () => {
     const { gateway, upstreams } = await start()
     const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
     await upstreams.next()
@@ -126,7 +126,7 @@ describe("pipelined requests", () => {
     second.leave()
   })
 
-  it("behind an unfinished response do not get their error as its response", async () => {
+  it("that are invalid cause no error in place of the response to an earlier request", async () => {
     const { gateway, upstreams } = await start()
     const client = (await RawClient.connect(gateway.port)).send(ask(hello()))
     await upstreams.next()

@@ -1,6 +1,6 @@
 /**
  * Sends malformed and unusual requests over raw sockets. In each case, a request for the liveness probe follows in the
- * same packet: it must be served only where the end of the case is beyond doubt.
+ * same packet. The probe must be served only if the end of the request before it is unambiguous.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"

@@ -44,7 +44,7 @@ class Starts {
 }
 
 describe("requests that arrive together", () => {
-  it("start in the order of arrival if they are of one client, also requests that arrive while others wait", async () => {
+  it("start in the order of arrival if one client sends them, even those that arrive while others wait", async () => {
     const queue = new RequestStarts()
     const started: Array<number> = []
     for (const i of [1, 2, 3]) queue.add(address("one"), () => started.push(i))
@@ -92,7 +92,7 @@ describe("requests that arrive together", () => {
     expect(starts.started.map(({ atMillis }) => atMillis)).toEqual([0, 10, 20, 30, 40])
   })
 
-  it("start at once up to 200 of one token, then 100 a second, while those of other tokens start at once", async () => {
+  it("of one token start at once up to 200, then 100 per second, and do not delay requests of other tokens", async () => {
     const starts = new Starts()
     for (let i = 0; i < 203; i++) starts.add(authorized("flood"))
     await starts.until(203)
@@ -102,7 +102,7 @@ describe("requests that arrive together", () => {
     expect(late).toEqual(["flood 0", "flood 10", "flood 20", "flood 30", "other 30"])
   })
 
-  it("are refused while their client has its share of the waiting places", async () => {
+  it("are refused when their client has used up its share of the waiting places", async () => {
     const starts = new Starts(8)
     expect([1, 2, 3, 4, 5].map(() => starts.add(address("flood")))).toEqual([true, true, true, true, false])
     expect(starts.add(address("other"))).toBe(true)

@@ -58,7 +58,7 @@ describe("tollgate spend report", () => {
         })
         const shown = yield* tollgate("spend", "report", "--by", "model")
         expect(shown.stdout).toMatch(
-          /^MODEL +REQUESTS +INPUT +CACHED +OUTPUT +SPENT +OF IT PLAN +WRITTEN OFF +OPERATOR LOSS$/m
+          /^MODEL +REQUESTS +INPUT +CACHED +OUTPUT +SPENT +PAID BY PLANS +WRITTEN OFF +OPERATOR LOSS$/m
         )
         expect((yield* tollgate("spend", "report", "--from", "2020-01-01", "--to", "2020-01-02")).stdout).toContain(
           "No settled requests from 2020-01-01 to 2020-01-02."

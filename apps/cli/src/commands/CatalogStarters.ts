@@ -112,7 +112,7 @@ export const starters: Readonly<Record<StarterName, Starter>> = {
         routes: [{ provider: "local", upstream_model: "llama3.2" }]
       }
     ],
-    hint: "Replace base_url by the URL of your OpenAI-compatible server (the default is Ollama on this machine), and set LOCAL_API_KEY; it can be any text if your server needs no key."
+    hint: "Replace base_url by the URL of your OpenAI-compatible server (the default is Ollama on this machine). Set LOCAL_API_KEY, to any text if your server needs no key."
   }
 }
 

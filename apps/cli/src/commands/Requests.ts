@@ -127,13 +127,13 @@ const textOf = (record: RequestRecord): string =>
       ["Resellers", record.resellers.join(", ") || "-"],
       ["API key", `${record.keyName} (public id ${record.keyPublicId}, ${record.keyId})`],
       ["Model", `${record.model} by ${record.protocol}${record.streamed ? ", streamed" : ""}`],
-      ["Routes today", record.routes.map(({ provider, upstreamModel }) => `${provider} ${upstreamModel}`).join(", ")],
+      ["Current routes", record.routes.map(({ provider, upstreamModel }) => `${provider} ${upstreamModel}`).join(", ")],
       ["Admitted", timestamp(record.heldAt)],
       ...(record.state._tag === "Open" ? openValues(record.state) : settledValues(record.state)),
       ...(record.image === undefined ? [] : [["Image", imageText(record.image)] as const])
     ]),
     ...(record.state._tag === "Settled" ? [tokensTable(record.state, record.price)] : []),
-    "The provider of an attempt is not stored. Search the log for the request id: it names providers that failed."
+    "The provider of an attempt is not stored. The log names providers that failed: search it for the request id."
   ].join("\n\n")
 
 const openValues = ({ checkpoint, hold, node, orphaned }: OpenRecord) =>

@@ -32,7 +32,7 @@ const Dimensions = Schema.transform(Schema.String, Schema.Array(Schema.Literal(.
   Schema.annotations({ message: () => ({ message: EXPECTED, override: true }) })
 )
 
-const by = option("by", "DIMENSIONS", Dimensions, `What to sum by: ${EXPECTED}. Default: day.`).pipe(
+const by = option("by", "DIMENSIONS", Dimensions, `The dimensions of the sums: ${EXPECTED}. Default: day.`).pipe(
   Options.withDefault(["day"] as ReadonlyArray<SpendDimension>)
 )
 
@@ -63,8 +63,8 @@ const report = Command.make("report", { ...days, by, csv, json }, ({ by, csv, fr
   }).pipe(Effect.catchTag("ValidationFailed", invalidRange))
 ).pipe(
   Command.withDescription(
-    "Show the total spending of customers: at most 92 days, by default the last 31. A customer of several resellers counts at the " +
-      "reseller that it was linked to first."
+    "Show the spend of customers. The range has at most 92 days, and by default the last 31 days. A customer of " +
+      "several resellers counts for the reseller that it was linked to first."
   )
 )
 
@@ -136,7 +136,7 @@ const spendTable = (by: ReadonlyArray<SpendDimension>, rows: ReadonlyArray<Spend
       },
       { heading: "output", cell: ({ charged }) => charged.output.toString(), align: "right" },
       { heading: "spent", cell: (row) => amounts(row).spent_usd_micro, align: "right" },
-      { heading: "of it plan", cell: (row) => amounts(row).plan_value_usd_micro, align: "right" },
+      { heading: "paid by plans", cell: (row) => amounts(row).plan_value_usd_micro, align: "right" },
       { heading: "written off", cell: (row) => amounts(row).written_off_usd_micro, align: "right" },
       { heading: "operator loss", cell: (row) => amounts(row).operator_loss_usd_micro, align: "right" }
     ],

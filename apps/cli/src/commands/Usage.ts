@@ -45,7 +45,7 @@ const busy = new CommandFailed({ exit: "failed", code: "overloaded", message: "T
 
 const show = reportCommand(
   "show",
-  "Show the daily sums of the usage of a user, or of all customers of a reseller: at most 92 days, by default the last 31.",
+  "Show the daily usage of a user, or of all customers of a reseller. The range has at most 92 days, and by default the last 31 days.",
   selection,
   ({ from, model, to, ...owner }) =>
     Effect.gen(function* () {

@@ -16,7 +16,10 @@ const credential = (): string | undefined => {
   return session?.kind === "customer" ? session.key : session?.token
 }
 
-/** Returns a function that sends a request with a timeout. A request without a response is a problem of its own kind. */
+/**
+ * Returns a function that sends a request with a timeout. A request without a response fails with the code
+ * `no_response`.
+ */
 const sendWithin =
   (timeoutMillis: number) =>
   async (request: Request): Promise<Response> => {
@@ -62,7 +65,7 @@ const refused = (response: Response, body: unknown): Problem => {
   return problem
 }
 
-/** Downloads a CSV file of the gateway. The credential is in a header, so the file has no URL that could leak. */
+/** Downloads a CSV file of the gateway. The credential is sent in a header, so it is not in a URL that could leak. */
 export const download = async (path: string, query: Readonly<Record<string, string>>): Promise<void> => {
   const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
   const headers = { authorization: `Bearer ${credential() ?? ""}` }

@@ -49,7 +49,7 @@ export interface ReadLimits {
 
 /**
  * Reads the values of a form that began with the limits `before`. Only limits that the user changed are part of the
- * change, so that an expiry with seconds keeps them.
+ * change, so that an unchanged expiry keeps its seconds.
  */
 export const readLimits = (before: KeyLimits | null, values: LimitValues, language: Language): ReadLimits => {
   const unchanged = typedLimits(before, language)

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { Problem } from "./Problem.ts"
 
 export interface Loaded<A> {
-  /** The last data; it stays while newer data is loaded. */
+  /** The data that was loaded last, even while newer data is being loaded. */
   readonly data: A | undefined
   readonly problem: Problem | undefined
   readonly loading: boolean

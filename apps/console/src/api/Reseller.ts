@@ -58,7 +58,10 @@ export const readSales = async (from: string, signal: AbortSignal): Promise<Sale
   return { count: mints.length, usdMicro, isComplete: cursor === null, latest: mints.slice(0, 5) }
 }
 
-/** Returns the orders that wait for a payment. The newest orders are read, because an older one has expired. */
+/**
+ * Returns the orders that wait for a payment. Reads only the 50 newest orders, because older orders have usually
+ * expired.
+ */
 export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
   const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))
   return topups.filter(({ status, expires_at }) => status === "crediting" || isPayable({ status, expires_at }))
@@ -68,7 +71,7 @@ export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray
 export const isPayable = ({ status, expires_at }: Pick<Order, "status" | "expires_at">): boolean =>
   status === "pending" && Date.parse(expires_at) > Date.now()
 
-/** True if a part of the amount has arrived. Only the orders of BNB Smart Chain state the received amount. */
+/** True if a part of the amount has arrived. Only orders by `crypto_bep20` state the received amount. */
 export const isUnderpaid = (order: Order): boolean =>
   order.status !== "credited" &&
   order.received_raw !== undefined &&

@@ -29,7 +29,7 @@ export const typedDollars = (usdMicro: number, language: Language): string => {
 
 const JAKARTA_OFFSET_MILLIS = 7 * 3_600_000
 
-/** Returns the instant of a date and a time in WIB, as a field of the type `datetime-local` has them, or undefined. */
+/** Returns the instant that a field of the type `datetime-local` states in WIB; undefined if the text is not valid. */
 export const instantOf = (typed: string): string | undefined => {
   const millis = Date.parse(`${typed}Z`) - JAKARTA_OFFSET_MILLIS
   return Number.isNaN(millis) ? undefined : new Date(millis).toISOString()

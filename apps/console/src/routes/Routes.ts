@@ -87,20 +87,20 @@ export const pathOf = (page: Exclude<PageName, "customer" | "topUp" | OperatorIt
 export const customerPath = (id: string): string => getPagePath($router, "customer", { id })
 export const topUpPath = (id: string): string => getPagePath($router, "topUp", { id })
 
-/** Returns the path of a page of an operator about one thing. */
+/** Returns the path of an operator's page about one reseller, customer, key or order. */
 export const operatorPath = (page: OperatorItemPage, id: string): string => getPagePath($router, page, { id })
 
 export const go = (path: string): void => {
   $router.open(path)
 }
 
-/** Opens a page in place of the current one, which the back button then skips. */
+/** Opens a page in place of the current page. The back button then skips the replaced page. */
 export const goInstead = (path: string): void => {
   $router.open(path, true)
 }
 
 /** The props of every page of a session. */
 export interface PageProps {
-  /** The parameter of the path; empty for a path without one. */
+  /** The parameter of the path; empty if the path has no parameter. */
   readonly id: string
 }

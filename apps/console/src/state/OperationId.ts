@@ -1,6 +1,6 @@
 /**
- * Makes the operation id of a mint, a top-up, a credit or an adjustment of quota. It is chosen once, before the first
- * request, and every repeat sends the same id, so that the gateway acts once even if a response was lost.
+ * Makes the operation id of a mint, a top-up, a credit or an adjustment of quota. The id is chosen once, before the
+ * first request. Every repeat sends the same id, so that the gateway acts once even if a response was lost.
  */
 const ID_BYTES = 16
 

@@ -1,8 +1,8 @@
 /**
  * Keeps a booking that the operator is making, an adjustment of quota or a credit, until its result is known.
  *
- * A booking has its operation id before the first request (docs/reference/operator.md#o9). It is kept in `sessionStorage`
- * for each account, so a reload of the page in the middle of a booking does not forget its id.
+ * A booking has its operation id before the first request (docs/reference/operator.md#o9). It is kept in
+ * `sessionStorage` for each account, so a reload of the page during a booking does not lose the operation id.
  */
 import { useState } from "preact/hooks"
 import { newOperationId } from "./OperationId.ts"
@@ -36,7 +36,9 @@ const stored = (key: string): PendingBooking | undefined => {
 export interface Booking {
   readonly pending: PendingBooking | undefined
   readonly prepare: (amountUsdMicro: string, reason: string) => void
-  /** Records whether the pending booking was sent. After a refusal nothing is booked, so it counts as not sent. */
+  /**
+   * Records whether the pending booking was sent. After a refusal nothing is booked, so the booking counts as not sent.
+   */
   readonly markSent: (isSent: boolean) => void
   readonly forget: () => void
 }

@@ -1,6 +1,6 @@
 /**
  * Stores the credential of this tab: the token of a reseller or an operator, or the API key of a customer. A credential
- * is stored only in `sessionStorage`, which ends with the tab; it is never part of a URL or of `localStorage`
+ * is stored only in `sessionStorage`, which ends with the tab. A credential is never part of a URL or of `localStorage`
  * (docs/adr/0013-console.md).
  */
 import { atom } from "nanostores"

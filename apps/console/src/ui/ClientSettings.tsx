@@ -12,7 +12,7 @@ interface ClientSettingsProps {
   readonly apiKey: string
 }
 
-/** A name of a model for settings before the customer has a model. */
+/** The name of the model in the settings if the customer has no model yet. */
 const PLACEHOLDER = "model"
 
 export const ClientSettings = ({ models, apiKey }: ClientSettingsProps) => {

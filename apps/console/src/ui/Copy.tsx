@@ -1,5 +1,5 @@
 /**
- * Shows a text that the user takes elsewhere, such as an amount, an address or a secret, with a button that copies it.
+ * Shows a text, such as an amount, an address or a secret, with a button that copies the text.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import { useTexts } from "../i18n/Language.ts"
@@ -50,7 +50,7 @@ interface CopyProps {
   readonly block?: boolean
 }
 
-/** If the browser does not allow to copy, the text is selected, so that the user can copy it. */
+/** If the browser does not allow copying, the text is selected, so that the user can copy it by hand. */
 export const Copy = ({ text, label, block = false }: CopyProps) => {
   const shown = useRef<HTMLElement>(null)
   const select = () => {

@@ -1,5 +1,5 @@
 /**
- * Shows the limits of an API key: in words for a list, or with what is used of them.
+ * Shows the limits of an API key: as words in one line, or as a table with the used amounts.
  */
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 import { countMembers, type KeyLimits, type LimitMember, spendMembers } from "../api/KeyLimits.ts"
@@ -46,7 +46,7 @@ interface LimitTableProps {
   readonly usage: LimitUsage | null | undefined
 }
 
-/** Each limit of a key, with what is used of it. */
+/** The limits of a key, each with its used amount. */
 export const LimitTable = ({ limits, usage }: LimitTableProps) => {
   const { limits: texts } = useTexts()
   const format = useFormat()

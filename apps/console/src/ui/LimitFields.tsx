@@ -20,7 +20,7 @@ import { Field } from "./Forms.tsx"
 interface LimitReader {
   /** Returns the change that the user typed, or undefined if a value is not understood. */
   readonly read: (values: LimitValues) => KeyLimitsChange | undefined
-  /** Returns what to tell about a field, because of its value or because the gateway refused it. */
+  /** Returns the message below a field if its value is not valid or the gateway refused it. */
   readonly issueOf: (member: LimitMember, problem: Problem | undefined) => string | undefined
 }
 
@@ -39,7 +39,7 @@ export const useLimitReader = (before: KeyLimits | null): LimitReader => {
   }
 }
 
-/** True if the problem is about limits only, so that it is shown at their fields. */
+/** True if the problem concerns only limits. It is then shown at the fields of these limits. */
 export const isAboutLimits = (problem: Problem | undefined): boolean =>
   problem?.code === "validation_error" &&
   problem.details.length > 0 &&

@@ -1,6 +1,6 @@
 /**
  * The head of a page. A new page sets the title of the document and moves the focus to its heading, so that a screen
- * reader announces it.
+ * reader announces the page.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"

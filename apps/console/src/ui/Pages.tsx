@@ -1,5 +1,5 @@
 /**
- * A list that grows by pages: `usePages` reads the next page with the cursor of the last one.
+ * A list that grows by pages: `usePages` reads the next page with the cursor of the last page.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import { asProblem } from "../api/Loaded.ts"
@@ -14,7 +14,7 @@ export interface CursorPage<A> {
 
 interface State<A> {
   readonly items: ReadonlyArray<A>
-  /** Undefined before the first page, `null` after the last one. */
+  /** Undefined before the first page, `null` after the last page. */
   readonly cursor: string | null | undefined
   readonly problem: Problem | undefined
   readonly loading: boolean

@@ -1,5 +1,5 @@
 /**
- * A list that grows by pages, with what to say while it is loaded and when it is empty.
+ * A list that grows by pages, with messages for a list that is being loaded or is empty.
  */
 import type { ComponentChildren } from "preact"
 import { Empty, Loading } from "./Notices.tsx"
@@ -8,7 +8,7 @@ import { More, type Pages } from "./Pages.tsx"
 interface RowListProps<A> {
   readonly pages: Pages<A>
   readonly row: (item: A) => ComponentChildren
-  /** What an empty list means, and below it what to do next. */
+  /** The message of an empty list. `hint` states the next step below the message. */
   readonly none: string
   readonly hint?: string
 }

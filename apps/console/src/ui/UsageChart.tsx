@@ -1,5 +1,5 @@
 /**
- * Shows the tokens of each day as bars, with a table of the same figures for those who cannot see the bars.
+ * Shows the tokens of each day as bars, with a table of the same numbers for users who cannot see the bars.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type uPlot from "uplot"
@@ -17,7 +17,10 @@ export interface DailyUsage {
   }>
 }
 
-/** Returns the colour of a token of the theme. The token itself is a pair of colours. */
+/**
+ * Returns the colour of a CSS variable of the theme. The variable contains one colour for the light theme and one for
+ * the dark theme.
+ */
 const colourOf = (token: string): string => {
   const probe = document.createElement("span")
   probe.style.color = `var(${token})`

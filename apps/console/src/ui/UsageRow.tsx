@@ -1,5 +1,5 @@
 /**
- * A settled request in a list of usage: its model and time, and at the side its tokens and cost.
+ * A settled request in a list of usage: its model, time, tokens and cost.
  */
 import { useFormat } from "../format/Format.ts"
 import { useTexts } from "../i18n/Language.ts"

@@ -27,7 +27,7 @@ const example = {
 const EntryBody = Schema.Struct({
   sequence: digits("The number of the entry; a later entry has a higher number.", example.sequence),
   at: timestamp("The time of the change.", example.at),
-  actor: text("Who made the change: an operator, `reseller:<id>`, `server` or `demo`.", example.actor),
+  actor: text("The author of the change: an operator, `reseller:<id>`, `server` or `demo`.", example.actor),
   action: text("The kind of the change.", example.action),
   subject: text("The id of the changed object.", example.subject),
   reason: text("The reason for the change.", example.reason),

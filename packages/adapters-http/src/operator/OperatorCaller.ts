@@ -54,7 +54,7 @@ export const forOperator = <A, E extends OperatorFailure, R>(
     status
   )
 
-/** Returns a page of a list to the operator. `read` gets the query parameters, of which each has one value. */
+/** Returns a page of a list to the operator. `read` gets the query parameters, each with one value. */
 export const pageForOperator = <Query, Item, Body, E extends OperatorFailure, R>(
   query: ParametersOf<Query>,
   read: (query: Partial<Record<keyof Query & string, string>>) => Effect.Effect<Listed<Item>, E, R>,

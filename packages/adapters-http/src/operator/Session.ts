@@ -137,7 +137,8 @@ const endOther = HttpApiEndpoint.post("revokeOperatorSession", "/api/operator/se
   .annotateContext(
     documented({
       summary: "End a session",
-      description: "Every server refuses its token at once. A session that has ended or expired stays unchanged.",
+      description:
+        "Every server refuses the token of the session at once. A session that has ended or expired stays unchanged.",
       errors: [...bodyErrors, "OperatorSessionNotFound"]
     })
   )

@@ -38,8 +38,8 @@ const RefreshedBody = Schema.Struct({
 }).annotations({ identifier: "RefreshedTopUp", examples: [{ refreshed: true, topup: exampleTopUp }] })
 
 const RefreshedOrdersBody = Schema.Struct({
-  attempted: integer("The number of orders whose payment was to be read.", 12),
-  refreshed: integer("The number of these orders whose payment was read, or needed no reading.", 12),
+  attempted: integer("The number of orders that the refresh selected.", 12),
+  refreshed: integer("The number of these orders that were refreshed.", 12),
   credited: integer("The number of orders that became `credited`.", 1),
   without_provider: integer("The number of open orders whose payment provider is not configured.", 0)
 }).annotations({

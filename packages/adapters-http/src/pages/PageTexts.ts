@@ -21,7 +21,7 @@ const en = {
     ],
     [
       "Prepaid, without surprises",
-      "Token plans for one model, or a balance for all. When it is used up, requests stop; no bill follows."
+      "Token plans for one model, or a balance for all. When the plan or the balance is used up, requests are refused. You never get a bill."
     ],
     [
       "Made for resellers",
@@ -32,11 +32,11 @@ const en = {
   start: [
     "Get an API key from a reseller, or sign up as a reseller and create keys for your customers.",
     "Set the base URL of your program to this address with /v1 (for Anthropic's programs without /v1).",
-    "Choose a model of the list, and send the first request."
+    "Choose a model from the list, and send the first request."
   ],
   settings: "Settings for each program",
   modelsTitle: "Models and prices",
-  pricesNote: "US dollars for a million tokens, charged for each token.",
+  pricesNote: "US dollars per million tokens. Each token is charged exactly.",
   model: "Model",
   input: "Input",
   cached: "Cached input",
@@ -60,7 +60,7 @@ const id: PageTexts = {
   rankings: "Peringkat",
   otherLanguage: "English",
   title: "Satu API untuk banyak model AI",
-  lead: "Pakai program OpenAI atau Anthropic yang sudah Anda punya. Ganti alamat dasar dan nama model, lalu bayar hanya token yang Anda terima.",
+  lead: "Pakai program OpenAI atau Anthropic yang sudah Anda punya. Ganti base URL dan nama model, lalu bayar hanya token yang Anda terima.",
   signUp: "Menjadi reseller",
   balance: "Saya punya kunci API",
   reasonsTitle: "Mengapa memakai layanan ini",
@@ -71,7 +71,7 @@ const id: PageTexts = {
     ],
     [
       "Prabayar, tanpa kejutan",
-      "Paket token untuk satu model, atau saldo untuk semua model. Jika habis, permintaan berhenti; tidak ada tagihan."
+      "Paket token untuk satu model, atau saldo untuk semua model. Jika paket atau saldo habis, permintaan ditolak. Anda tidak pernah menerima tagihan."
     ],
     [
       "Dibuat untuk reseller",
@@ -81,20 +81,20 @@ const id: PageTexts = {
   startTitle: "Cara mulai",
   start: [
     "Dapatkan kunci API dari reseller, atau daftar sebagai reseller dan buat kunci untuk pelanggan Anda.",
-    "Isi alamat dasar program Anda dengan alamat ini ditambah /v1 (untuk program Anthropic tanpa /v1).",
+    "Isi base URL program Anda dengan alamat ini ditambah /v1 (untuk program Anthropic tanpa /v1).",
     "Pilih model dari daftar, lalu kirim permintaan pertama."
   ],
   settings: "Pengaturan tiap program",
   modelsTitle: "Model dan harga",
-  pricesNote: "Dolar AS per satu juta token, dihitung untuk setiap token.",
+  pricesNote: "Dolar AS per satu juta token. Setiap token dihitung tepat.",
   model: "Model",
   input: "Masukan",
   cached: "Masukan dari cache",
   output: "Keluaran",
   errors: {
-    not_found: ["Halaman ini tidak ada", "Alamatnya salah, atau halaman sudah dipindahkan."],
-    internal_error: ["Terjadi kesalahan", "Terjadi kesalahan di dalam layanan. Coba lagi."],
-    overloaded: ["Layanan sedang sibuk", "Coba lagi sebentar lagi."]
+    not_found: ["Halaman tidak ditemukan", "Alamatnya salah, atau halaman sudah dipindahkan."],
+    internal_error: ["Terjadi kesalahan", "Terjadi kesalahan pada layanan. Coba lagi."],
+    overloaded: ["Layanan sedang sibuk", "Coba beberapa saat lagi."]
   },
   requestId: "Nomor permintaan:",
   toStart: "Ke halaman awal"

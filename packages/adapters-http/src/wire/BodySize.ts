@@ -91,7 +91,7 @@ export class BodySize {
   }
 }
 
-/** Returns whether a name is `type`. It can have escapes, which providers decode. */
+/** Returns true if a name is `type`. The name can have escapes, which providers decode. */
 const isTypeName = (bytes: Buffer, start: number, end: number): boolean => {
   const length = end - start
   if (length === TYPE_BYTES.length) return equals(TYPE_BYTES, bytes, start)

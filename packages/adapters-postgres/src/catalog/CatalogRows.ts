@@ -240,8 +240,8 @@ const findPrice = (modelId: string, { input, cacheWrite, cacheRead, output }: Pr
   })
 
 /**
- * Writes the tiers of a model. Two tiers of a model never have the same price, so the price identifies a tier. A tier that is not for sale keeps its row,
- * because mints refer to that row.
+ * Writes the tiers of a model. Two tiers of a model never have the same price, so the price identifies a tier. A tier
+ * that is not for sale keeps its row, because mints refer to it.
  */
 const writeTiers = (modelId: string, tiers: ReadonlyArray<TierTerms>) =>
   Effect.gen(function* () {

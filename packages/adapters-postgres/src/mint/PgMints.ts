@@ -3,8 +3,8 @@
  * transaction.
  *
  * The transaction first locks the reseller's quota account, so the mints of one reseller run one after the other on all
- * nodes. Each mint therefore reads the balance after the earlier mints, whether its operation id was used before, and
- * how many mints the reseller made recently.
+ * nodes. Each mint therefore reads the results of all earlier mints: the balance, the used operation ids and the times
+ * of the mints.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"

@@ -84,7 +84,8 @@ export const layer = ({
       return {
         find: (id) =>
           Effect.gen(function* () {
-            // A request can be settled between the two reads. Reading the settlement last misses no request.
+            // A request can be settled between the two reads. The settlement is read last, so that the request is found
+            // in every case.
             const [open] = yield* sql.unsafe<OpenRow>(OPEN, [nodeDeadAfterSeconds, id])
             if (open !== undefined) return toRecord(open, toOpen(open))
             const [settled] = yield* sql.unsafe<SettledRow>(SETTLED, [id])

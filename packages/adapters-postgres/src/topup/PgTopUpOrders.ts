@@ -186,9 +186,8 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 )
 
 /**
- * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. The
- * first transaction that changes the row decides which of the two, because each transaction changes only a row in the
- * state `creating`.
+ * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. A
+ * transaction changes a draft only while its state is `creating`, so the first transaction decides.
  */
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -205,7 +204,8 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
   return {
     draft: ({ method, amount, quotaUsdMicro, resellerId, operationId, provider, simulated, needsDepositIndex }) =>
       Effect.gen(function* () {
-        // The lock makes the drafts of one reseller run one after the other. Mints and credits do not take it.
+        // This lock serializes the transactions that create drafts of one reseller. Mints and credits do not take this
+        // lock.
         yield* sql`SELECT FROM reseller WHERE id = ${resellerId} FOR NO KEY UPDATE`
         const earlier = operationId === undefined ? Option.none() : yield* earlierOf(resellerId, operationId)
         if (Option.isSome(earlier)) return yield* new OperationUsed({ earlier: earlier.value })

@@ -32,7 +32,7 @@ export interface SimulatedCounterpart {
    */
   readonly environment: (deployment: SimulatedDeployment) => Environment
   /**
-   * Wraps the adapter so that the adapter also sends the simulator the data for which the provider's protocol has no
+   * Wraps the adapter. The wrapped adapter also sends the simulator data for which the provider's protocol has no
    * field.
    */
   readonly wrap?: (provider: PaymentProvider, simulatorUrl: string) => PaymentProvider

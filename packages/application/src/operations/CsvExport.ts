@@ -19,8 +19,8 @@ export interface CsvExport<Row, E, R> {
 }
 
 /**
- * Returns the cell of a text that a client can choose. A spreadsheet program runs a cell as a formula if it begins with
- * one of these characters. An apostrophe before the text prevents this.
+ * Returns the cell of a text that a client can choose. A spreadsheet program runs a cell as a formula if the cell
+ * begins with `=`, `+`, `-`, `@`, a tab or a line break. An apostrophe before the text prevents this.
  */
 export const text = (value: string | undefined): string =>
   quoted(/^[=+\-@\t\r\n]/.test(value ?? "") ? `'${value}` : (value ?? ""))

@@ -1,9 +1,10 @@
 /**
  * Yields to the event loop between the parts of a long computation.
  *
- * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues in a later turn of the
- * event loop, after ready sockets and timers were served. One computation continues in each turn, in the order of the
- * calls: many long computations together delay a turn by no more than one of them. An interruption cancels the wait.
+ * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues in a later turn of
+ * the event loop, after ready sockets and timers were served. One computation continues in each turn, in the order of
+ * the calls. Many long computations together therefore delay a turn no longer than one computation does. An
+ * interruption cancels the wait.
  */
 import * as Effect from "effect/Effect"
 

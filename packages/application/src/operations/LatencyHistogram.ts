@@ -1,6 +1,6 @@
 /**
  * Counts durations by size, for the metrics. An observation changes three numbers and allocates nothing, because every
- * request makes some.
+ * request makes observations.
  */
 export class LatencyHistogram {
   /** The inclusive upper bounds of the buckets, in milliseconds, ascending. */

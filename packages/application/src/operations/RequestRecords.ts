@@ -20,8 +20,8 @@ export class SpendReports extends Context.Tag("@tollgate/application/SpendReport
   SpendReports,
   {
     /**
-     * Returns the sums of the settlements in a range, ordered by the dimensions. A customer of several resellers counts at
-     * the reseller that it was linked to first, so that the sums add up.
+     * Returns the sums of the settlements in a range, ordered by the dimensions. A customer of several resellers counts
+     * for the reseller that it was linked to first, so that no settlement counts twice.
      */
     readonly read: (
       by: ReadonlyArray<SpendDimension>,

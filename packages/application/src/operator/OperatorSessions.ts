@@ -129,7 +129,7 @@ export const openSession = (code: Redacted.Redacted<string>, address: ClientAddr
     })
   )
 
-/** Runs the request of the operator whose session the token names. */
+/** Runs the request of an operator. The token identifies the session. */
 export const asOperator = <A, E, R>(
   token: Redacted.Redacted<string> | undefined,
   address: ClientAddress,
@@ -156,7 +156,7 @@ export const endSession = (session: OperatorSession) =>
 
 const readSessionId = Schema.decodeOption(OperatorSessionId)
 
-/** Ends the session with this id in the name of the operator of another session, or of the same one. */
+/** Ends the session with this id, in the name of the operator who sent the request. */
 export const endSessionOf = (caller: OperatorSession, sessionId: string, reason: string | undefined) =>
   Effect.gen(function* () {
     const id = readSessionId(sessionId)

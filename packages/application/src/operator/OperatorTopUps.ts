@@ -27,7 +27,7 @@ export const showTopUpForOperator = (name: string) =>
     return Option.isSome(stored) ? stored.value : yield* new TopUpNotFound()
   })
 
-/** Refreshes an order, also if it is credited. Returns the order, and whether its payment could be read. */
+/** Refreshes an order, even if it is credited. Returns the order, and whether the refresh succeeded. */
 export const refreshOrderForOperator = (name: string) =>
   Effect.gen(function* () {
     const { order } = yield* showTopUpForOperator(name)

@@ -26,8 +26,8 @@ import { type EarlierTopUp, type StoredTopUp, TopUpOrders } from "./TopUpOrders.
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 /**
- * The maximum number of concurrent refreshes. Above its share, an order of a provider is returned as stored; the
- * background task refreshes it.
+ * The maximum number of concurrent refreshes. When a provider has used up its share, an order of this provider is
+ * returned as stored. The background task refreshes the order later.
  */
 const MAX_CONCURRENT_REFRESHES = 128
 /**

@@ -1,6 +1,6 @@
 /**
- * A mint sells a tier to a customer: it debits the reseller's quota and credits the customer's plan, both or neither
- * (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
+ * A mint sells a tier to a customer: it debits the reseller's quota and credits the customer's plan. Either both are
+ * booked or neither (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
  * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns

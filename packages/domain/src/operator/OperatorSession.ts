@@ -48,7 +48,7 @@ export type CodeRedemption = typeof CodeRedemption.Type
 export const CODE_LIFETIME_MILLIS = 2 * 60_000
 /** A session expires if no request uses it for this time. */
 export const IDLE_MILLIS = 30 * 60_000
-/** A session expires after this time since the redemption of its code, also if it is in use. */
+/** A session expires after this time since the redemption of its code, even if it is in use. */
 export const LIFETIME_MILLIS = 8 * 60 * 60_000
 /** A use is recorded if the last recorded use is at least this old, so that not every request writes to the database. */
 const RECORD_USE_AFTER_MILLIS = 60_000

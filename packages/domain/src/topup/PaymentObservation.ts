@@ -33,6 +33,9 @@ export type PaymentObservation = {
   | { readonly _tag: "Failed"; readonly reason: string }
   /** The payer has received the whole payment back, by a refund or a chargeback. */
   | { readonly _tag: "Refunded"; readonly reason: string }
-  /** The amount, reference or currency differs from the order. Or a part of the payment was refunded. The payment is not credited; an operator must inspect it. */
+  /**
+   * The amount, reference or currency differs from the order, or a part of the payment was refunded. The payment is not
+   * credited. An operator must inspect it.
+   */
   | { readonly _tag: "Suspicious"; readonly reason: string }
 )

@@ -41,7 +41,10 @@ export const defaultBounds: TopUpBounds = {
   crypto_bep20: { min: 1_000_000n, max: 50_000_000_000n }
 }
 
-/** The amount is outside the bounds. `bounds` is null if the provider refused the amount: its bounds are unknown. */
+/**
+ * The amount is outside the bounds. `bounds` is null if the provider refused the amount: the provider's bounds are
+ * unknown.
+ */
 export class AmountOutOfRange extends Schema.TaggedError<AmountOutOfRange>()("AmountOutOfRange", {
   path: Schema.Literal("amount_idr", "amount_usd_micro"),
   bounds: Schema.NullOr(Schema.Struct({ min: Schema.BigIntFromSelf, max: Schema.BigIntFromSelf }))

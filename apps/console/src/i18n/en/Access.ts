@@ -36,7 +36,8 @@ export const accessTexts = {
     rejected: "This account was not approved",
     notActiveText: "Contact the operator of this service. Your customers, your quota and your records are kept.",
     waiting: "Your account is being reviewed",
-    waitingText: "An operator checks your details and may contact you on WhatsApp. You need to do nothing until then.",
+    waitingText:
+      "An operator checks your details and may contact you on WhatsApp. You do not need to do anything until then.",
     waitingFor: "Account:",
     stepSignedUp: "Signed up",
     stepReview: "Review by an operator",
@@ -65,8 +66,8 @@ export const accessTexts = {
     leaveText: "A session ends after 24 hours.",
     logOut: "Log out",
     logOutEverywhere: "Log out on all devices",
-    filesTitle: "Files for your accounts",
-    filesText: "All records as CSV, which every spreadsheet opens.",
+    filesTitle: "Files for your bookkeeping",
+    filesText: "All records as CSV, which every spreadsheet program can open.",
     files: { quota: "Quota movements", mints: "Mints", topUps: "Top-ups", usage: "Usage" }
   }
 }

@@ -14,7 +14,7 @@ export const operatorAccountTexts = {
     operation_conflict: "This operation id was used for another change. Start again.",
     reseller_not_found: "There is no such reseller.",
     user_not_found: "There is no customer with this email.",
-    user_exists: "There is a customer with this email already.",
+    user_exists: "A customer with this email exists already.",
     key_not_found: "There is no such key.",
     review_refused: "The status of the reseller does not allow this. Load the page again.",
     review_resolved: "Another operator has resolved this review already.",
@@ -91,9 +91,9 @@ export const operatorAccountTexts = {
     discard: "Discard",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so the change may be booked or not. Ask again: the same change is never booked twice.",
+      "The response did not arrive, so it is unknown whether the change was booked. Ask again: the same change is never booked twice.",
     done: "Booked",
-    doneBefore: "It was booked before; nothing was booked twice.",
+    doneBefore: "This change was booked before. It was not booked again.",
     balance: "Balance",
     another: "Another change"
   },
@@ -110,7 +110,7 @@ export const operatorAccountTexts = {
     added: (time: string) => `Added ${time}`,
     remove: "Remove",
     removeQuestion: (pattern: string) => `Remove ${pattern} from the blacklist?`,
-    removeText: "It can sign up again."
+    removeText: "Resellers with this email or domain can sign up again."
   },
   customers: {
     list: "Customers",
@@ -150,7 +150,7 @@ export const operatorAccountTexts = {
     notCounted: "Without a limit of spend or rate, nothing is counted.",
     set: "Set the limits",
     setQuestion: (name: string) => `Set these limits of “${name}”?`,
-    setText: "They replace all limits of the key, and apply from the next request on.",
+    setText: "These limits replace all limits of the key, and apply from the next request on.",
     saved: "The limits are set."
   },
   topUps: {
@@ -159,7 +159,7 @@ export const operatorAccountTexts = {
     onlyFlagged: "Only with an anomaly",
     statuses: { pending: "Pending", crediting: "Paid", credited: "Credited", expired: "Expired", failed: "Failed" },
     ofReseller: "Reseller",
-    ofResellerHint: "Its id or email; empty for all.",
+    ofResellerHint: "The id or email of a reseller. Leave it empty for all resellers.",
     none: "No order found",
     noneText: "Choose another filter. A reseller creates orders in its console.",
     refreshAll: "Refresh all open orders",
@@ -192,7 +192,7 @@ export const operatorAccountTexts = {
       unmetered: "The provider reported no usage",
       withheld: "Too large to deliver",
       timeout: "Not ready in time",
-      abandoned: "The client or the node went away"
+      abandoned: "The client disconnected, or the node died"
     },
     resolutions: { waived: "Waived", charged: "Charged" },
     waive: "Waive",

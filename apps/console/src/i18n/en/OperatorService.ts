@@ -1,31 +1,31 @@
 /**
- * English: the pages of an operator about what needs a person, the catalog and the service.
+ * English: the home page of an operator, and the pages about the catalog and the service.
  */
 export const operatorServiceTexts = {
   home: {
-    intro: "What needs a person comes first.",
-    resellers: "Resellers that wait for a review",
-    noResellers: "No reseller waits.",
+    intro: "Items that need a decision come first.",
+    resellers: "Resellers waiting for a review",
+    noResellers: "No reseller is waiting.",
     topUps: "Top-ups with an anomaly",
     noTopUps: "No top-up has an anomaly.",
     images: "Image requests to review",
-    noImages: "No image waits.",
+    noImages: "No image is waiting.",
     service: "Service",
     all: "Show all",
     breakerOpen: (provider: string) => `Requests to ${provider} fail`,
     breakerText: "Its circuit breaker is open on the node that responded.",
     providersFine: "No provider fails",
-    holdsFine: "No request is open for long",
+    holdsFine: "No request has been open for long",
     oldHolds: (count: string) => `Requests open for more than 10 minutes: ${count}`,
     orphanedHolds: (count: string) => `Requests on dead nodes: ${count}`,
     auditFine: "The last audit found no violation",
     auditFailed: "The last audit found violations",
-    auditNone: "No audit was run here yet",
+    auditNone: "No audit has been run here yet",
     checks: "Check the service",
     checksText: "Database, catalog and payment providers"
   },
   service: {
-    intro: "The catalog, the servers, and what operators did.",
+    intro: "The catalog, the servers, and the changes made by operators.",
     catalog: "Catalog",
     catalogText: "Models, prices, plans and providers",
     images: "Image reviews",
@@ -33,15 +33,15 @@ export const operatorServiceTexts = {
     nodes: "Nodes and providers",
     nodesText: "Servers, and the circuit breakers",
     holds: "Open requests",
-    holdsText: "What open requests set aside",
+    holdsText: "Amounts set aside for open requests",
     checks: "Audit and checks",
     checksText: "The ledger, the database, the payment providers",
     auditLog: "Audit log",
-    auditLogText: "Who changed what, and why",
+    auditLogText: "Changes, with their authors and reasons",
     sessions: "Sessions of operators",
-    sessionsText: "Open sessions, and their end",
+    sessionsText: "Open sessions, and a button to end them",
     blacklist: "Blacklist",
-    blacklistText: "Who cannot sign up"
+    blacklistText: "Emails and domains that cannot sign up"
   },
   catalog: {
     title: "Catalog",
@@ -65,7 +65,8 @@ export const operatorServiceTexts = {
     routes: (names: string) => `Routes: ${names}`,
     download: "Download as a file",
     upload: "Apply a catalog file",
-    uploadText: "The file replaces the catalog: what it does not contain is retired. First you see what it changes.",
+    uploadText:
+      "The file replaces the catalog. Entries that the file does not contain are retired. You see the changes before you apply them.",
     file: "Catalog file (JSON)",
     unreadable: "The file cannot be read. Choose it again.",
     notJson: "The file is not JSON.",
@@ -105,8 +106,8 @@ export const operatorServiceTexts = {
     none: "No request is open",
     since: (time: string) => `Open since ${time}`,
     tokens: (count: string) => `${count} tokens held`,
-    delivered: (input: string, output: string) => `Delivered: ${input} in, ${output} out`,
-    orphaned: "Its node is dead",
+    delivered: (input: string, output: string) => `Checkpoint: ${input} input tokens, ${output} output tokens`,
+    orphaned: "The node is dead",
     sweep: "Settle the requests of dead nodes",
     sweepText: "Servers do this by themselves. Each request is settled at its last checkpoint.",
     swept: (count: string) => `Settled: ${count}.`
@@ -117,7 +118,7 @@ export const operatorServiceTexts = {
     auditText: "Recomputes every balance from the journals. For a large ledger this takes minutes.",
     run: "Run the audit",
     running: "The audit runs. You can leave this page; the result stays.",
-    none: "No audit was run here yet",
+    none: "No audit has been run here yet",
     by: (actor: string, time: string) => `By ${actor}, ${time}`,
     fine: "No violation found",
     violated: "The audit found violations",

@@ -29,7 +29,7 @@ export const resellerTexts = {
     customerHint: "The email of a customer. A new email becomes a new customer.",
     tier: "Plan",
     tokens: (count: string) => `${count} tokens`,
-    notCovered: (amount: string) => `Not covered by your quota; a top-up of ${amount} covers it`,
+    notCovered: (amount: string) => `Your quota does not cover this plan. Top up ${amount}.`,
     noTiers: "No plan is for sale",
     noTiersText: "The operator decides which plans are for sale. Ask the operator of this service.",
     review: "Continue",

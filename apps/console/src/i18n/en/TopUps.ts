@@ -34,7 +34,7 @@ export const topUpTexts = {
     submit: "Create the order",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so the order may be created or not. Ask again: the same order is never created twice.",
+      "The response did not arrive, so it is unknown whether the order was created. Ask again: the same order is never created twice.",
     askAgain: "Ask again",
     states: {
       waiting: "Waiting for payment",
@@ -79,6 +79,6 @@ export const topUpTexts = {
     memo: "Memo",
     contract: "Contract of the token",
     onlyThis: (token: string, network: string) =>
-      `Send only ${token} on ${network}. Another token or network is lost. Add the fee of your wallet or exchange.`
+      `Send only ${token} on ${network}. Other tokens, and tokens on another network, are lost. Pay the fee of your wallet or exchange in addition to this amount.`
   }
 }

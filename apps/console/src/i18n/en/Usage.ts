@@ -13,7 +13,7 @@ export const usageTexts = {
     perDay: "Tokens per day",
     lastDays: (days: number) => `Usage of the last ${days} days`,
     items: "Requests",
-    none: "No usage in these days",
+    none: "No usage on these days",
     noneText: "Choose other days or filters.",
     asTable: "As a table",
     day: "Day",
@@ -48,6 +48,6 @@ export const usageTexts = {
     inShell: "Run in your terminal:",
     inFile: (file: string) => `Put into ${file}:`,
     secret: "Do not give your key to others: a program with the key spends your balance.",
-    firstRequest: "Send the first request, then the usage appears here."
+    firstRequest: "The usage appears here after your first request."
   }
 }

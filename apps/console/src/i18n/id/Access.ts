@@ -17,7 +17,7 @@ export const accessTexts: typeof english = {
   },
   access: {
     signUp: "Daftar",
-    signUpIntro: "Operator meninjau setiap akun sebelum akun itu dapat masuk.",
+    signUpIntro: "Operator meninjau setiap akun baru. Anda dapat masuk setelah akun disetujui.",
     logIn: "Masuk",
     name: "Nama usaha",
     nameIssue: "Isi nama dengan 1 sampai 200 karakter.",
@@ -67,8 +67,8 @@ export const accessTexts: typeof english = {
     leaveText: "Sesi berakhir sendiri setelah 24 jam.",
     logOut: "Keluar",
     logOutEverywhere: "Keluar dari semua perangkat",
-    filesTitle: "Berkas pembukuan",
-    filesText: "Semua catatan sebagai CSV, yang dapat dibuka di aplikasi lembar kerja.",
+    filesTitle: "File untuk pembukuan",
+    filesText: "Semua catatan dalam bentuk CSV, yang dapat dibuka di aplikasi lembar kerja.",
     files: { quota: "Mutasi kuota", mints: "Penjualan", topUps: "Isi kuota", usage: "Pemakaian" }
   }
 }

@@ -33,7 +33,7 @@ export const frameTexts: typeof english = {
       operatorService: "Layanan",
       clients: "Pengaturan"
     },
-    unknownPage: "Halaman ini tidak ada",
+    unknownPage: "Halaman tidak ditemukan",
     unknownPageHint: "Alamatnya salah, atau halaman sudah dipindahkan.",
     toStart: "Ke halaman awal",
     newVersion: "Sebagian konsol tidak dapat dimuat. Mungkin konsol baru saja diperbarui.",
@@ -47,7 +47,7 @@ export const frameTexts: typeof english = {
     cancel: "Batal",
     copy: "Salin",
     copied: "Tersalin",
-    more: "Tampilkan lagi",
+    more: "Tampilkan lebih banyak",
     newer: "Lebih baru",
     older: "Lebih lama",
     csv: "CSV",
@@ -62,18 +62,18 @@ export const frameTexts: typeof english = {
       invalid_credentials: "Email atau kata sandi salah.",
       invalid_api_key: "Kunci API ini salah atau sudah dicabut.",
       invalid_code: "Tautan ini tidak berlaku lagi. Buat tautan baru.",
-      operator_console_off: "Konsol operator tidak aktif. Pengaturan OPERATOR_CONSOLE mengaktifkannya.",
+      operator_console_off: "Konsol operator tidak aktif. Aktifkan dengan OPERATOR_CONSOLE=on.",
       email_exists: "Email ini sudah punya akun. Silakan masuk.",
       email_blacklisted: "Email ini tidak dapat mendaftar. Gunakan email lain, atau hubungi operator.",
       rate_limited: "Terlalu banyak percobaan. Coba lagi dalam satu menit.",
       insufficient_quota: "Kuota Anda tidak cukup untuk penjualan ini. Isi kuota dulu.",
-      idempotency_conflict: "Permintaan ini bentrok dengan yang sebelumnya. Mulai lagi dari awal.",
+      idempotency_conflict: "Permintaan ini bertentangan dengan permintaan sebelumnya. Mulai lagi dari awal.",
       tier_not_available: "Paket ini tidak dijual. Pilih paket lain.",
-      topup_not_found: "Pesanan ini tidak ada.",
-      not_found: "Data ini tidak ada.",
+      topup_not_found: "Pesanan tidak ditemukan.",
+      not_found: "Data tidak ditemukan.",
       provider_unavailable: "Cara bayar ini sedang tidak tersedia. Coba nanti, atau gunakan cara lain.",
-      overloaded: "Layanan sedang sibuk. Coba lagi sebentar lagi.",
-      internal_error: "Terjadi kesalahan di dalam layanan. Coba lagi."
+      overloaded: "Layanan sedang sibuk. Coba beberapa saat lagi.",
+      internal_error: "Terjadi kesalahan pada layanan. Coba lagi."
     }
   }
 }

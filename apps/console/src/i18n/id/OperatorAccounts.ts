@@ -11,31 +11,31 @@ export const operatorAccountTexts: typeof english = {
     reasonMissing: "Isi alasannya."
   },
   problems: {
-    insufficient_quota: "Kuota lebih kecil dari jumlah yang dikurangi. Tidak ada yang berubah.",
-    insufficient_balance: "Saldo pay-as-you-go tidak cukup. Tidak ada yang ditagih.",
-    operation_conflict: "Id operasi ini sudah dipakai untuk perubahan lain. Mulai lagi.",
-    reseller_not_found: "Reseller ini tidak ada.",
+    insufficient_quota: "Kuota lebih kecil daripada jumlah yang dikurangkan. Tidak ada yang berubah.",
+    insufficient_balance: "Saldo bayar sesuai pemakaian tidak cukup. Tidak ada yang ditagih.",
+    operation_conflict: "ID operasi ini sudah dipakai untuk perubahan lain. Mulai lagi.",
+    reseller_not_found: "Reseller tidak ditemukan.",
     user_not_found: "Tidak ada pelanggan dengan email ini.",
     user_exists: "Sudah ada pelanggan dengan email ini.",
-    key_not_found: "Kunci ini tidak ada.",
+    key_not_found: "Kunci tidak ditemukan.",
     review_refused: "Status reseller tidak mengizinkan ini. Muat ulang halaman.",
     review_resolved: "Operator lain sudah menyelesaikan peninjauan ini.",
     pattern_not_listed: "Entri ini tidak ada di daftar hitam.",
-    session_not_found: "Sesi ini tidak ada."
+    session_not_found: "Sesi tidak ditemukan."
   },
   filters: {
     search: "Cari",
-    status: "Keadaan",
+    status: "Status",
     all: "Semua",
     apply: "Cari"
   },
   resellers: {
     list: "Daftar reseller",
-    searchHint: "Bagian dari nama atau email.",
+    searchHint: "Sebagian dari nama atau email.",
     statuses: { pending: "Menunggu peninjauan", active: "Aktif", suspended: "Ditangguhkan", rejected: "Ditolak" },
     none: "Tidak ada reseller yang cocok",
     noneText: "Reseller mendaftar sendiri. Kirimkan alamat layanan ini.",
-    one: "Satu reseller",
+    one: "Reseller",
     details: "Rincian",
     email: "Email",
     number: "Nomor WhatsApp",
@@ -55,7 +55,7 @@ export const operatorAccountTexts: typeof english = {
       suspend: {
         confirm: "Tangguhkan",
         question: (name) => `Tangguhkan “${name}”?`,
-        text: "Sesi reseller langsung berakhir dan ia tidak dapat masuk. Kunci pelanggannya tetap berfungsi."
+        text: "Sesi reseller langsung berakhir, dan reseller tidak dapat masuk. Kunci pelanggannya tetap berfungsi."
       },
       reactivate: {
         confirm: "Aktifkan lagi",
@@ -69,9 +69,9 @@ export const operatorAccountTexts: typeof english = {
     noMovementsText: "Pengisian atau penyesuaian menambah kuota pertama.",
     kinds: { topup: "Pengisian", mint: "Penjualan", adjustment: "Penyesuaian" },
     orders: "Pengisian reseller ini",
-    keys: "Kunci pelanggannya",
+    keys: "Kunci pelanggan reseller ini",
     link: "Hubungkan pelanggan",
-    linkText: "Reseller lalu dapat membuat kunci yang memakai saldo pelanggan ini.",
+    linkText: "Setelah itu, reseller dapat membuat kunci yang memakai saldo pelanggan ini.",
     linkQuestion: (email) => `Jadikan ${email} pelanggan reseller ini?`,
     linked: (email) => `${email} sudah menjadi pelanggan reseller ini.`
   },
@@ -90,12 +90,12 @@ export const operatorAccountTexts: typeof english = {
     after: "Saldo sesudahnya",
     book: "Bukukan sekarang",
     askAgain: "Tanyakan lagi",
-    discard: "Buang",
+    discard: "Abaikan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Jawaban tidak sampai, jadi perubahan mungkin sudah dibukukan. Tanyakan lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
+      "Respons tidak sampai, jadi belum diketahui apakah perubahan sudah dibukukan. Tanyakan lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
     done: "Sudah dibukukan",
-    doneBefore: "Perubahan ini sudah dibukukan sebelumnya; tidak ada yang dibukukan dua kali.",
+    doneBefore: "Perubahan ini sudah dibukukan sebelumnya, dan tidak dibukukan lagi.",
     balance: "Saldo",
     another: "Perubahan lain"
   },
@@ -112,11 +112,11 @@ export const operatorAccountTexts: typeof english = {
     added: (time) => `Ditambahkan ${time}`,
     remove: "Hapus",
     removeQuestion: (pattern) => `Hapus ${pattern} dari daftar hitam?`,
-    removeText: "Ia dapat mendaftar lagi."
+    removeText: "Reseller dengan email atau domain ini dapat mendaftar lagi."
   },
   customers: {
     list: "Daftar pelanggan",
-    searchHint: "Bagian dari email.",
+    searchHint: "Sebagian dari email.",
     statuses: { active: "Aktif", blocked: "Diblokir" },
     none: "Tidak ada pelanggan yang cocok",
     noneText: "Reseller membuat pelanggannya, atau Anda membuatnya di sini.",
@@ -127,7 +127,7 @@ export const operatorAccountTexts: typeof english = {
     of: (resellers) => `Pelanggan dari ${resellers}`,
     one: "Pelanggan",
     balances: "Paket dan saldo",
-    noPlansText: "Reseller menjual paket. Penambahan mengisi saldo pay-as-you-go.",
+    noPlansText: "Reseller menjual paket. Penambahan saldo mengisi saldo bayar sesuai pemakaian.",
     noUsageText: "Pemakaian muncul di sini setelah permintaan pertama."
   },
   keys: {
@@ -138,18 +138,18 @@ export const operatorAccountTexts: typeof english = {
     one: "Kunci API",
     details: "Kunci",
     name: "Nama",
-    id: "Id kunci",
+    id: "ID kunci",
     customer: "Pelanggan",
     used: "Terpakai dari batas",
     today: "Terpakai hari ini",
     month: "Terpakai bulan ini",
     total: "Terpakai seluruhnya",
-    held: "Disisihkan permintaan terbuka",
+    held: "Disisihkan untuk permintaan terbuka",
     available: "Tersedia",
     open: "Permintaan terbuka",
     requests: "Permintaan pada menit ini",
     tokens: "Token pada menit ini",
-    notCounted: "Tanpa batas pemakaian atau laju, tidak ada yang dihitung.",
+    notCounted: "Tanpa batas pemakaian atau batas laju, tidak ada yang dihitung.",
     set: "Tetapkan batas",
     setQuestion: (name) => `Tetapkan batas ini untuk “${name}”?`,
     setText: "Batas ini menggantikan semua batas kunci, dan berlaku mulai permintaan berikutnya.",
@@ -162,30 +162,30 @@ export const operatorAccountTexts: typeof english = {
     statuses: {
       pending: "Menunggu",
       crediting: "Dibayar",
-      credited: "Masuk",
+      credited: "Kuota masuk",
       expired: "Kedaluwarsa",
       failed: "Gagal"
     },
     ofReseller: "Reseller",
-    ofResellerHint: "Id atau emailnya; kosong untuk semua.",
+    ofResellerHint: "ID atau email reseller. Kosongkan untuk semua reseller.",
     none: "Tidak ada pesanan yang cocok",
-    noneText: "Pilih penyaring lain. Reseller membuat pesanan di konsolnya.",
+    noneText: "Pilih filter lain. Reseller membuat pesanan di konsolnya.",
     refreshAll: "Perbarui semua pesanan terbuka",
     refreshAllText:
-      "Membaca pembayaran setiap pesanan terbuka, dan memasukkan kuota yang sudah dibayar. Ini dapat memakan beberapa menit.",
+      "Membaca pembayaran setiap pesanan terbuka, dan menambahkan kuota dari pesanan yang sudah dibayar. Ini dapat memakan beberapa menit.",
     refreshed: (refreshed, attempted) => `${refreshed} dari ${attempted} pesanan sudah dibaca.`,
-    credited: (count) => `Pesanan yang masuk: ${count}.`,
-    withoutProvider: (count) => `Pesanan terbuka tanpa penyedia pembayaran: ${count}.`,
+    credited: (count) => `Pesanan yang kuotanya sudah masuk: ${count}.`,
+    withoutProvider: (count) => `Pesanan terbuka yang penyedia pembayarannya tidak dikonfigurasi: ${count}.`,
     refresh: "Perbarui",
-    refreshText: "Membaca pembayaran dari penyedia pembayaran, dan memasukkan kuota yang sudah dibayar.",
+    refreshText: "Membaca pembayaran dari penyedia pembayaran, dan menambahkan kuota jika pesanan sudah dibayar.",
     refreshDone: "Pembayaran sudah dibaca.",
-    refreshFailed: "Penyedia pembayaran tidak menjawab. Pesanan ditampilkan seperti tersimpan.",
+    refreshFailed: "Penyedia pembayaran tidak merespons. Pesanan ditampilkan seperti yang tersimpan.",
     reseller: "Reseller",
-    status: "Keadaan",
+    status: "Status",
     simulated: "Simulasi: bukan uang sungguhan",
     received: "Diterima",
-    excess: "Kelebihan, tidak dimasukkan",
-    paymentId: "Id pembayaran",
+    excess: "Kelebihan, tidak menambah kuota",
+    paymentId: "ID pembayaran",
     transactions: "Transaksi",
     remarks: "Catatan",
     payTo: "Bayar ke",
@@ -201,14 +201,15 @@ export const operatorAccountTexts: typeof english = {
       unmetered: "Penyedia tidak melaporkan pemakaian",
       withheld: "Terlalu besar untuk dikirim",
       timeout: "Tidak siap tepat waktu",
-      abandoned: "Klien atau node terputus"
+      abandoned: "Klien terputus, atau node mati"
     },
     resolutions: { waived: "Dibebaskan", charged: "Ditagih" },
     waive: "Bebaskan",
     waiveQuestion: "Bebaskan biaya gambar ini?",
-    waiveText: (email) => `${email} tidak membayar gambar ini. Ini tidak dapat dibatalkan.`,
+    waiveText: (email) => `${email} tidak membayar gambar ini. Tindakan ini tidak dapat dibatalkan.`,
     charge: "Tagih",
     chargeQuestion: "Tagih gambar ini?",
-    chargeText: (email) => `${email} membayar jumlah ini dari saldo pay-as-you-go. Ini tidak dapat dibatalkan.`
+    chargeText: (email) =>
+      `${email} membayar jumlah ini dari saldo bayar sesuai pemakaian. Tindakan ini tidak dapat dibatalkan.`
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Indonesian: the pages of an operator about what needs a person, the catalog and the service.
+ * Indonesian: the home page of an operator, and the pages about the catalog and the service.
  */
 import type { operatorServiceTexts as english } from "../en/OperatorService.ts"
 
@@ -15,7 +15,7 @@ export const operatorServiceTexts: typeof english = {
     service: "Layanan",
     all: "Tampilkan semua",
     breakerOpen: (provider) => `Permintaan ke ${provider} gagal`,
-    breakerText: "Pemutus sirkuitnya terbuka di node yang menjawab.",
+    breakerText: "Pemutus sirkuitnya terbuka di node yang merespons.",
     providersFine: "Tidak ada penyedia yang gagal",
     holdsFine: "Tidak ada permintaan yang lama terbuka",
     oldHolds: (count) => `Permintaan yang terbuka lebih dari 10 menit: ${count}`,
@@ -35,15 +35,15 @@ export const operatorServiceTexts: typeof english = {
     nodes: "Node dan penyedia",
     nodesText: "Server, dan pemutus sirkuit",
     holds: "Permintaan terbuka",
-    holdsText: "Yang disisihkan permintaan terbuka",
+    holdsText: "Jumlah yang disisihkan untuk permintaan terbuka",
     checks: "Audit dan pemeriksaan",
     checksText: "Buku besar, basis data, penyedia pembayaran",
     auditLog: "Log audit",
-    auditLogText: "Siapa mengubah apa, dan mengapa",
+    auditLogText: "Perubahan, beserta pelaku dan alasannya",
     sessions: "Sesi operator",
-    sessionsText: "Sesi yang terbuka, dan cara mengakhirinya",
+    sessionsText: "Sesi yang terbuka, dan tombol untuk mengakhirinya",
     blacklist: "Daftar hitam",
-    blacklistText: "Yang tidak dapat mendaftar"
+    blacklistText: "Email dan domain yang tidak dapat mendaftar"
   },
   catalog: {
     title: "Katalog",
@@ -55,10 +55,10 @@ export const operatorServiceTexts: typeof english = {
     cacheRead: "Baca cache",
     cacheWrite: "Tulis cache",
     output: "Keluaran",
-    state: "Keadaan",
-    states: { listed: "Terdaftar", hidden: "Tersembunyi", retired: "Dihentikan" },
+    state: "Status",
+    states: { listed: "Ditampilkan", hidden: "Tersembunyi", retired: "Dihentikan" },
     none: "Katalog kosong",
-    noneText: "Unggah file katalog. Perintah tollgate catalog init menulis file pertama.",
+    noneText: "Unggah file katalog. Perintah tollgate catalog init membuat file pertama.",
     tiers: "Paket yang dijual",
     tier: (tokens) => `${tokens} token`,
     notForSale: "Tidak dijual",
@@ -67,7 +67,8 @@ export const operatorServiceTexts: typeof english = {
     routes: (names) => `Rute: ${names}`,
     download: "Unduh sebagai file",
     upload: "Terapkan file katalog",
-    uploadText: "File ini menggantikan katalog: yang tidak ada di dalamnya dihentikan. Perubahannya ditampilkan dulu.",
+    uploadText:
+      "File ini menggantikan katalog. Isi katalog yang tidak ada di dalam file dihentikan. Perubahannya ditampilkan sebelum diterapkan.",
     file: "File katalog (JSON)",
     unreadable: "File ini tidak dapat dibaca. Pilih lagi.",
     notJson: "File ini bukan JSON.",
@@ -81,7 +82,7 @@ export const operatorServiceTexts: typeof english = {
     retired: "Dihentikan",
     before: "Sebelum",
     after: "Sesudah",
-    member: "Anggota",
+    member: "Atribut",
     apply: "Terapkan",
     applyQuestion: "Terapkan perubahan ini?",
     applyText: "Harga dan rute berubah untuk semua permintaan mulai sekarang.",
@@ -96,7 +97,7 @@ export const operatorServiceTexts: typeof english = {
     beat: (time) => `Detak terakhir ${time}`,
     open: (count) => `Permintaan terbuka: ${count}`,
     providers: "Penyedia, menurut satu node",
-    noProviders: "Katalog tidak punya penyedia",
+    noProviders: "Katalog tidak berisi penyedia",
     seenBy: "Dilihat oleh node",
     breakers: { closed: "Berfungsi", open: "Gagal", half_open: "Dicoba" }
   },
@@ -107,7 +108,7 @@ export const operatorServiceTexts: typeof english = {
     none: "Tidak ada permintaan terbuka",
     since: (time) => `Terbuka sejak ${time}`,
     tokens: (count) => `${count} token disisihkan`,
-    delivered: (input, output) => `Terkirim: ${input} masuk, ${output} keluar`,
+    delivered: (input, output) => `Titik simpan: ${input} token masukan, ${output} token keluaran`,
     orphaned: "Nodenya mati",
     sweep: "Selesaikan permintaan di node yang mati",
     sweepText: "Server melakukannya sendiri. Setiap permintaan diselesaikan pada titik simpan terakhirnya.",
@@ -116,7 +117,7 @@ export const operatorServiceTexts: typeof english = {
   checks: {
     title: "Audit dan pemeriksaan",
     audit: "Audit buku besar",
-    auditText: "Menghitung ulang setiap saldo dari jurnal. Untuk buku besar yang besar ini memakan beberapa menit.",
+    auditText: "Menghitung ulang setiap saldo dari jurnal. Jika datanya banyak, ini memakan beberapa menit.",
     run: "Jalankan audit",
     running: "Audit berjalan. Anda boleh meninggalkan halaman ini; hasilnya tetap ada.",
     none: "Audit belum pernah dijalankan di sini",

@@ -11,7 +11,7 @@ export const resellerTexts: typeof english = {
     attention: "Perlu perhatian",
     unpaid: (quota, deadline) => `Bayar pengisian ${quota} sebelum ${deadline}`,
     underpaid: (quota) => `Pembayaran untuk ${quota} masih kurang. Kirim kekurangannya.`,
-    crediting: (quota) => `Pengisian ${quota} sudah dibayar dan sedang dimasukkan`,
+    crediting: (quota) => `Pengisian ${quota} sudah dibayar. Kuota sedang ditambahkan`,
     lowQuota: (price) => `Kuota Anda tidak cukup untuk paket termurah, ${price}. Isi kuota.`,
     noCustomers: "Tambahkan pelanggan pertama Anda",
     noTiers: "Saat ini tidak ada paket yang dijual. Hubungi operator.",
@@ -26,12 +26,12 @@ export const resellerTexts: typeof english = {
     requests: "Permintaan"
   },
   mint: {
-    intro: "Penjualan menambah token paket ke pelanggan dan mengurangi kuota Anda.",
+    intro: "Jika Anda menjual paket, pelanggan menerima tokennya dan kuota Anda berkurang.",
     customer: "Pelanggan",
     customerHint: "Email pelanggan. Email baru menjadi pelanggan baru.",
     tier: "Paket",
     tokens: (count) => `${count} token`,
-    notCovered: (amount) => `Kuota Anda belum cukup; isi kuota ${amount}`,
+    notCovered: (amount) => `Kuota Anda tidak cukup untuk paket ini. Isi kuota ${amount}.`,
     noTiers: "Tidak ada paket yang dijual",
     noTiersText: "Operator menentukan paket yang dijual. Hubungi operator layanan ini.",
     review: "Lanjut",
@@ -45,7 +45,7 @@ export const resellerTexts: typeof english = {
     mintNow: "Jual sekarang",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Respons tidak sampai, jadi penjualan mungkin sudah terjadi atau belum. Tanyakan lagi: penjualan yang sama tidak pernah dipotong dua kali.",
+      "Respons tidak sampai, jadi belum diketahui apakah paket sudah terjual. Tanyakan lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
     askAgain: "Tanyakan lagi",
     discard: "Abaikan",
     done: "Terjual",
@@ -54,7 +54,7 @@ export const resellerTexts: typeof english = {
     another: "Jual lagi",
     notLinked: "Email ini milik pengguna yang bukan pelanggan Anda",
     notLinkedText:
-      "Operator dapat menautkan pengguna ini ke Anda. Sebelum itu, Anda tidak dapat membuat kunci untuknya.",
+      "Operator dapat menghubungkan pengguna ini dengan Anda. Sebelum itu, Anda tidak dapat membuat kunci untuknya.",
     history: "Riwayat",
     noHistory: "Belum ada penjualan",
     noHistoryText: "Pilih pelanggan dan paket untuk penjualan pertama.",
@@ -69,15 +69,15 @@ export const resellerTexts: typeof english = {
     search: "Cari email",
     found: (count) => `${count} pelanggan ditemukan`,
     noMatch: "Tidak ada pelanggan dengan email ini.",
-    moreFound: (count) => `${count} lagi. Cari emailnya untuk menemukannya.`,
+    moreFound: (count) => `${count} pelanggan lagi. Temukan dengan mencari emailnya.`,
     none: "Belum ada pelanggan",
-    noneText: "Tambahkan yang pertama dengan email. Lalu jual paket dan buat kunci API.",
+    noneText: "Tambahkan pelanggan pertama dengan emailnya. Lalu jual paket dan buat kunci API.",
     one: "Pelanggan",
     mint: "Jual paket",
     balances: "Paket dan saldo",
     noPlansText: "Jual paket supaya pelanggan dapat memakai model.",
     noUsageText: "Pemakaian tampil di sini setelah permintaan pertama pelanggan.",
-    unknown: "Pelanggan ini tidak ada",
+    unknown: "Pelanggan tidak ditemukan",
     unknownText: "Mungkin pelanggan ini milik reseller lain."
   },
   keys: {
@@ -101,12 +101,12 @@ export const resellerTexts: typeof english = {
     revokedAt: (time) => `Dicabut ${time}`,
     revoke: "Cabut",
     revokeQuestion: (name) => `Cabut kunci “${name}”?`,
-    revokeText: "Program yang memakai kunci ini langsung berhenti bekerja. Ini tidak dapat dibatalkan."
+    revokeText: "Program yang memakai kunci ini langsung berhenti bekerja. Tindakan ini tidak dapat dibatalkan."
   },
   limits: {
     title: "Batas",
     optional: "Batas (opsional)",
-    intro: "Kolom kosong berarti tanpa batas. Permintaan di atas batas ditolak. Hari dimulai tengah malam WIB.",
+    intro: "Kolom kosong berarti tanpa batas. Permintaan yang melewati batas ditolak. Hari dimulai tengah malam WIB.",
     change: (name) => `Batas kunci “${name}”`,
     save: "Simpan",
     expired: "Kedaluwarsa",
@@ -119,7 +119,7 @@ export const resellerTexts: typeof english = {
       requests_per_minute: "Permintaan per menit",
       tokens_per_minute: "Token per menit",
       concurrent_requests: "Permintaan sekaligus",
-      expires_at: "Masa berlaku sampai (WIB)",
+      expires_at: "Berlaku sampai (WIB)",
       models: "Model"
     },
     modelsHint: "Jika tidak ada yang dipilih, kunci dapat memakai semua model.",

@@ -6,12 +6,12 @@ import type { topUpTexts as english } from "../en/TopUps.ts"
 export const topUpTexts: typeof english = {
   topUps: {
     intro: "Isi kuota untuk menjual paket. Kuota 1 USD seharga Rp10.000.",
-    create: "Isi kuota baru",
+    create: "Pengisian baru",
     orders: "Pesanan Anda",
     none: "Belum ada pengisian",
     noneText: "Beli kuota untuk menjual paket ke pelanggan Anda.",
-    one: "Isi kuota",
-    oneOf: (quota) => `Isi kuota ${quota}`,
+    one: "Pengisian kuota",
+    oneOf: (quota) => `Pengisian kuota ${quota}`,
     method: "Cara bayar",
     methods: {
       qris: "QRIS",
@@ -20,8 +20,8 @@ export const topUpTexts: typeof english = {
       crypto_bep20: "USDT atau USDC di BNB Smart Chain"
     },
     methodTexts: {
-      qris: "Pindai dengan bank atau dompet apa pun. Biaya 5%.",
-      hosted_qris: "Pindai, atau bayar di halaman penyedia. Tanpa biaya.",
+      qris: "Pindai dengan aplikasi bank atau dompet digital apa pun. Biaya 5%.",
+      hosted_qris: "Pindai, atau bayar di halaman penyedia pembayaran. Tanpa biaya.",
       crypto: "Beberapa jaringan. 1 token untuk 1 USD.",
       crypto_bep20: "Alamat khusus untuk pesanan ini. 1 token untuk 1 USD."
     },
@@ -31,33 +31,34 @@ export const topUpTexts: typeof english = {
     amountIssue: "Isi jumlahnya.",
     amountRange: (min, max) => `Isi jumlah dari ${min} sampai ${max}.`,
     fee: "Biaya",
-    toPay: "Yang dibayar",
+    toPay: "Total bayar",
     quota: "Kuota",
     submit: "Buat pesanan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Respons tidak sampai, jadi pesanan mungkin sudah dibuat atau belum. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
+      "Respons tidak sampai, jadi belum diketahui apakah pesanan sudah dibuat. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
     askAgain: "Tanyakan lagi",
     states: {
       waiting: "Menunggu pembayaran",
       underpaid: "Kurang bayar",
       overdue: "Lewat batas waktu",
       crediting: "Dibayar",
-      credited: "Masuk",
-      late: "Masuk terlambat",
+      credited: "Kuota masuk",
+      late: "Kuota masuk terlambat",
       expired: "Kedaluwarsa",
       failed: "Gagal"
     },
     anomalies: { late: "Terlambat", underpaid: "Kurang bayar", overpaid: "Lebih bayar" },
     waiting: "Bayar tepat sejumlah ini. Kuota masuk begitu pembayaran diterima.",
     underpaid: (received, missing) => `${received} sudah diterima. Kirim kekurangan ${missing} ke alamat yang sama.`,
-    overdue: "Batas waktu sudah lewat. Jangan bayar pesanan ini; pembayaran yang sedang dikirim tetap dihitung.",
-    crediting: "Pembayaran diterima. Kuota sedang dimasukkan.",
+    overdue:
+      "Batas waktu sudah lewat. Jangan bayar pesanan ini. Pembayaran yang sudah Anda kirim tetap menambah kuota.",
+    crediting: "Pembayaran diterima. Kuota sedang ditambahkan.",
     credited: (quota) => `Kuota ${quota} sudah masuk.`,
     late: (quota) => `Pembayaran diterima setelah batas waktu. Kuota ${quota} tetap masuk.`,
     expired:
-      "Pembayaran tidak diterima tepat waktu. Jangan bayar pesanan ini; pembayaran yang sedang dikirim tetap dihitung.",
-    failed: "Pembayaran gagal atau ditarik kembali. Buat pengisian baru, atau hubungi operator.",
+      "Pembayaran tidak diterima tepat waktu. Jangan bayar pesanan ini. Pembayaran yang sudah Anda kirim tetap menambah kuota.",
+    failed: "Pembayaran gagal atau dikembalikan. Buat pengisian baru, atau hubungi operator.",
     pay: "Bayar",
     timeLeft: "Sisa waktu",
     payBefore: (time) => `sampai ${time}`,
@@ -68,9 +69,9 @@ export const topUpTexts: typeof english = {
     created: "Dibuat",
     deadline: "Batas waktu",
     paidAt: "Dibayar",
-    creditedAt: "Masuk",
+    creditedAt: "Kuota masuk",
     qrisCode: "Kode QRIS untuk dipindai",
-    qrisText: "Pindai kode dengan aplikasi bank atau dompet Anda. Jumlahnya ada di dalam kode.",
+    qrisText: "Pindai kode dengan aplikasi bank atau dompet digital Anda. Jumlahnya ada di dalam kode.",
     paymentPage: "Buka halaman pembayaran",
     network: "Token dan jaringan",
     addressCode: "Kode QR alamat",
@@ -80,6 +81,6 @@ export const topUpTexts: typeof english = {
     memo: "Memo",
     contract: "Kontrak token",
     onlyThis: (token, network) =>
-      `Kirim hanya ${token} di ${network}. Token atau jaringan lain akan hilang. Tambahkan biaya dompet atau bursa Anda.`
+      `Kirim hanya ${token} di ${network}. Token lain, dan token di jaringan lain, akan hilang. Biaya dompet atau bursa Anda dibayar di luar jumlah ini.`
   }
 }

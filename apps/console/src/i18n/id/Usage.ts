@@ -15,8 +15,8 @@ export const usageTexts: typeof english = {
     perDay: "Token per hari",
     lastDays: (days) => `Pemakaian ${days} hari terakhir`,
     items: "Permintaan",
-    none: "Tidak ada pemakaian di hari-hari ini",
-    noneText: "Pilih hari atau saringan lain.",
+    none: "Tidak ada pemakaian pada hari-hari ini",
+    noneText: "Pilih hari atau filter lain.",
     asTable: "Sebagai tabel",
     day: "Hari",
     requests: "Permintaan",
@@ -36,7 +36,7 @@ export const usageTexts: typeof english = {
   },
   clients: {
     title: "Pengaturan program",
-    intro: "Salin pengaturan untuk program Anda. Isinya termasuk kunci Anda.",
+    intro: "Salin pengaturan untuk program Anda. Pengaturan ini memuat kunci Anda.",
     program: "Program",
     model: "Model",
     names: {
@@ -50,6 +50,6 @@ export const usageTexts: typeof english = {
     inShell: "Jalankan di terminal:",
     inFile: (file) => `Simpan di ${file}:`,
     secret: "Jangan berikan kunci Anda ke orang lain: program dengan kunci ini memakai saldo Anda.",
-    firstRequest: "Kirim permintaan pertama, lalu pemakaiannya tampil di sini."
+    firstRequest: "Pemakaian tampil di sini setelah permintaan pertama Anda."
   }
 }

@@ -162,7 +162,8 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
             aria-invalid={issue !== undefined}
             aria-describedby={issue === undefined ? undefined : `${id}-error`}
             onClick={(event) => {
-              // A browser does not report that the same file was chosen again, for example after its errors were corrected.
+              // With an empty value, the browser also reports that the same file was chosen again, for example after
+              // its errors were corrected.
               event.currentTarget.value = ""
               choose(undefined)
             }}

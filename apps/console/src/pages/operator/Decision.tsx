@@ -13,7 +13,7 @@ export interface Decision {
   readonly title: string
   readonly text: ComponentChildren
   readonly confirm: string
-  /** Whether the change needs a reason, or can have one. Without it no reason is asked for. */
+  /** `required` or `optional`: whether the operator must give a reason. Undefined if the dialog asks for no reason. */
   readonly reason?: "required" | "optional"
   /** Makes the change. `reason` is undefined if the operator gave none. */
   readonly send: (reason: string | undefined) => Promise<unknown>

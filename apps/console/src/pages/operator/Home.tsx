@@ -1,5 +1,5 @@
 /**
- * The home of an operator: what needs a person, each with the page on which it is decided.
+ * The home page of an operator: the items that need a decision, each with a link to the page of the decision.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
@@ -27,7 +27,7 @@ interface QueueProps<A> {
   readonly row: (item: A) => ComponentChildren
 }
 
-/** The first rows of a list of what waits, with a link to the whole list. */
+/** The first waiting items of a list, with a link to the whole list. */
 const Queue = <A,>({ title, none, allPath, read, round, row }: QueueProps<A>) => {
   const { home } = useOperatorTexts()
   const list = useLoaded(read, [round])

@@ -1,5 +1,5 @@
 /**
- * One API key: its limits, what is used of them, and its revocation.
+ * One API key: its limits with the used amounts, and its revocation.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

@@ -1,5 +1,5 @@
 /**
- * The page about one thing while it is loaded, or if it cannot be loaded.
+ * A page about one reseller, customer, key or order while its data is being loaded, or if the data cannot be loaded.
  */
 import type { Loaded } from "../../api/Loaded.ts"
 import { Loading } from "../../ui/Notices.tsx"

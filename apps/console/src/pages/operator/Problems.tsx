@@ -1,5 +1,5 @@
 /**
- * Shows a refusal of the operator API. Some codes mean something else to an operator than to a reseller.
+ * Shows a refusal of the operator API. Some codes have one text for operators and another text for resellers.
  */
 import type { Problem } from "../../api/Problem.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"

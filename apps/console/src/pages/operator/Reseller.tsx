@@ -46,7 +46,7 @@ const Movements = ({ id, round }: PartProps) => {
         none={texts.noMovements}
         hint={texts.noMovementsText}
         row={(movement) => (
-          // Movements have no id, but no two of one reseller have the same time and change.
+          // Movements have no id. Two movements of one reseller never have the same time, change and reference.
           <li class="row" key={`${movement.at} ${movement.change_usd_micro} ${movement.reference}`}>
             <span class="row-main">
               <span>{texts.kinds[movement.kind]}</span>

@@ -1,5 +1,5 @@
 /**
- * The sessions of all operators in the last week. The operator ends any of them after a question.
+ * The sessions of all operators in the last week. The operator can end any session, after a confirmation.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

@@ -1,5 +1,5 @@
 /**
- * The account of the reseller: password, files for the accounts, and the end of the session.
+ * The account of the reseller: password, files for the bookkeeping, and the end of the session.
  */
 import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"

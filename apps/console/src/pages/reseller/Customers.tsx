@@ -12,7 +12,7 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Empty, Loading, Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 
-/** Rows that are drawn at once. The search finds the others. */
+/** The maximum number of rows that are shown. The search finds the other customers. */
 const MAX_SHOWN = 200
 
 const AddCustomer = () => {

@@ -19,7 +19,10 @@ import { MintHistory } from "./MintHistory.tsx"
 
 const NOT_LINKED = "not_linked"
 
-/** Makes sure that the email is a customer of the reseller, because otherwise no key could be created for the tokens. */
+/**
+ * Makes sure that the email belongs to a customer of the reseller. Without this, the reseller could create no key for
+ * the tokens.
+ */
 const resolveCustomer = async (email: string): Promise<string> => {
   const wanted = email.toLowerCase()
   const isCustomer = async () => (await readCustomers()).some((customer) => customer.email === wanted)

@@ -26,7 +26,7 @@ const isRupiah = (method: Method): boolean => method === "qris" || method === "h
 const FEE_PERCENT = 5
 const USD_MICRO_PER_IDR = 100
 
-/** The amounts of an order before it exists. The gateway computes the binding ones. */
+/** A preview of the amounts of an order. The gateway computes the amounts of the real order. */
 const Preview = ({ method, typed }: { readonly method: Method; readonly typed: string }) => {
   const { topUps } = useTexts()
   const format = useFormat()

@@ -15,7 +15,7 @@ import { OrderNotice, stateOf } from "./OrderStatus.tsx"
 import { PayInstructions } from "./PayInstructions.tsx"
 
 const POLL_MILLIS = 4_000
-/** An order past its deadline can still be paid, but then nothing is urgent. */
+/** The pause between two reads of an order past its deadline. A late payment is still credited, but it is rare. */
 const SLOW_POLL_MILLIS = 30_000
 
 const useNow = (isRunning: boolean): number => {
