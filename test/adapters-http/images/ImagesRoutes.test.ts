@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
@@ -573,6 +574,14 @@ describe("a failure of the gateway", () => {
     await respond(200, result)
     expect(await refusal(pending)).toBe("500 internal_error")
     expect(gateway.logged.join()).toContain("a request failed because of an unexpected exception")
+  })
+
+  it("is reported as 503 overloaded if the database is unavailable", async () => {
+    images.beforeFinishing = Effect.die(new DatabaseUnavailable({ cause: "gone" }))
+    const pending = generate()
+    await respond(200, result)
+    expect(await refusal(pending)).toBe("503 overloaded")
+    expect(gateway.logged.join()).toContain("a request failed because the database is unavailable")
   })
 
   it("is reported as 502 upstream_error if the lease of the request has expired", async () => {

@@ -20,6 +20,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import { errorOfDefect, logDefect } from "../http/Defects.ts"
 import { MemoryReservation } from "../http/MemoryReservation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
@@ -64,19 +65,15 @@ const serve = (operation: ImageOperation) =>
     })
 
     const respond = (exit: Exit.Exit<MadeImage<Buffer>, ImageError>) => {
-      const logDefect =
+      const log =
         Exit.isFailure(exit) && !Chunk.isEmpty(Cause.defects(exit.cause))
-          ? Effect.logError(
-              "a request failed because of an unexpected exception",
-              { request_id: requestId },
-              exit.cause
-            )
+          ? logDefect(requestId, exit.cause)
           : Effect.void
-      if (client.gone()) return logDefect
+      if (client.gone()) return log
       const written = Exit.isSuccess(exit)
         ? writeImage(response, exit.value.image, { [`x-${serviceName}-billing`]: exit.value.billing })
         : writeImageRefusal(request, response, imageErrorBody(errorOf(operation, exit.cause), requestId))
-      return Effect.zipRight(logDefect, written)
+      return Effect.zipRight(log, written)
     }
     let isTaken = false
     response.once("finish", () => {
@@ -112,8 +109,7 @@ const serve = (operation: ImageOperation) =>
 const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): ImageError => {
   const error = Option.getOrElse(
     Cause.failureOption(cause),
-    (): ImageError =>
-      Cause.isInterruptedOnly(cause) ? new Overloaded({ retryAfterSeconds: 1 }) : { _tag: "InternalError" }
+    (): ImageError => (Cause.isInterruptedOnly(cause) ? new Overloaded({ retryAfterSeconds: 1 }) : errorOfDefect(cause))
   )
   return operation === "edit" && error._tag === "RequestTooLarge"
     ? new ImageTooLarge({ message: "The image has more bytes than the model accepts. Send an image of fewer bytes." })

@@ -10,12 +10,12 @@ import type * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import { surfaceErrorResponse } from "../http/ApiResponse.ts"
+import { isDatabaseUnavailable, logDefect } from "../http/Defects.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
 import { ServiceTitle } from "../http/ServiceTitle.ts"
 import { internalError, pathOf, type SurfaceError, unavailableError } from "../http/SurfaceError.ts"
@@ -86,15 +86,11 @@ export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGrou
           return surfaceErrorResponse(undecodable(path, (error as HttpApiError.HttpApiDecodeError).issues))
         }
         if (Predicate.isTagged(error, "RequestError")) return surfaceErrorResponse(undecodable(path, []))
-        const ids = { request_id: requestIdOf(request) }
+        const log = logDefect(requestIdOf(request), cause)
         const pageOr = (code: "overloaded" | "internal_error", error: SurfaceError) =>
           wantsPage(request) ? Effect.succeed(errorPage(request, service, code)) : surfaceErrorResponse(error)
-        if (error instanceof DatabaseUnavailable) {
-          const log = Effect.logWarning("a request failed because the database is unavailable", ids, cause)
-          return Effect.zipRight(log, pageOr("overloaded", unavailableError))
-        }
+        if (isDatabaseUnavailable(cause)) return Effect.zipRight(log, pageOr("overloaded", unavailableError))
         if (!Cause.isDie(cause)) return Effect.failCause(cause)
-        const log = Effect.logError("a request failed because of an unexpected exception", ids, cause)
         return Effect.zipRight(log, pageOr("internal_error", internalError))
       })
     )

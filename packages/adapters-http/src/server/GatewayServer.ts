@@ -19,6 +19,7 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { CommonHeaders, respondToPreflight } from "../http/CommonHeaders.ts"
 import { refuseConnection, respondToConnectionError } from "../http/ConnectionErrors.ts"
+import { logDefect } from "../http/Defects.ts"
 import { InFlight } from "../http/InFlight.ts"
 import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
@@ -103,14 +104,7 @@ export const layer = (
       const starts = new RequestStarts()
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
-      const alarm = (requestId: RequestId, defect: unknown) =>
-        runFork(
-          Effect.logError(
-            "a request failed because of an unexpected exception",
-            { request_id: requestId },
-            Cause.die(defect)
-          )
-        )
+      const alarm = (requestId: RequestId, defect: unknown) => runFork(logDefect(requestId, Cause.die(defect)))
       const routes = new Map(relayRoutes().map((route) => [route.path, route]))
 
       const refuse = (

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { none } from "@tollgate/domain/ledger/TokenUsage"
@@ -126,6 +127,23 @@ describe("a failure", () => {
     await eventually(() => gateway.logged.length > 0, "the log line")
     expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
   })
+
+  it.each(["/v1/chat/completions", "/v1/messages/count_tokens"])(
+    "that the unavailable database causes is 503 overloaded on %s, and logged with the request id",
+    async (path) => {
+      const gateway = await startGateway(fakeUpstreams().options)
+      gateway.journal.beforeFunds = Effect.die(new DatabaseUnavailable({ cause: "gone" }))
+      // The funds of the customer are read before a large body.
+      const body = JSON.stringify(hello({ pad: "x".repeat(1024 * 1024) }))
+      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" }
+      const response = await fetch(`${gateway.url}${path}`, { method: "POST", headers, body })
+      expect(response.headers.get("retry-after")).toBe("1")
+      expect(await codeOf(response)).toBe("503 overloaded")
+      await eventually(() => gateway.logged.length > 0, "the log line")
+      expect(gateway.logged.join()).toContain("a request failed because the database is unavailable")
+      expect(gateway.logged.join()).toContain(response.headers.get("x-request-id") ?? "no id")
+    }
+  )
 
   it("in the token counter causes a stream to be settled at its checkpoint", async () => {
     const upstream = await ScriptedUpstream.start()

@@ -75,6 +75,8 @@ export class Journal {
   beforeAdmission: Effect.Effect<void> = Effect.void
   /** An effect that runs before each settlement for which a response waits. */
   beforeSettling: Effect.Effect<void> = Effect.void
+  /** An effect that runs before the funds of a customer are read. */
+  beforeFunds: Effect.Effect<void> = Effect.void
   /** An effect that runs before each local token count. */
   beforeCounting: Effect.Effect<void> = Effect.void
   /** True if another node has settled the requests, because it considered this node dead. */
@@ -173,7 +175,8 @@ const authenticator = Layer.succeed(ApiKeyAuthenticator, {
 /** Every customer has funds, unless the next admission fails with `InsufficientBalance`. */
 const funds = (journal: Journal) =>
   Layer.succeed(Funds, {
-    areAvailable: () => Effect.sync(() => journal.refusal?._tag !== "InsufficientBalance")
+    areAvailable: () =>
+      Effect.suspend(() => Effect.as(journal.beforeFunds, journal.refusal?._tag !== "InsufficientBalance"))
   })
 
 const database = (journal: Journal) =>

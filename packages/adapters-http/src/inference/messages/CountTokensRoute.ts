@@ -26,6 +26,7 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { presentedKey } from "../../auth/PresentedKey.ts"
+import { errorOfDefect } from "../../http/Defects.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
 import { type InferenceBodyLimits, type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
@@ -145,7 +146,7 @@ class CountTokens {
     if (!Chunk.isEmpty(Cause.defects(cause))) this.#settings.alarm(this.#requestId, cause)
     const failure = Cause.failureOption(cause)
     if (!this.#response.gone && !this.#response.ended) {
-      this.#refuse(Option.getOrElse(failure, (): RelayError => ({ _tag: "InternalError" })))
+      this.#refuse(Option.getOrElse(failure, () => errorOfDefect(cause)))
     }
   }
 

@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { CommonHeaders } from "../../http/CommonHeaders.ts"
+import { logDefect } from "../../http/Defects.ts"
 import type { InFlightRequests } from "../../http/InFlight.ts"
 import { ProviderSecrets } from "../../wire/ProviderSecrets.ts"
 import { ProviderMemory } from "./ProviderMemory.ts"
@@ -99,10 +100,7 @@ export const make = (
       refusing: () => inFlight.refusing,
       wallMillis: () => clock.unsafeCurrentTimeMillis(),
       warn: (message, details) => runFork(Effect.logWarning(message, details)),
-      alarm: (requestId, cause) =>
-        runFork(
-          Effect.logError("a request failed because of an unexpected exception", { request_id: requestId }, cause)
-        )
+      alarm: (requestId, cause) => runFork(logDefect(requestId, cause))
     }
     return {
       serve: (request, response, requestId, route) => {

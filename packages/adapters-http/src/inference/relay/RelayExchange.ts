@@ -35,6 +35,7 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import type * as Redacted from "effect/Redacted"
 import { presentedKey } from "../../auth/PresentedKey.ts"
+import { errorOfDefect } from "../../http/Defects.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
 import { type InferenceBodyLimits, readInferenceBody } from "../../http/RequestBody.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
@@ -272,7 +273,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.#failed ||= failure._tag === "Some"
     if (this.#response.gone || this.#response.ended) return
     this.#failed = true
-    const error: RelayError = failure._tag === "Some" ? failure.value : { _tag: "InternalError" }
+    const error: RelayError = failure._tag === "Some" ? failure.value : errorOfDefect(cause)
     if (this.#response.committed) this.#response.end(this.#errorFrames(error))
     else this.#response.refuse(this.#descriptor.errorBody(error, this.requestId))
   }
