@@ -18,10 +18,14 @@ export const anEndpoint = (owner: ResellerId | undefined, facts: Partial<Endpoin
 const LEASE = Duration.hours(2)
 
 export const claimed = (
-  facts: { readonly limit?: number; readonly running?: ReadonlyMap<WebhookEndpointId, number> } = {}
+  facts: {
+    readonly limit?: number
+    readonly maxPerOwner?: number
+    readonly running?: ReadonlyMap<WebhookEndpointId, number>
+  } = {}
 ) =>
   Effect.flatMap(WebhookDeliveries, ({ claim }) =>
-    claim({ limit: 100, maxPerEndpoint: 4, running: new Map(), lease: LEASE, ...facts })
+    claim({ limit: 100, maxPerEndpoint: 4, maxPerOwner: 100, running: new Map(), lease: LEASE, ...facts })
   )
 
 /** Moves all times of the deliveries to an endpoint into the past by an interval, as if this time had passed. */

@@ -7,7 +7,7 @@ import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveri
 import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { CallResult } from "@tollgate/domain/webhook/WebhookDelivery"
-import { MAX_ENDPOINTS } from "@tollgate/domain/webhook/WebhookEndpoint"
+import { MAX_ENDPOINTS, type WebhookEndpointId } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import { operator } from "../../support/Stores.ts"
@@ -197,6 +197,29 @@ describe("a delivery", () => {
       })
     )
 
+    it.effect("waits while its owner has its share of attempts on a node, and does not delay other owners", () =>
+      Effect.gen(function* () {
+        yield* onlyOwn
+        const [busy, free] = [yield* aReseller(), yield* aReseller()]
+        const endpoints: Array<WebhookEndpointId> = []
+        for (let i = 0; i < 3; i++) endpoints.push((yield* anEndpoint(busy.id)).endpoint.id)
+        yield* anEndpoint(free.id)
+        for (let i = 0; i < 3; i++) yield* aCreditedOrder(busy.id)
+        yield* aCreditedOrder(free.id)
+        const ownersOf = (found: ReadonlyArray<{ readonly endpointId: WebhookEndpointId }>) =>
+          found.map(({ endpointId }) => (endpoints.includes(endpointId) ? "busy" : "free")).sort()
+        const running = (...attempts: ReadonlyArray<number>) =>
+          claimed({
+            maxPerOwner: 6,
+            running: new Map(attempts.map((many, i) => [endpoints[i] as WebhookEndpointId, many]))
+          })
+        expect(ownersOf(yield* claimed({ limit: 2 }))).toEqual(["busy", "free"])
+        expect(ownersOf(yield* running(4, 1))).toEqual(["busy"])
+        expect(ownersOf(yield* running(2, 2, 2))).toEqual([])
+        expect(ownersOf(yield* running())).toEqual(Array(6).fill("busy"))
+      })
+    )
+
     it.effect("is repeated with pauses for 24 hours by the clock of the database, and then fails", () =>
       Effect.gen(function* () {
         yield* onlyOwn
@@ -333,7 +356,7 @@ describe("an endpoint", () => {
           yield* Layer.build(Layer.provide(PgWebhookDeliveries.layer, otherPepper)),
           WebhookDeliveries
         )
-        const claim = { limit: 1, maxPerEndpoint: 4, running: new Map(), lease: Duration.seconds(60) }
+        const claim = { limit: 1, maxPerEndpoint: 4, maxPerOwner: 16, running: new Map(), lease: Duration.seconds(60) }
         expect(yield* elsewhere.claim(claim)).toMatchObject([{ secrets: undefined }])
         yield* sql`UPDATE webhook_endpoint SET secret = (SELECT secret FROM webhook_endpoint WHERE id = ${one.endpoint.id})
           WHERE id = ${two.endpoint.id}`

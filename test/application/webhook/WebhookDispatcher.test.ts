@@ -113,6 +113,15 @@ describe("the webhook dispatcher", () => {
     })
   )
 
+  it.scoped("claims at most 16 attempts for all endpoints of one owner together", () =>
+    Effect.gen(function* () {
+      const queue = new Queue()
+      const { startDue } = yield* dispatcherOver(queue, () => Effect.never)
+      yield* startDue
+      expect(queue.claims).toMatchObject([{ maxPerEndpoint: 4, maxPerOwner: 16 }])
+    })
+  )
+
   it.scoped("continues after an attempt that fails with an exception or whose result cannot be recorded", () =>
     Effect.gen(function* () {
       const queue = new Queue()

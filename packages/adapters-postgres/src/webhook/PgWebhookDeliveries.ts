@@ -67,19 +67,26 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
       })
 
     return {
-      claim: ({ limit, maxPerEndpoint, running, lease }) =>
+      claim: ({ limit, maxPerEndpoint, maxPerOwner, running, lease }) =>
         Effect.map(
           sql<ClaimedRow>`
-            WITH due AS MATERIALIZED (
-              SELECT d.id FROM webhook_endpoint e
+            WITH endpoint AS (
+              SELECT e.id, e.enabled, e.reseller_id, coalesce(running.attempts, 0) AS attempts,
+                sum(running.attempts) OVER (PARTITION BY e.reseller_id) AS attempts_of_owner
+              FROM webhook_endpoint e
                 LEFT JOIN unnest(${arrayOf([...running.keys()])}::uuid[], ${arrayOf([...running.values()])}::int[])
-                  AS running (endpoint_id, attempts) ON running.endpoint_id = e.id
-                CROSS JOIN LATERAL (
+                  AS running (endpoint_id, attempts) ON running.endpoint_id = e.id),
+            due AS MATERIALIZED (
+              SELECT id FROM (
+                SELECT d.id, d.next_attempt_at, coalesce(e.attempts_of_owner, 0)
+                  + row_number() OVER (PARTITION BY e.reseller_id ORDER BY d.next_attempt_at, d.id) AS place
+                FROM endpoint e CROSS JOIN LATERAL (
                   SELECT d.id, d.next_attempt_at FROM webhook_delivery d
                   WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.next_attempt_at <= statement_timestamp()
-                  ORDER BY d.next_attempt_at LIMIT greatest(${maxPerEndpoint} - coalesce(running.attempts, 0), 0)
+                  ORDER BY d.next_attempt_at LIMIT greatest(${maxPerEndpoint} - e.attempts, 0)
                   FOR UPDATE SKIP LOCKED) AS d
-              WHERE e.enabled ORDER BY d.next_attempt_at LIMIT ${limit})
+                WHERE e.enabled) AS d
+              WHERE place <= ${maxPerOwner} ORDER BY place, next_attempt_at LIMIT ${limit})
             UPDATE webhook_delivery d
             SET lease_id = gen_random_uuid(), attempts = d.attempts + 1, last_attempt_at = clock_timestamp(),
               next_attempt_at = clock_timestamp() + make_interval(secs => ${Duration.toSeconds(lease)})

@@ -46,6 +46,8 @@ export interface DeliveryClaim {
   readonly limit: number
   /** The largest number of attempts at one endpoint that this node runs at the same time. */
   readonly maxPerEndpoint: number
+  /** The same for all endpoints of one owner together. The owner is a reseller or the operator. */
+  readonly maxPerOwner: number
   /** The number of running attempts of this node, by endpoint. */
   readonly running: ReadonlyMap<WebhookEndpointId, number>
   readonly lease: Duration.Duration
@@ -62,7 +64,10 @@ export interface DeliveryBacklog {
 export class WebhookDeliveries extends Context.Tag("@tollgate/application/WebhookDeliveries")<
   WebhookDeliveries,
   {
-    /** Claims deliveries that are due, the longest due first. Other nodes skip claimed deliveries. */
+    /**
+     * Claims deliveries that are due. Other nodes skip claimed deliveries. Deliveries of owners with few running attempts
+     * come first, and then those that are due for the longest time.
+     */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
      * Records the result of a claimed attempt by `decideDelivery`. Returns the new status; none if the lease has ended

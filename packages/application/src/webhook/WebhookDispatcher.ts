@@ -1,9 +1,9 @@
 /**
  * Delivers webhooks: claims the deliveries that are due, and runs their attempts concurrently.
  *
- * A round only starts attempts, so it does not wait for an endpoint that hangs. Each endpoint has at most
- * `MAX_PER_ENDPOINT` attempts on a node at the same time. At shutdown, running attempts are interrupted. Another node
- * repeats them when their leases have ended.
+ * A round only starts attempts, so it does not wait for an endpoint that hangs. Each endpoint and each owner has a share
+ * of the attempts of a node, so endpoints that hang do not delay the deliveries of other owners. At shutdown, running
+ * attempts are interrupted. Another node repeats them when their leases have ended.
  */
 
 import type { CallResult } from "@tollgate/domain/webhook/WebhookDelivery"
@@ -20,7 +20,8 @@ import { WebhookCounts } from "./WebhookCounts.ts"
 import { type ClaimedDelivery, WebhookDeliveries, WebhookSender } from "./WebhookDeliveries.ts"
 
 const MAX_ATTEMPTS = 128
-export const MAX_PER_ENDPOINT = 4
+const MAX_PER_ENDPOINT = 4
+const MAX_PER_OWNER = 16
 /** Longer than the timeout of an attempt, so that a lease ends during an attempt only if its node is paused. */
 const LEASE = Duration.seconds(60)
 
@@ -79,8 +80,8 @@ export const layer: Layer.Layer<WebhookDispatcher, never, WebhookDeliveries | We
       startDue: Effect.gen(function* () {
         const limit = MAX_ATTEMPTS - counts.running
         if (limit <= 0) return 0
-        const claim = { limit, maxPerEndpoint: MAX_PER_ENDPOINT, running, lease: LEASE }
-        const claimed = yield* deliveries.claim(claim)
+        const shares = { maxPerEndpoint: MAX_PER_ENDPOINT, maxPerOwner: MAX_PER_OWNER }
+        const claimed = yield* deliveries.claim({ limit, ...shares, running, lease: LEASE })
         for (const delivery of claimed) {
           begin(delivery)
           yield* FiberSet.run(attempts, attempt(delivery))
