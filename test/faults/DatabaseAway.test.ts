@@ -5,10 +5,13 @@
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import { Quota } from "@tollgate/application/reseller/Quota"
 import { TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { OperationId } from "@tollgate/domain/operations/Operation"
 import { OperatorName } from "@tollgate/domain/operator/OperatorSession"
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
+import { QuotaChange } from "@tollgate/domain/reseller/QuotaAdjustment"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import OpenAI, { APIError } from "openai"
@@ -23,6 +26,12 @@ const messages = [{ role: "user" as const, content: "Say hello." }]
 /** The time within which the gateway must refuse a request, whatever the state of the database. */
 const PATIENCE_MILLIS = 6_500
 
+/** Shorter than in production, and longer than a statement takes on a busy machine. */
+const RESPONSE_TIMEOUT_MILLIS = 5_000
+
+/** A tier of 1 USD. */
+const SOLD = { tiers: [{ tier_usd_cents: 100, granted_tokens: 1_000 }] }
+
 /** A gateway, and functions that make its database unavailable and available again. */
 interface Setting {
   readonly gateway: TestGateway
@@ -33,7 +42,7 @@ interface Setting {
 
 /** Makes the database refuse connections, as for maintenance. */
 const closedDatabase = async (): Promise<Setting> => {
-  const gateway = await TestGateway.start()
+  const gateway = await TestGateway.start({ model: SOLD })
   const { database } = gateway.database.settings
   const admin = (statement: string) => Effect.runPromise(administer(inject("postgresSocketDir"), statement))
   return {
@@ -54,6 +63,8 @@ const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setti
   const cable = await Effect.runPromise(Scope.extend(Cable.scoped({ host }), scope))
   const throughCable = encodeURIComponent(cable.settings.host ?? "")
   const gateway = await TestGateway.start({
+    model: SOLD,
+    responseTimeoutMillis: RESPONSE_TIMEOUT_MILLIS,
     reach: ({ url }) => url.replace(encodeURIComponent(host), throughCable)
   })
   return {
@@ -90,7 +101,7 @@ const revokedKey = (gateway: TestGateway): Promise<string> =>
     })
   )
 
-/** Returns the tokens of an active reseller and of an operator session. */
+/** Returns the tokens of an active reseller with a quota of 5 USD, and of an operator session. */
 const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; readonly session: string }> =>
   gateway.run(
     Effect.gen(function* () {
@@ -99,6 +110,8 @@ const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; re
       const email = Email.make("reseller@example.com")
       const { id } = yield* resellers.create({ email, name: "Toko Token", waNumber: "628123456789", passwordHash })
       yield* resellers.review(id, "approve", operator)
+      const credit = { resellerId: id, change: QuotaChange(5_000_000n), operationId: OperationId.make("credit") }
+      yield* (yield* Quota).adjust(credit, operator)
       const sessions = yield* OperatorSessions
       const { code } = yield* sessions.create(OperatorName.make("test"), operator)
       const { token } = yield* sessions.open(code, "127.0.0.1" as ClientAddress)
@@ -107,7 +120,7 @@ const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; re
     })
   )
 
-describe.concurrent("while the database", () => {
+describe.concurrent("while the database", { timeout: 120_000 }, () => {
   it.each<readonly [does: string, set: () => Promise<Setting>]>([
     ["refuses connections", closedDatabase],
     ["closes its connections", brokenCable((cable) => cable.cut())],
@@ -180,7 +193,8 @@ describe.concurrent("while the database", () => {
 
   it.each<readonly [does: string, set: () => Promise<Setting>]>([
     ["refuses connections", closedDatabase],
-    ["closes its connections", brokenCable((cable) => cable.cut())]
+    ["closes its connections", brokenCable((cable) => cable.cut())],
+    ["does not respond", brokenCable((cable) => cable.freeze())]
   ])("%s, the routes of customers, resellers and operators and the rankings return 503 overloaded", async (_, set) => {
     const { gateway, goAway, comeBack, close } = await set()
     const { reseller, session } = await tokensOf(gateway)
@@ -193,6 +207,12 @@ describe.concurrent("while the database", () => {
       const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
       return [path, response.status, error?.code, response.headers.get("retry-after")]
     }
+    const tier = await gateway.query<{ id: string }>("SELECT id FROM tier")
+    const mint = {
+      operation_id: "a mint during the outage",
+      customer_email: gateway.customer.email,
+      plan_tier_id: tier[0]?.id
+    }
     const askAll = () =>
       Promise.all([
         ask("/v1/balance", gateway.key),
@@ -204,12 +224,18 @@ describe.concurrent("while the database", () => {
     for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
 
     await goAway()
-    const refusals = [...(await askAll()), await ask("/api/rankings", "")]
+    const others = [ask("/api/rankings", ""), ask("/api/reseller/mint", reseller, mint)]
+    const refusals = (await Promise.all([askAll(), Promise.all(others)])).flat()
     for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
 
     await comeBack()
     await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
     for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
+    expect((await ask("/api/reseller/mint", reseller, mint)).slice(0, 2)).toEqual(["/api/reseller/mint", 200])
+    const quota = await fetch(`${gateway.url}/api/reseller/balance`, {
+      headers: { authorization: `Bearer ${reseller}` }
+    })
+    expect(await quota.json()).toMatchObject({ balance_usd_micro: "4000000" })
     await close()
   })
 })

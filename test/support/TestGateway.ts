@@ -9,6 +9,7 @@
 
 import { type RelayCounters, RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { GatewayServer } from "@tollgate/adapters-http/server/GatewayServer"
+import { ResponseTimeout } from "@tollgate/adapters-postgres/client/ResponseTimeout"
 import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
 import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -24,7 +25,7 @@ import type { CustomerBalances } from "@tollgate/domain/customer/Customer"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
-import { Context, Effect, Either, Exit, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
+import { Context, Effect, Either, Exit, identity, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import * as Live from "../../apps/server/src/Live.ts"
 import { ScriptedUpstream } from "./ScriptedUpstream.ts"
@@ -71,6 +72,8 @@ export interface GatewayParts {
   readonly model?: object
   /** Returns another URL of the database, for example the URL of a proxy. */
   readonly reach?: (database: TestDatabase.Database) => string
+  /** Time after which a pooled connection is closed on which the database does not respond. */
+  readonly responseTimeoutMillis?: number
   /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void
   /**
@@ -117,7 +120,13 @@ export class TestGateway {
       })
     )
     const unsettleable: Array<string> = []
-    const ports = (await inScope(Layer.build(layers(config, unsettleable, parts.log)))) as Ports
+    const ports = (await inScope(
+      Layer.build(layers(config, unsettleable, parts.log)).pipe(
+        parts.responseTimeoutMillis === undefined
+          ? identity
+          : Effect.provideService(ResponseTimeout, parts.responseTimeoutMillis)
+      )
+    )) as Ports
     const tap = parts.overheard === true ? await Wiretap.start(addressOf(ports)) : undefined
     if (tap !== undefined) upstream.betray()
     const gateway = new TestGateway(scope, ports, upstream, database, unsettleable, tap)

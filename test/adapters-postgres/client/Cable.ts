@@ -21,9 +21,10 @@ const GARBLED = Buffer.from("BEGUN ")
  * A fault at the next commit.
  * - commit lost: the connection is closed before the server receives the commit.
  * - response lost: the server commits, and the connection is closed before the response arrives.
+ * - response stuck: the server commits. Its response does not arrive, and the connection stays open.
  * - commit stuck: the server waits for the commit, keeps its locks, and does not detect that the client disconnects.
  */
-export type CommitFault = "commit lost" | "response lost" | "commit stuck"
+export type CommitFault = "commit lost" | "response lost" | "response stuck" | "commit stuck"
 
 /** Bytes that mark the end of a transaction: COMMIT, or a write statement that is a transaction by itself. */
 const COMMITS = ["COMMIT\0", "\0write_"].map((marker) => Buffer.from(marker))
@@ -98,10 +99,10 @@ export class Cable {
     near.on("close", end)
     far.on("close", end)
     if (this.#state === "cut") end()
-    let mute = false
+    let fault: CommitFault | undefined
     far.on("data", (chunk) => {
-      if (mute) end()
-      else near.write(chunk)
+      if (fault === "response lost") end()
+      else if (fault !== "response stuck") near.write(chunk)
     })
     near.on("data", (chunk) => {
       const begin = this.#garbles ? chunk.indexOf(BEGIN) : -1
@@ -110,11 +111,12 @@ export class Cable {
         GARBLED.copy(chunk, begin)
       }
       if (COMMITS.some((marker) => chunk.includes(marker))) {
-        const fault = this.#fault
-        this.#fault = undefined
-        if (fault !== undefined) this.#happened()
+        if (this.#fault !== undefined) {
+          fault = this.#fault
+          this.#fault = undefined
+          this.#happened()
+        }
         if (fault === "commit lost") return end()
-        if (fault === "response lost") mute = true
         if (fault === "commit stuck") {
           near.off("close", end)
           return

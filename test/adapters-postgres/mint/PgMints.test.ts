@@ -1,8 +1,11 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
+import { ResponseTimeout } from "@tollgate/adapters-postgres/client/ResponseTimeout"
+import * as PgMints from "@tollgate/adapters-postgres/mint/PgMints"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { Users } from "@tollgate/application/customer/Users"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"
+import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import type { MintRequest } from "@tollgate/domain/mint/Mint"
 import { priceList, TierNotAvailable } from "@tollgate/domain/mint/Tier"
 import { IdempotencyConflict } from "@tollgate/domain/operations/Operation"
@@ -11,9 +14,11 @@ import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
-import { Effect, Either } from "effect"
+import { Effect, Either, Exit, Layer } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
+import { clientLayer, TestDatabase } from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
 
 const { anOperation, aReseller, balance } = Programme
 
@@ -101,6 +106,25 @@ describe("mints in Postgres", () => {
         yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
         expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
         expect(yield* balance(reseller.id)).toBe(0n)
+      })
+    )
+
+    it.scoped("are booked once when the database commits without a response, and the caller repeats the request", () =>
+      Effect.gen(function* () {
+        const { small } = yield* sold
+        const reseller = yield* aReseller(20_000_000n)
+        const { email } = yield* Stores.aUser
+        const request = mintRequest(small, email)
+        const database = yield* TestDatabase
+        const cable = yield* Cable.scoped(database.settings)
+        const throughCable = yield* Layer.build(
+          Layer.provide(PgMints.layer, clientLayer({ ...database, settings: cable.settings }))
+        ).pipe(Effect.provideService(ResponseTimeout, 3_000))
+        void cable.atNextCommit("response stuck")
+        const unknown = yield* Effect.exit(Effect.provide(mint(reseller.id, request), throughCable))
+        expect(unknown).toEqual(Exit.die(expect.any(DatabaseUnavailable)))
+        expect(yield* Effect.provide(mint(reseller.id, request), throughCable)).toMatchObject({ alreadyApplied: true })
+        expect(yield* balance(reseller.id)).toBe(15_000_000n)
       })
     )
 

@@ -11,9 +11,10 @@ import { Shares } from "@tollgate/application/operations/Shares"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { STATEMENT_TIMEOUT_MILLIS } from "./PgSettings.ts"
 
-/** Maximum time in the queue. Every connection becomes free earlier, because the statement timeout is as long. */
-const QUEUE_TIMEOUT = Duration.seconds(30)
+/** Maximum time in the queue: as long as the longest statement. */
+const QUEUE_TIMEOUT = Duration.millis(STATEMENT_TIMEOUT_MILLIS)
 
 interface Waiting {
   granted: boolean

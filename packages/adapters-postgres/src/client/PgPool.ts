@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { ConnectionShares } from "./ConnectionShares.ts"
 import { PgSettings } from "./PgSettings.ts"
+import { closeSilentConnections, ResponseTimeout } from "./ResponseTimeout.ts"
 import { ConnectionLost } from "./SqlErrorClass.ts"
 
 export interface PgPoolOptions {
@@ -51,10 +52,11 @@ const acquire = (
 ) => {
   const max = Math.max(2, maxConnections)
   return Effect.acquireRelease(
-    Effect.sync(() => {
+    Effect.map(ResponseTimeout, (responseTimeoutMillis) => {
       const pool = new Pg.Pool({ ...settings, max, idleTimeoutMillis: IDLE_MILLIS })
       // The pool replaces an idle connection that is lost. Without a listener, the error event would end the process.
       pool.on("error", () => {})
+      closeSilentConnections(pool, responseTimeoutMillis)
       return pool
     }),
     (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("2 seconds"))

@@ -34,14 +34,17 @@ const types: Pg.CustomTypesConfig = {
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 
+/** Time after which the server ends a statement. */
+export const STATEMENT_TIMEOUT_MILLIS = 30_000
+
 /**
  * Settings of every connection. Every wait has a timeout. Long transactions (the audit, migrations, the rankings
- * rebuild) disable `statement_timeout` for themselves.
+ * rebuild) disable the statement timeout for themselves.
  */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",
   connectionTimeoutMillis: 5_000,
-  statement_timeout: 30_000,
+  statement_timeout: STATEMENT_TIMEOUT_MILLIS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLIS,
   keepAlive: true,
   keepAliveInitialDelayMillis: 30_000,

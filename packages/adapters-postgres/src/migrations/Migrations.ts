@@ -14,6 +14,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
+import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { isLockNotAvailable } from "../client/SqlErrorClass.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import { foundation } from "./0001_foundation.ts"
@@ -99,7 +100,7 @@ export const migrate = (
   transact(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`SET LOCAL statement_timeout = 0`
+      yield* withoutTimeLimits
       yield* sql`SET LOCAL lock_timeout = 0`
       yield* sql`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`
       yield* sql`CREATE TABLE IF NOT EXISTS migration (

@@ -11,6 +11,7 @@ import type { Tokens } from "@tollgate/domain/money/Tokens"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { transact } from "../client/Transact.ts"
 import { accountInvariants } from "./AccountInvariants.ts"
 import { requestInvariants } from "./RequestInvariants.ts"
@@ -38,7 +39,7 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
       audit: Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
         // The audit of a large ledger takes longer than the statement timeout of requests.
-        yield* sql`SET LOCAL statement_timeout = 0`
+        yield* withoutTimeLimits
         const checks: Array<AuditCheck> = []
         for (const { id, invariant, violations } of [...accountInvariants, ...requestInvariants]) {
           const [row] = yield* sql.unsafe<{ count: bigint }>(violations)

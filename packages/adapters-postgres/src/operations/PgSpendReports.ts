@@ -9,6 +9,7 @@ import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { SpendDimension, SpendSums } from "@tollgate/domain/operations/SpendReport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { transact } from "../client/Transact.ts"
 
 /** The key of a dimension in the first grouping, and its name in the report. */
@@ -63,7 +64,7 @@ export const layer: Layer.Layer<SpendReports, never, SqlClient.SqlClient> = Laye
         Effect.gen(function* () {
           yield* sql`SET TRANSACTION READ ONLY`
           // The report of a long range takes longer than the statement timeout of requests.
-          yield* sql`SET LOCAL statement_timeout = 0`
+          yield* withoutTimeLimits
           const rows = yield* sql.unsafe<SpendRow>(statementOf(by), [from, before])
           return rows.map((row) => toSums(row, by))
         }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))

@@ -11,6 +11,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { transact } from "../client/Transact.ts"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 import { GRAINS, IS_OLD, SPEED_IS_OLD, wrongSpeeds, wrongTokens } from "./UsageCells.ts"
@@ -89,7 +90,7 @@ const FOLD = `
  */
 const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const days = yield* transact(Effect.zipRight(withoutStatementTimeout, sql.unsafe<{ day: Date }>(DAYS)))
+  const days = yield* transact(Effect.zipRight(withoutTimeLimits, sql.unsafe<{ day: Date }>(DAYS)))
   const corrected = yield* Effect.reduce(days, 0, (sum, { day }) => Effect.map(rebuildDay(day), (wrong) => sum + wrong))
   return { days: days.length, corrected }
 })
@@ -111,7 +112,7 @@ const rebuildDay = (day: Date): Effect.Effect<number, never, SqlClient.SqlClient
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-    yield* withoutStatementTimeout
+    yield* withoutTimeLimits
     // The lock comes first, because the first query fixes the snapshot of the transaction.
     yield* sql`LOCK TABLE usage_rollup IN SHARE ROW EXCLUSIVE MODE`
     const params = [day.toISOString()]
@@ -147,6 +148,3 @@ const COUNT_SPEEDS = `
     SELECT ${MINUTE_SETTLED} AS minute, model_id, measure, bucket, count(*) AS samples
     FROM settlement CROSS JOIN LATERAL ${SAMPLES} WHERE ${inDay("settled_at")} AND ${IS_SAMPLE} GROUP BY 1, 2, 3, 4)
   ${SAMPLES_INTO_CELLS}`
-
-/** Disables the statement timeout, because a rebuild takes longer than the timeout of requests. */
-const withoutStatementTimeout = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SET LOCAL statement_timeout = 0`)
