@@ -33,7 +33,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
       change: KeyLimitsChange,
       operator: Operator
     ) => Effect.Effect<KeyStatus, ApiKeyNotFound | UnknownModels>
-    /** Changes the limits of a key of a customer of this reseller, as `change` does. */
+    /** Changes the limits of a key, as `change` does. The key must belong to a customer of this reseller. */
     readonly changeOfCustomer: (
       resellerId: ResellerId,
       keyId: ApiKeyId,

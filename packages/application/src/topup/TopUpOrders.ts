@@ -90,8 +90,8 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
   {
     /**
      * Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. Locks the
-     * reseller and applies `decideNewOrder` to its unpaid orders at the database time, so that concurrent calls on all nodes
-     * together never exceed the maximum, and only one of them creates the order of an operation id.
+     * reseller and applies `decideNewOrder` to its unpaid orders at the database time. Therefore concurrent calls on
+     * all nodes together never exceed the maximum, and only one call creates the order of an operation id.
      */
     readonly draft: (topUp: NewTopUp) => Effect.Effect<TopUpDraft, TooManyUnpaidOrders | OperationUsed>
     /** Returns the order of this reseller with the operation id, unless the order is abandoned. */

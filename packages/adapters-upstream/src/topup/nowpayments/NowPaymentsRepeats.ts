@@ -3,10 +3,10 @@
  * NOWPayments makes each repeat a separate payment. A repeat refers to the original payment, and often to no order.
  *
  * A repeat is described in a remark on the order as soon as it has a status after which its money is counted or lost
- * (`partially_paid`, `finished`, `failed`, `refunded`, `expired`). The amount of a repeat counts as received when it has
- * reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
- * credit the order. The gateway cannot decide, because it would have to add up several payments, and NOWPayments does
- * not document that the amount of the first payment stays the same after the second. A deposit of another coin does not
+ * (`partially_paid`, `finished`, `failed`, `refunded`, `expired`). The amount of a repeat counts as received when it
+ * has reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
+ * credit the order. The gateway cannot decide this, because it cannot add up the payments correctly: NOWPayments does
+ * not document whether the amount of the first payment includes the second payment. A deposit of another coin does not
  * count, because the value of that coin can differ from a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
