@@ -57,13 +57,22 @@ export interface TollgateOptions {
   readonly customers?: number
   /** Additional flags for Node.js. */
   readonly nodeFlags?: ReadonlyArray<string>
+  /** Additional settings of the server. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Starts the server of a checkout with a separate Postgres. The files of both are in `directory`. */
 export const startTollgate = async (
   upstreamPort: number,
   directory: string,
-  { checkout = THIS_CHECKOUT, customers = CUSTOMERS, name = "Tollgate", nodeFlags = [], workers }: TollgateOptions = {}
+  {
+    checkout = THIS_CHECKOUT,
+    customers = CUSTOMERS,
+    environment: more = {},
+    name = "Tollgate",
+    nodeFlags = [],
+    workers
+  }: TollgateOptions = {}
 ): Promise<TollgateTarget> => {
   mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
@@ -85,7 +94,8 @@ export const startTollgate = async (
     KEY_PEPPER: randomBytes(36).toString("hex"),
     JWT_SECRET: randomBytes(36).toString("hex"),
     BENCH_UPSTREAM_KEY: "bench",
-    DRAIN_DELAY_SECONDS: "0"
+    DRAIN_DELAY_SECONDS: "0",
+    ...more
   }
   const tollgate = async (...args: ReadonlyArray<string>): Promise<unknown> => {
     const { stdout } = await promisify(execFile)(process.execPath, [cliOf(checkout), ...args, "--json"], {

@@ -1,7 +1,8 @@
 /**
  * Measures the cost of Tollgate as a multiple of the cost of a proxy that only forwards bytes (`npm run bench`).
  * `--quick` is shorter and less exact. `--beside DIR` measures the built server of another checkout in the same rounds.
- * `--workers` measures only a server with two workers and a server with one process.
+ * `--workers` measures only a server with two workers and a server with one process. `--traces` measures only a server
+ * with traces and a server without traces.
  *
  * At the end the benchmark checks that the charges equal the usage that the clients received.
  */
@@ -24,6 +25,7 @@ import {
 } from "./Report.ts"
 import type { Target } from "./Target.ts"
 import { isBuilt, startTollgate } from "./Tollgate.ts"
+import { measureTraces } from "./Traces.ts"
 import { canPin, MEASURED_CPU, SERVING_CPU, startWorker } from "./Worker.ts"
 import { measureWorkers } from "./Workers.ts"
 
@@ -55,6 +57,7 @@ const IDLE_PASSES = 2
 /** The times in milliseconds after which the model sends its first byte. */
 const MODEL_MILLIS = [0, 20]
 const onlyWorkers = process.argv.includes("--workers")
+const onlyTraces = process.argv.includes("--traces")
 const besideAt = process.argv.indexOf("--beside")
 const besideCheckout = besideAt < 0 ? undefined : process.argv[besideAt + 1]
 const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
@@ -182,7 +185,11 @@ const accept = (
 }
 
 try {
-  const measured = onlyWorkers ? await measureWorkers(plan, directory, stops, print) : await run()
+  const measured = onlyWorkers
+    ? await measureWorkers(plan, directory, stops, print)
+    : onlyTraces
+      ? await measureTraces(plan, directory, besideCheckout, stops, print)
+      : await run()
   process.exitCode = measured ? 0 : 1
 } finally {
   for (const stop of stops.reverse()) await stop()
