@@ -1,5 +1,5 @@
 /**
- * Database sessions that are no part of the ledger: they credit accounts, hold row locks, or revoke API keys.
+ * Database sessions that do not belong to the ledger: they credit accounts, hold row locks, or revoke API keys.
  */
 import type { Database } from "./database/Database.ts"
 import { type Cell, type Execution, lock, type Transaction } from "./database/Rows.ts"

@@ -92,7 +92,7 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.effect("refuses a range without an index, and a count that is no number", () =>
+    it.effect("refuses an empty range, a range that is too large, and a count that is not a number", () =>
       Effect.gen(function* () {
         expect(yield* tollgate("topups", "deposits", "--from", "5", "--to", "4")).toMatchObject({ code: 2 })
         expect(yield* tollgate("topups", "deposits", "--from", "0", "--to", "10000")).toMatchObject({ code: 2 })

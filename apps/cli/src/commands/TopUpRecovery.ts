@@ -147,7 +147,7 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
     ({ from, to }) =>
       Effect.gen(function* () {
         if (to < from || to - from >= MAX_SCANNED) {
-          const message = `Give a --to that is not less than --from, and at most ${MAX_SCANNED} indexes.`
+          const message = `--to must not be less than --from, and the range must have at most ${MAX_SCANNED} indexes.`
           return yield* new CommandFailed({ exit: "usage", code: "usage", message })
         }
         const { all } = yield* PaymentProviders

@@ -10,7 +10,7 @@ export const countMembers = ["requests_per_minute", "tokens_per_minute", "concur
 
 type Amounts = Record<(typeof spendMembers)[number] | (typeof countMembers)[number], number | null>
 
-/** The limits of a key in requests and responses; null is no limit. */
+/** The limits of a key in requests and responses; null means that there is no such limit. */
 export interface KeyLimits extends Amounts {
   expires_at: string | null
   models: Array<string> | null
@@ -27,7 +27,7 @@ const MODEL = "models."
 /** Returns the name of the field that allows a model. */
 export const modelField = (model: string): string => `${MODEL}${model}`
 
-/** Returns the values of the form for these limits. An empty value is no limit. */
+/** Returns the values of the form for these limits. An empty value means that there is no such limit. */
 export const typedLimits = (limits: KeyLimits | null, language: Language): LimitValues => {
   const values: Record<string, string> = {}
   for (const member of spendMembers)

@@ -64,7 +64,8 @@ const LimitsBody = Schema.Struct(
   {
     limits: KeyLimitsChangeBody.annotations({
       identifier: "KeyLimitsToSet",
-      description: "All limits of the key. An absent member, like `null`, is no limit. Other members are refused."
+      description:
+        "All limits of the key. An absent member or `null` means that there is no such limit. Other members are refused."
     }),
     reason: optionalReason
   } satisfies MembersOf<typeof KeyLimitsRequest>,

@@ -39,7 +39,7 @@ const startOf = (day: string): Date => new Date(`${day}T00:00:00+07:00`)
 
 const daysLater = (instant: Date, days: number): Date => new Date(instant.getTime() + days * DAY_MILLIS)
 
-/** Returns true for a calendar date of the years 2000 to 2999. The 30th of February is no date. */
+/** Returns true for a calendar date of the years 2000 to 2999. The 30th of February is not a date. */
 const isDay = (text: string): boolean =>
   /^2\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(startOf(text).getTime()) && dayOf(startOf(text)) === text
 

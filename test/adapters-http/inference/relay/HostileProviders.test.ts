@@ -87,7 +87,7 @@ const attacks: Readonly<Record<string, Attack>> = {
   "sends trailers without an end": {
     says: unheaded(raw(`${HEAD}1\r\n{\r\n0\r\n`), rawFlood("x: y\r\n".repeat(1_000)))
   },
-  "sends a chunk size that is no number": { says: unheaded(raw(`${HEAD}zz\r\n{}\r\n0\r\n\r\n`)) },
+  "sends a chunk size that is not a number": { says: unheaded(raw(`${HEAD}zz\r\n{}\r\n0\r\n\r\n`)) },
   "sends both a content length and chunks": {
     says: unheaded(raw(HEAD.replace("\r\n\r\n", "\r\ncontent-length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n")))
   },
