@@ -3,7 +3,7 @@
  *
  * Each event belongs to a process, or to the world outside the processes. While an event of a process is handled, the
  * timers, the clocks and the random numbers of Node.js come from the simulation, so production code runs unchanged. A
- * killed process handles no event any more. A stalled process handles its events later.
+ * killed process handles no further event. A stalled process handles its events later.
  */
 import type { Random } from "./Random.ts"
 

@@ -183,7 +183,7 @@ describe("an upstream request", () => {
     await exchange(json(completion()), "served", one)
   })
 
-  it("reuses a kept-alive connection", async () => {
+  it("reuses a keep-alive connection", async () => {
     await exchange(json(completion()))
     await new Promise(setImmediate)
     await exchange(json(completion()))

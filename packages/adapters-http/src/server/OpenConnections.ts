@@ -18,7 +18,7 @@ export interface OpenConnections {
   readonly closeUsed: () => void
 }
 
-/** A search closes up to `maxConnections` / 100 idle connections, so that not every new connection needs a search. */
+/** A search closes up to `maxConnections` / 100 idle connections. Therefore most new connections need no search. */
 const CLOSED_SHARE = 100
 /** The time in milliseconds after a search without a result until the next search. */
 const SEARCH_MILLIS = 100

@@ -58,9 +58,9 @@ export class LedgerTransactions {
   }
 
   /**
-   * Returns whether the cache has ample balances for this request. Balances of the last transaction suffice, even if
-   * another node has changed them since: an ample balance is far larger than the amount that other nodes can use in the
-   * meantime.
+   * Returns whether the cache has ample balances for this request. Balances of the last transaction are sufficient,
+   * even if another node has changed them since: an ample balance is far larger than the amount that other nodes can
+   * use in the meantime.
    */
   isAmple(admission: Admission): boolean {
     return this.#cache.isAmple(admission)

@@ -50,7 +50,7 @@ export const CODE_LIFETIME_MILLIS = 2 * 60_000
 export const IDLE_MILLIS = 30 * 60_000
 /** A session expires after this time since the redemption of its code, even if it is in use. */
 export const LIFETIME_MILLIS = 8 * 60 * 60_000
-/** A use is recorded if the last recorded use is at least this old, so that not every request writes to the database. */
+/** A use is recorded only if the last recorded use is at least this old. Therefore most requests write nothing. */
 const RECORD_USE_AFTER_MILLIS = 60_000
 
 /** The code is unknown, used, expired or revoked. */

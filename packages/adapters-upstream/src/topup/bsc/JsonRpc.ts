@@ -2,7 +2,7 @@
  * Calls one BSC node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size.
  * Decodes the hexadecimal numbers in responses.
  *
- * A call whose connection fails is retried once, because the node may have closed a kept-alive connection. The retry is
+ * A call whose connection fails is retried once, because the node may have closed a keep-alive connection. The retry is
  * safe, because no call changes data.
  */
 import { unescape } from "node:querystring"
