@@ -108,8 +108,8 @@ describe("with configured providers", () => {
 describe("the check of the payment settings", () => {
   it("reports the missing variables of a provider in one line", () => {
     expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
-      "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY; set what is missing, or unset all",
-      "BSC_RPC_URLS: required together with BSC_XPUB; set what is missing, or unset all"
+      "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY; set the missing variables, or unset all",
+      "BSC_RPC_URLS: required together with BSC_XPUB; set the missing variables, or unset all"
     ])
   })
 

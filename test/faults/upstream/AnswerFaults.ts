@@ -1,5 +1,5 @@
 /**
- * Lists upstream faults in whole chat responses. An invalid response causes an error; an unusual response is accepted.
+ * Lists upstream faults in whole chat responses. An invalid response causes an error. An unusual response is accepted.
  */
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import {

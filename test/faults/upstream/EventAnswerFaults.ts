@@ -1,5 +1,5 @@
 /**
- * Lists upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error; an
+ * Lists upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error. An
  * unusual response is accepted.
  */
 import { frameOf } from "../../support/upstream/MessagesWire.ts"

@@ -1,6 +1,6 @@
 /**
  * Lists upstream faults in streams of the messages and responses protocols. A stream that breaks before it is complete
- * causes an error; an unusual stream is accepted. A word is the text of one content event.
+ * causes an error. An unusual stream is accepted. A word is the text of one content event.
  */
 import { frameOf, sent, type WireEvent } from "../../support/upstream/MessagesWire.ts"
 import {

@@ -1,5 +1,5 @@
 /**
- * Lists upstream faults in chat streams. A stream that breaks before it is complete causes an error; an unusual stream
+ * Lists upstream faults in chat streams. A stream that breaks before it is complete causes an error. An unusual stream
  * is accepted. A word is the text of one content chunk.
  */
 import {

@@ -28,7 +28,7 @@ export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFil
     )
   })
 
-/** Reads a price file. Such a file can contain a model twice; the last entry counts. Fails with the problem in words. */
+/** Reads a price file. Such a file can contain a model twice. The last entry counts. Fails with the problem in words. */
 export const readPriceFile = (file: string): Effect.Effect<unknown, string | CommandFailed> =>
   Effect.flatMap(readText(pathOf(file), MAX_PRICE_BYTES), (text) =>
     text === undefined

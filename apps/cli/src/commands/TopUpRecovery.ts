@@ -68,9 +68,9 @@ const unknown = reportCommand(
       }
       if (shown.length === 0) return report
       const message =
-        `${shown.length} of ${all.length} orders of the export need an action. If such an order is paid: run ` +
-        "tollgate topups reconcile ID for the states expired and failed; for the other states, credit it with tollgate " +
-        "quota adjust, and with its order number as the operation id."
+        `${shown.length} of ${all.length} orders of the export need an action. If such an order is paid ` +
+        "and its state is expired or failed, run: tollgate topups reconcile ID. If an order with another state is paid, " +
+        "credit it with tollgate quota adjust, and use the order number as the operation id."
       return { ...report, problem: { code: "unknown_orders", message } }
     })
 )

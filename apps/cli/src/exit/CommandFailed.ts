@@ -28,7 +28,7 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly reported?: boolean
 }> {}
 
-/** Returns the message of the innermost error; the outer errors only wrap it. */
+/** Returns the message of the innermost error. The outer errors only wrap it. */
 export const rootMessage = (cause: Cause.Cause<unknown>): string => rootMessageOf(Cause.squash(cause))
 
 /**

@@ -42,7 +42,7 @@ const MAX_PAGES = 10
 /** Returns the first day of the current month in Jakarta. */
 export const firstOfMonth = (): string => `${jakartaDay().slice(0, 7)}-01`
 
-/** Returns the sum of the mints since a day. A list has pages of 100 mints; at most 1,000 mints are read. */
+/** Returns the sum of the mints since a day. A list has pages of 100 mints. At most 1,000 mints are read. */
 export const readSales = async (from: string, signal: AbortSignal): Promise<Sales> => {
   const mints: Array<MintEntry> = []
   let cursor: string | null = null

@@ -1,6 +1,6 @@
 /**
  * Formats money, tokens and times for the language of the reader. Amounts are integers or strings of digits in their
- * smallest unit; they are never converted to floating-point numbers.
+ * smallest unit. They are never converted to floating-point numbers.
  */
 import { type Language, useLanguage } from "../i18n/Language.ts"
 

@@ -10,7 +10,7 @@ export type CustomerBalances = Pick<components["schemas"]["CustomerBalances"], "
 
 const MIN_SHOWN_PERCENT = 1
 
-/** Returns the part that remains, in whole percent; a plan that is not exhausted never shows 0. */
+/** Returns the part that remains, in whole percent. A plan that is not exhausted never shows 0. */
 const percentOf = (remaining: number, purchased: number): number =>
   remaining <= 0 ? 0 : Math.max(MIN_SHOWN_PERCENT, Math.floor((remaining / Math.max(purchased, 1)) * 100))
 

@@ -11,7 +11,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren
 }
 
-/** A message. An error interrupts a screen reader; any other message waits until the screen reader is silent. */
+/** A message. An error interrupts a screen reader. Any other message waits until the screen reader is silent. */
 export const Notice = ({ kind, title, children }: NoticeProps) => (
   <div class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
     {title !== undefined && <p class="notice-title">{title}</p>}

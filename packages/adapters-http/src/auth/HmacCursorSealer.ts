@@ -22,7 +22,7 @@ export const make = (secrets: SigningSecrets): Context.Tag.Service<CursorSealer>
       if (body === undefined || mac === undefined) return Option.none()
       const text = Buffer.from(body, "base64url").toString()
       const sealed = Buffer.from(mac, "base64url")
-      // Several base64 texts can decode to the same bytes; only the canonical text is accepted.
+      // Several base64 texts can decode to the same bytes. Only the canonical text is accepted.
       return isSealed(text, sealed) && cursorOf(text, sealed) === cursor ? Option.some(text) : Option.none()
     }
   }

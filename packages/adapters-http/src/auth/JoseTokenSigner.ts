@@ -18,7 +18,7 @@ import { jwtVerify } from "jose/jwt/verify"
 import { keysOf, type SigningSecrets } from "./SigningSecrets.ts"
 
 export interface JoseTokenSignerOptions extends SigningSecrets {
-  /** The `iss` claim; a token with another issuer is refused. */
+  /** The `iss` claim. A token with another issuer is refused. */
   readonly issuer: string
 }
 

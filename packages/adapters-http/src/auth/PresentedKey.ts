@@ -2,7 +2,7 @@
  * Reads the API key of an inference request from `Authorization: Bearer` or `x-api-key`
  * (docs/reference/inference.md#b1).
  *
- * Clients send one of these headers or both. Equal keys count as one key; different keys are an error. The raw headers
+ * Clients send one of these headers or both. Equal keys count as one key. Different keys are an error. The raw headers
  * are read, because Node.js joins repeated `x-api-key` headers and keeps only the first `authorization` header.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"

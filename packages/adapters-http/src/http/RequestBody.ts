@@ -20,13 +20,13 @@ export const MAX_UNFUNDED_BYTES = 64 * 1024
 
 /** Receives a body chunk by chunk. */
 export interface BodyConsumer<A, E> {
-  /** Takes a chunk. Returns an error to refuse the body; after an error, no further chunk is passed. */
+  /** Takes a chunk. Returns an error to refuse the body. After an error, no further chunk is passed. */
   readonly take: (chunk: Buffer) => E | undefined
   readonly end: () => Either.Either<A, E>
 }
 
 /**
- * Passes a body to a consumer. Calls `callback` once, at the end of the body or at the first error; after an error, the
+ * Passes a body to a consumer. Calls `callback` once, at the end of the body or at the first error. After an error, the
  * body is paused. Does not call `callback` if the client disconnects earlier. Returns a function that stops reading.
  */
 export const consumeBody = <A, E>(
@@ -121,7 +121,7 @@ export interface InferenceBodyLimits {
   readonly reservation: MemoryReservation
   /**
    * Called once, before more than {@link MAX_UNFUNDED_BYTES} of a body are read. Calls back with false if the request
-   * has ended; the body is then not read further.
+   * has ended. The body is then not read further.
    */
   readonly beforeLargeBody: (callback: (continues: boolean) => void) => void
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the client's IP address (docs/reference/reseller.md#b7). This is the peer address of the socket or, if the peer
- * is a trusted proxy, the address that the proxy forwards.
+ * Finds the client's IP address (docs/reference/reseller.md#b7). The client's address is the peer address of the socket
+ * or, if the peer is a trusted proxy, the address that the proxy forwards.
  *
  * Each proxy appends an address on the right of `X-Forwarded-For`. Therefore the header is read from right to left, up
  * to the first address that is not a trusted proxy. Addresses forged by a client are further left and are not read.

@@ -63,8 +63,8 @@ const run = HttpApiEndpoint.post("runAudit", PATH)
     documented({
       summary: "Run an audit",
       description:
-        "Recomputes every balance from the journals. The audit of a large ledger takes long; it continues if the client " +
-        "disconnects, and its result is then the last audit. The request has no body.",
+        "Recomputes every balance from the journals. The audit of a large ledger takes minutes. It continues if the " +
+        "client disconnects, and its result is then the last audit. The request has no body.",
       errors: []
     })
   )

@@ -101,8 +101,8 @@ const refreshOpen = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/refresh`)
     documented({
       summary: "Refresh all open top-up orders from their payment providers",
       description:
-        "Credits the paid orders. With many open orders this takes minutes; it continues if the client disconnects. The " +
-        "request has no body.",
+        "Credits the paid orders. With many open orders this takes minutes. The refresh continues if the client " +
+        "disconnects. The request has no body.",
       errors: []
     })
   )

@@ -17,7 +17,7 @@ export interface GatewayOptions {
   readonly drainDelaySeconds: number
   /** Maximum number of open connections. A further connection replaces an idle one, or is closed immediately. */
   readonly maxConnections: number
-  /** Maximum seconds for the arrival of a whole request; a slower request is refused. */
+  /** Maximum seconds for the arrival of a whole request. A slower request is refused. */
   readonly uploadSeconds: number
   /** Seconds after which a client that reads nothing is disconnected. */
   readonly writeStallSeconds: number

@@ -89,7 +89,7 @@ export class JsonReader {
     return i
   }
 
-  /** Reads the name and the colon of a member; returns the position of the member's value. */
+  /** Reads the name and the colon of a member. Returns the position of the member's value. */
   name(at: number): number {
     if (this.bytes[at] !== QUOTE) return this.fail(at)
     const end = this.#string(at + 1, 0, at + MAX_TOKEN_BYTES)
@@ -181,7 +181,7 @@ export class JsonReader {
     }
   }
 
-  /** Reads the items of a container: calls `read` with the position of each item; `read` returns the item's end. */
+  /** Reads the items of a container: calls `read` with the position of each item. `read` returns the item's end. */
   items(open: number, close: number, read: (at: number) => number): number {
     let at = this.skipSpace(open + 1)
     while (this.bytes[at] !== close) {

@@ -7,7 +7,7 @@
  * the provider, the whole text is dropped.
  */
 
-/** The public name of the model, and what must never reach a client. */
+/** The public name of the model, and the words that must never reach a client. */
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string

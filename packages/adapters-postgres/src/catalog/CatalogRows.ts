@@ -212,7 +212,7 @@ export const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
       retired: false,
       price_id: priceId
     })
-    // A model and its price refer to each other; the database checks the foreign key of the model at the end of the
+    // A model and its price refer to each other. The database checks the foreign key of the model at the end of the
     // transaction.
     yield* sql`INSERT INTO model ${row} ON CONFLICT (id) DO UPDATE SET
       display_name = excluded.display_name, author = excluded.author, kind = excluded.kind,

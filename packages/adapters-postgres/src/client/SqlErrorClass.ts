@@ -104,7 +104,7 @@ export const isRepeatable = (error: unknown): boolean => {
  */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 
-/** Returns true for a lock timeout, also if an SQL client error wraps it. */
+/** Returns true for a lock timeout, even if an SQL client error wraps it. */
 export const isLockNotAvailable = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE
 
 /**

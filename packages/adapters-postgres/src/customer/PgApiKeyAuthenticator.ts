@@ -40,7 +40,7 @@ export interface KeyCacheOptions {
   readonly ttlWithoutNotificationsMillis: number
   readonly unknownKeysCapacity: number
   readonly unknownKeyTtlMillis: number
-  /** Maximum number of keys that are looked up concurrently; further lookups are refused. */
+  /** Maximum number of keys that are looked up concurrently. Further lookups are refused. */
   readonly maxConcurrentLookups: number
   readonly lookupTimeoutMillis: number
 }

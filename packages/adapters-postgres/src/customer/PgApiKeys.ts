@@ -80,7 +80,7 @@ export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlCl
   })
 )
 
-/** Creates a key with a generated secret. The secret is returned once; only its MAC is stored. */
+/** Creates a key with a generated secret. The secret is returned once. Only its MAC is stored. */
 const createKey = (
   { id: userId, email }: { readonly id: UserId; readonly email: string },
   name: string,

@@ -36,7 +36,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         ([row]) => row && ({ customer: toCustomer(row), owner: row.linked ? "customer" : "unlinked_user" } as const)
       )
 
-    /** Creates a user; returns undefined when a user with this email address already exists. */
+    /** Creates a user. Returns undefined when a user with this email address already exists. */
     const createUser = (email: Email) =>
       Effect.gen(function* () {
         const [row] = yield* sql<CustomerRow>`INSERT INTO app_user (id, email) VALUES (${yield* nextUuidV7}, ${email})

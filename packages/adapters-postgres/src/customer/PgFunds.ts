@@ -10,7 +10,7 @@ import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Maximum number of customers that are looked up concurrently; further lookups are refused. */
+/** Maximum number of customers that are looked up concurrently. Further lookups are refused. */
 const MAX_CONCURRENT_LOOKUPS = 64
 const TIMEOUT_MILLIS = 3_000
 

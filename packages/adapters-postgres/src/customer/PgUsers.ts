@@ -28,7 +28,7 @@ interface ListedRow extends UserRow {
   readonly resellers: ReadonlyArray<string>
 }
 
-/** Returns the user with this email address; fails with `UserNotFound` when no user has it. */
+/** Returns the user with this email address. Fails with `UserNotFound` when no user has it. */
 export const findUser = (email: Email) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -38,7 +38,7 @@ export interface ImageQueueLimits {
   readonly leaseSeconds: number
   /** Maximum number of requests that wait to begin. */
   readonly waiting: number
-  /** Time after which a request that waits to begin is refused, also while the database is unavailable. */
+  /** Time after which a request that waits to begin is refused, even while the database is unavailable. */
   readonly beginMillis: number
 }
 

@@ -24,7 +24,7 @@ export interface ImageRequestsOptions extends ImageQueueLimits, ConnectionLimits
 }
 
 export const defaults: ImageRequestsOptions = {
-  // A request can take up to 120 seconds; the remaining 30 seconds cover a short database outage while the request
+  // A request can take up to 120 seconds. The remaining 30 seconds cover a short database outage while the request
   // finishes.
   leaseSeconds: 150,
   waiting: 256,

@@ -50,7 +50,7 @@ export const lockQuotaOf = (resellerId: ResellerId): InTransaction<QuotaAccount>
     quota === undefined ? Effect.dieMessage("a reseller's quota account is missing") : Effect.succeed(quota)
   )
 
-/** Locks and returns a user's plan account for a model; creates the account if it does not exist. */
+/** Locks and returns a user's plan account for a model. Creates the account if it does not exist. */
 export const lockPlan = (userId: UserId, modelId: ModelId): InTransaction<PlanAccount> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

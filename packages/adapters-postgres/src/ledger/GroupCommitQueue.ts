@@ -5,7 +5,7 @@
  *
  * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
- * wait. It refuses both when their deadline passes. It never refuses a settlement; when too many settlements wait, it
+ * wait. It refuses both when their deadline passes. It never refuses a settlement. When too many settlements wait, it
  * refuses admissions instead.
  *
  * A batch that fails with a transient error is retried until it succeeds. When the database rejects a row, the queue
@@ -53,7 +53,7 @@ export interface QueueLimits {
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
-  /** Time after which a waiting admission or extension is refused, also while the database is unavailable. */
+  /** Time after which a waiting admission or extension is refused, even while the database is unavailable. */
   readonly admissionMillis: number
 }
 
@@ -158,7 +158,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
   }
 
-  /** Refuses admissions and extensions; waits up to `flushMillis` for settlements. Returns how many are unwritten. */
+  /** Refuses admissions and extensions. Waits up to `flushMillis` for settlements. Returns how many are unwritten. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)

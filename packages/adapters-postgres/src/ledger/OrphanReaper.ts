@@ -2,7 +2,7 @@
  * Runs one sweep over orphaned rows: holds of dead nodes, or image requests with an expired lease.
  *
  * The sweep settles batch by batch until no row is left. When the database rejects a batch, the sweep halves the batch
- * size until a batch has one row; that row is reported and excluded. When the database is unavailable, the sweep fails
+ * size until a batch has one row. That row is reported and excluded. When the database is unavailable, the sweep fails
  * instead of waiting, because the next sweep selects the orphaned rows again.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"

@@ -1,6 +1,6 @@
 /**
  * Stores usage in cells. A cell is the usage of one model in one minute, hour or day. Each settlement inserts rows into
- * `usage_delta`; a fold adds these rows to the cells. A rebuild recounts all cells from the settlements.
+ * `usage_delta`. A fold adds these rows to the cells. A rebuild recounts all cells from the settlements.
  *
  * A fold deletes rows and adds them to their cells in one statement, so a crash neither loses a row nor adds it twice.
  * Only one node folds at a time. A rebuild deletes the cells and the `usage_delta` rows of a day, and recounts the

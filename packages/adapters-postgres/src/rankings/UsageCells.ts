@@ -12,7 +12,7 @@ import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 
-/** SQL rows of all grains. A grain is the length of a cell; the SQL function `cell_of` returns the start of a cell. */
+/** SQL rows of all grains. A grain is the length of a cell. The SQL function `cell_of` returns the start of a cell. */
 export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 
 /**

@@ -50,7 +50,7 @@ const ABANDON_BATCH_SIZE = 100
 
 /** Actor of every credit, whether a background task or a request detected the payment. */
 const ACTOR = "topup"
-/** Maximum number of repeated payments per order; the check constraint of the table has the same limit. */
+/** Maximum number of repeated payments per order. The check constraint of the table has the same limit. */
 const MAX_REPEATED_PAYMENTS = 20
 
 export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer.effect(

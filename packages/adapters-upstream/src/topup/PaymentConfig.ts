@@ -63,7 +63,9 @@ const missingCredentials = (values: Variables, names: ReadonlyArray<string>): Re
   const present = presentIn(values, names)
   const missing = names.filter((name) => values[name] === undefined)
   if (present.length === 0 || missing.length === 0) return []
-  return [`${missing.join(", ")}: required together with ${present.join(", ")}; set what is missing, or unset all`]
+  return [
+    `${missing.join(", ")}: required together with ${present.join(", ")}; set the missing variables, or unset all`
+  ]
 }
 
 const simulatorErrors = (

@@ -1,5 +1,5 @@
 /**
- * Declares the interface of the payment simulator. The package `simulators` implements it; programs load that package
+ * Declares the interface of the payment simulator. The package `simulators` implements it. Programs load that package
  * only in development.
  */
 import type { Environment } from "@tollgate/application/operations/EnvironmentSchema"

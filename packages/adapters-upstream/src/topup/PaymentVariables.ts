@@ -51,7 +51,7 @@ type Fields = typeof DEPLOYMENT & typeof EXPIRY
 
 /**
  * Returns the schema of all variables. Its TypeScript type contains only the variables that do not belong to a
- * provider; each descriptor validates the variables of its provider.
+ * provider. Each descriptor validates the variables of its provider.
  */
 export const paymentVariables = (providers: ReadonlyArray<PaymentProviderDescriptor>): Schema.Struct<Fields> => {
   const ofProviders: Schema.Struct.Fields = Object.assign({}, ...providers.map(({ fields }) => fields))

@@ -1,7 +1,7 @@
 /**
  * Defines the background tasks, which a node repeats for as long as it runs.
  *
- * Each task has a separate fiber, so that a slow task does not delay the heartbeat. Every node runs every task; several
+ * Each task has a separate fiber, so that a slow task does not delay the heartbeat. Every node runs every task. Several
  * nodes can safely run the same task concurrently.
  */
 import * as Clock from "effect/Clock"

@@ -24,7 +24,7 @@ const HEARTBEATS_BEFORE_DEATH = 6
 /**
  * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses four
  * heartbeats in succession is not considered dead. If a node dies, the content delivered in its last seconds is not
- * charged; older content is charged.
+ * charged. Older content is charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)

@@ -48,7 +48,7 @@ export class Catalogs extends Context.Tag("@tollgate/application/Catalogs")<
   {
     /**
      * Applies a catalog file in one transaction. Retires the models and providers that are not in the file. A changed
-     * price gets its own row; the row of the old price stays unchanged.
+     * price gets its own row. The row of the old price stays unchanged.
      */
     readonly apply: (terms: CatalogTerms, operator: Operator) => Effect.Effect<CatalogChange>
     /** Returns the changes that `apply` would make. Writes nothing. */

@@ -1,5 +1,5 @@
 /**
- * Stores what the client of one request has received, and the usage that the provider has reported.
+ * Stores the content that the client of one request has received, and the usage that the provider has reported.
  *
  * The relay updates this state for every frame. Checkpoints and the settlement read the state.
  */

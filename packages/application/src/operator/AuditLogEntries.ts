@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 export interface AuditLogEntry {
-  /** The number of the entry as digits; a later entry has a higher number. */
+  /** The number of the entry as digits. A later entry has a higher number. */
   readonly sequence: string
   readonly at: Date
   readonly actor: string

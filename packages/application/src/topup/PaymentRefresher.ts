@@ -31,9 +31,9 @@ const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
  */
 const MAX_CONCURRENT_REFRESHES = 128
 /**
- * The maximum number of payments that are opened concurrently at one provider. A reseller gets at most half of them, so
- * that a provider that hangs stops only its own openings, and one reseller does not stop the openings of other
- * resellers.
+ * The maximum number of payments that are opened concurrently at one provider. Each provider has its own limit, so a
+ * provider that hangs stops only its own openings. A reseller gets at most half of the openings that other resellers
+ * leave free, so one reseller does not stop the openings of the others.
  */
 const MAX_CONCURRENT_OPENINGS = 64
 

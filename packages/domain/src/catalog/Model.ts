@@ -35,7 +35,7 @@ export interface ModelTerms {
   readonly capabilities: ReadonlyArray<ImageCapability>
   /** The largest number of output tokens that the model generates per choice; undefined if it is unknown. */
   readonly maxOutputTokens?: number | undefined
-  /** The names of the hosted tools that requests may contain; their calls are not charged. Undefined means none. */
+  /** The names of the hosted tools that requests may contain. Their calls are not charged. Undefined means none. */
   readonly hostedTools?: ReadonlyArray<string> | undefined
   readonly price: Price
   readonly routes: ReadonlyArray<Route>

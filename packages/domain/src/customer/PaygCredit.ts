@@ -7,7 +7,7 @@ import { toUsdPico, UsdMicro } from "../money/UsdMicro.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
 import type { UserId } from "./User.ts"
 
-/** The largest amount of one credit; a larger amount is probably a typing error. */
+/** The largest amount of one credit. A larger amount is probably a typing error. */
 export const MAX_CREDIT = UsdMicro(1_000_000_000_000n)
 
 /** The operation id was used for another user or another amount. */

@@ -129,7 +129,7 @@ export const fieldOf = (operation: ImageOperation, name: string): Either.Either<
   )
 }
 
-/** Reads one field by its row. A number in a form (edit) is text; a number in JSON (generation) must not be text. */
+/** Reads one field by its row. A number in a form (edit) is text. A number in JSON (generation) must not be text. */
 export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldError> =>
   Either.flatMap(fieldOf(operation, name), (row) => {
     if (given === null) return Either.right(undefined)

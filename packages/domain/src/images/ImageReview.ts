@@ -21,7 +21,7 @@ export type Resolution =
   /** The amount is debited from the customer's pay-as-you-go balance. */
   | { readonly _tag: "Charged"; readonly amount: UsdMicro }
 
-/** The largest amount that an operator can charge for one image request; a larger amount is probably a typing error. */
+/** The largest amount that an operator can charge for one image request. A larger amount is probably a typing error. */
 export const MAX_CHARGE = UsdMicro(1_000_000_000n)
 
 /** The review queue has no image request with this id. */

@@ -18,7 +18,7 @@ import { isZero, type PromptUsage, type ReportedUsage } from "./ReportedUsage.ts
 
 /** How the response to a request ended. */
 export type Ending =
-  /** The provider finished. Every byte of a stream was delivered; a whole response is written afterwards. */
+  /** The provider finished. Every byte of a stream was delivered. A whole response is written afterwards. */
   | "complete"
   /** The client disconnected before the end, or the shutdown ended the request. */
   | "client_gone"

@@ -19,7 +19,7 @@ import { extraTokensOf, TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 export interface RequestSize {
   /** The number of UTF-8 bytes of text in the body. Embedded images and sounds are not counted. */
   readonly textBytes: number
-  /** The number of prompt tokens that the body contains as token ids; this count is exact. */
+  /** The number of prompt tokens that the body contains as token ids. This count is exact. */
   readonly countedTokens?: number
   /** The number of images, sounds and files in the body, embedded or linked. */
   readonly attachments: number

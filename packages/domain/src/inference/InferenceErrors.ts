@@ -40,7 +40,7 @@ export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("Requ
 }) {}
 
 /**
- * The provider refused the request. `message` is the provider's text; names of the provider and its model are removed.
+ * The provider refused the request. `message` is the provider's text. Names of the provider and its model are removed.
  */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,

@@ -18,7 +18,7 @@ export const withoutHyphens = (id: RequestId): string =>
 interface ModelKindRules {
   /** The wire protocols that call models of this kind. Each protocol belongs to exactly one kind. */
   readonly protocols: ReadonlyArray<string>
-  /** Whether a model of this kind must have capabilities; a model of another kind must have none. */
+  /** Whether a model of this kind must have capabilities. A model of another kind must have none. */
   readonly hasCapabilities: boolean
   /** Whether the rankings count the usage of models of this kind. */
   readonly isRanked: boolean

@@ -1,7 +1,7 @@
 /**
  * Merges the usage that a provider reports in the events of a stream.
  *
- * An unreported figure is undefined; a reported 0 is 0. Providers repeat figures, report them in parts, or send zeros until
+ * An unreported figure is undefined. A reported 0 is 0. Providers repeat figures, report them in parts, or send zeros until
  * the last frame. Therefore a later figure replaces an earlier figure, except that 0 never replaces a figure above 0.
  */
 
@@ -35,9 +35,9 @@ export const figureOf = (member: unknown): number | undefined => {
 }
 
 /**
- * Returns the output tokens. If the total exceeds prompt plus completion, the excess is part of the output as far as the
- * provider reports it as reasoning. The rest of the excess is not used, because nothing shows that the provider has
- * generated it. If the prompt is unreported, the total is not used.
+ * Returns the output tokens. If the total exceeds prompt plus completion, the part of the excess that the provider
+ * reports as reasoning is added to the output. The rest of the excess is not used, because nothing shows that the
+ * provider has generated it. If the prompt is unreported, the total is not used.
  */
 export const outputWithin = (
   prompt: number | undefined,

@@ -37,7 +37,7 @@ export const promptText = (body: unknown): PromptText => {
   }
 }
 
-/** Returns the messages of a member; a plain string is one message. */
+/** Returns the messages of a member. A plain string is one message. */
 const messagesOf = (role: string, member: unknown): ReadonlyArray<unknown> =>
   typeof member === "string" ? [{ role, content: member }] : asArray(member)
 

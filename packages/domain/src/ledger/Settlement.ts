@@ -4,7 +4,7 @@
  *     plan value + pay-as-you-go + write-off = cost
  *
  * The split depends on both balances at the time of the settlement. The plan covers the first tokens, in the order input,
- * cache write, cache read, output; the cost of these tokens is the plan value. The pay-as-you-go balance pays for the
+ * cache write, cache read, output. The cost of these tokens is the plan value. The pay-as-you-go balance pays for the
  * remaining tokens. The amount that no balance can pay is written off. A settlement therefore never fails for lack of
  * money, and no balance becomes negative.
  */

@@ -25,7 +25,7 @@ export interface Transfer {
   readonly amount: bigint
 }
 
-/** A transfer before it is stored; the id is assigned when the row is written. */
+/** A transfer before it is stored. The id is assigned when the row is written. */
 export type Booking = Omit<Transfer, "id">
 
 /**

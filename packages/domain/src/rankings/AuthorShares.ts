@@ -13,7 +13,7 @@ import type { AuthorShare } from "./Rankings.ts"
 const WHOLE_BP = 10_000n
 
 /**
- * Returns the shares, most tokens first; authors with equal tokens are ordered by name. Empty if no visible model was
+ * Returns the shares, most tokens first. Authors with equal tokens are ordered by name. Empty if no visible model was
  * used.
  */
 export const authorSharesOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<AuthorShare> => {

@@ -1,7 +1,7 @@
 /**
  * Defines the usage of one model in a window, and the rules for its visibility, its place and its change.
  *
- *     visible   The model is not hidden. The leaderboard and the series can name it; its author's share includes it.
+ *     visible   The model is not hidden. The leaderboard and the series can name it. Its author's share includes it.
  *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
  */
 import * as Order from "effect/Order"

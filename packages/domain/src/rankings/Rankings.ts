@@ -3,7 +3,7 @@
  *
  *     totals.tokens = leaderboard + other = all points of the series
  *
- * The tokens of hidden models are in `other`; the document never names a hidden model. The schema describes the stored
+ * The tokens of hidden models are in `other`. The document never names a hidden model. The schema describes the stored
  * form of the document: dates and token counts are strings, so that no count is rounded.
  */
 import * as Schema from "effect/Schema"

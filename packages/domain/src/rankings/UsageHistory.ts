@@ -65,7 +65,7 @@ export const MIN_SAMPLES = 200
 /** The number of days that `trending` and `fastest` cover. This number is the same for every window. */
 export const RECENT_DAYS = 7
 
-/** Divides two non-negative integers and rounds the quotient to the nearest integer; a half is rounded up. */
+/** Divides two non-negative integers and rounds the quotient to the nearest integer. A half is rounded up. */
 export const divideHalfUp = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
 /**

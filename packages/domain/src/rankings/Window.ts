@@ -31,7 +31,7 @@ export interface WindowRange extends Interval {
   readonly dataSince: string | null
 }
 
-/** One hour, day or week of a chart. `start` may be before the window; `from` and `to` are always within the window. */
+/** One hour, day or week of a chart. `start` may be before the window. `from` and `to` are always within the window. */
 export interface Bucket extends Interval {
   readonly start: Date
   readonly partial: boolean
@@ -48,7 +48,7 @@ export const minuteOf = (now: Date): Date =>
 
 export const daysBefore = (at: Date, days: number): Date => new Date(at.getTime() - days * Jakarta.DAY_MILLIS)
 
-/** Returns the range of a window at `now`. `firstUse` is the time of the first usage; without usage, `all` is empty. */
+/** Returns the range of a window at `now`. `firstUse` is the time of the first usage. Without usage, `all` is empty. */
 export const rangeOf = (window: Window, now: Date, firstUse: Date | undefined): WindowRange => {
   const to = minuteOf(now)
   const first = firstUse !== undefined && firstUse < to ? firstUse : undefined

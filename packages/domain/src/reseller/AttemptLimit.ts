@@ -4,7 +4,7 @@
  * Three limits apply to a login: per pair of email and client IP address, per email, and per client IP address. All
  * attempts without a valid email from one client IP address count as one pair, and the limit per email does not apply to
  * them. One limit applies to a signup: per client IP address. An attempt is counted before a password is hashed. An
- * allowed attempt counts for all its limits; a refused attempt counts for none.
+ * allowed attempt counts for all its limits. A refused attempt counts for none.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"

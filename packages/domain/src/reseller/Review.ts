@@ -29,7 +29,7 @@ const MOVES: Record<ReviewMove, { readonly from: ReadonlyArray<ResellerStatus>; 
   reactivate: { from: ["suspended"], to: "active" }
 }
 
-/** Decides a status change. A suspension revokes all earlier tokens; a reactivation does not make them valid again. */
+/** Decides a status change. A suspension revokes all earlier tokens. A reactivation does not make them valid again. */
 export const decideReview = (reseller: Reseller, move: ReviewMove): Either.Either<Reviewed, ReviewRefused> => {
   const { from, to } = MOVES[move]
   if (reseller.status === to) return Either.right({ reseller, changed: false })

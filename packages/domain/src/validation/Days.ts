@@ -1,6 +1,6 @@
 /**
  * Reads a range of days in the time zone Asia/Jakarta, seven hours ahead of UTC all year. A query names its first and
- * last day as `YYYY-MM-DD`; both days are in the range.
+ * last day as `YYYY-MM-DD`. Both days are in the range.
  */
 import * as Either from "effect/Either"
 import type { FieldIssue } from "./Validation.ts"

@@ -1,8 +1,8 @@
 /**
  * Changes a balance in two steps: the amount with its reason, and the confirmation with the balance afterwards.
  *
- * Nothing is shown as booked before the gateway has confirmed it. If its response is lost, the page says that the
- * result is unknown, and a repeat asks with the same operation id.
+ * A change is shown as booked only after the gateway has confirmed it. If the response is lost, the page states that
+ * the result is unknown. A repeat uses the same operation id.
  */
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"

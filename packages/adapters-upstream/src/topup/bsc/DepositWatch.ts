@@ -18,7 +18,7 @@ import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
   /**
-   * Observes how many tokens arrived since the payment was opened. A later observation can report a smaller amount; the
+   * Observes how many tokens arrived since the payment was opened. A later observation can report a smaller amount. The
    * caller stores the maximum.
    */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>

@@ -24,7 +24,7 @@ export const Payment = Schema.Struct({
   actually_paid: OptionalText,
   /**
    * The id of the original payment; set for a repeated deposit or a deposit of another coin. Notifications have this
-   * member; status responses can lack it.
+   * member. Status responses can lack it.
    */
   parent_payment_id: OptionalText,
   /** The ids of the repeated deposits to the address of this payment. */

@@ -1,6 +1,6 @@
 /**
  * Declares the descriptor of a payment provider: its name, payment method and environment variables, and the function
- * that makes the adapter from the variables. Each provider folder exports one descriptor; `PaymentProviderRegistry`
+ * that makes the adapter from the variables. Each provider folder exports one descriptor. `PaymentProviderRegistry`
  * lists the descriptors.
  */
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"

@@ -27,7 +27,7 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   if (!tags.some((tag) => tag >= "26" && tag <= "51")) return "it contains no merchant account"
   const amount = values.get("54")
   if (amount === undefined || idrOf(amount) !== total) return "its amount differs from the order"
-  // The value 01 of field 55 lets the payer add a tip; the other values add a fee to the amount.
+  // The value 01 of field 55 lets the payer add a tip. The other values add a fee to the amount.
   if (values.has("55") && values.get("55") !== "01") return "it adds a fee"
   return undefined
 }
