@@ -167,13 +167,17 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
     await visitor.leave()
   })
 
-  it("is shown as text to the customer", async () => {
+  it("is shown as text to the customer, with the chart in a browser with an invalid language", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
+    await visitor.page.addInitScript(() => {
+      Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })
+    })
     await visitor.open("/console/key")
     await visitor.fill({ key: secret })
     await visitor.submit()
     await visitor.at("/console/balance")
     await visitor.sees(MODEL)
+    await visitor.page.locator(".chart canvas").waitFor()
     await visitor.follow("/console/clients")
     await visitor.sees(MODEL)
     expect(await visitor.page.locator("img").count()).toBe(0)

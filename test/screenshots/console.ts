@@ -1,6 +1,6 @@
 /**
- * Takes the screenshots of all pages of visitors, resellers and customers for docs/console. They show a running demo with
- * a new reseller, whose business is made up for the images:
+ * Takes the screenshots of all pages of visitors, resellers, customers and operators for docs/console. They show a running
+ * demo with a new reseller, whose business is made up for the images:
  *
  *     npm start                        in one terminal
  *     npm run screenshots:console      in another; writes docs/console/*.png
@@ -37,6 +37,7 @@ const post = async (path: string, token: string, body: object): Promise<Record<s
 interface Business {
   readonly token: string
   readonly key: string
+  readonly keyId: string
   readonly order: string
   readonly customer: string
 }
@@ -59,21 +60,25 @@ const business = async (): Promise<Business> => {
   const tiers = await fetch(`${GATEWAY}/api/reseller/tiers`, { headers: { authorization: `Bearer ${token}` } })
   const list = ((await tiers.json()) as { tiers: ReadonlyArray<{ plan_tier_id: string }> }).tiers
   let key = ""
+  let keyId = ""
   let customer = ""
   for (const [i, email] of CUSTOMERS.entries()) {
     const { user_id } = await post("/api/reseller/customers", token, { email })
     const plan_tier_id = list[i % list.length]?.plan_tier_id ?? ""
     await post("/api/reseller/mint", token, { operation_id: `${RESELLER}-${i}`, customer_email: email, plan_tier_id })
     const limits = { spend_usd_micro_per_day: 2_500_000, requests_per_minute: 60 }
-    const { secret = "" } = await post(`/api/reseller/customers/${user_id}/keys`, token, { name: "laptop", limits })
+    const { secret = "", key_id = "" } = await post(`/api/reseller/customers/${user_id}/keys`, token, {
+      name: "laptop",
+      limits
+    })
     const model = i % list.length === 0 ? "demo-chat" : "demo-chat-large"
     for (let n = 1; n <= 4; n++) {
       const content = PROMPT.repeat(n * 40)
       await post("/v1/chat/completions", secret, { model, messages: [{ role: "user", content }] })
     }
-    if (i === 0) [key, customer] = [secret, user_id ?? ""]
+    if (i === 0) [key, keyId, customer] = [secret, key_id, user_id ?? ""]
   }
-  return { token, key, order: open.id ?? "", customer }
+  return { token, key, keyId, order: open.id ?? "", customer }
 }
 
 /** Opens the session of an operator. Returns its token. */
@@ -135,7 +140,7 @@ const browser = await Browser.open()
 if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
 try {
   await mkdir(FOLDER, { recursive: true })
-  const { token, key, order, customer } = await business()
+  const { token, key, keyId, order, customer } = await business()
   const reseller = { id: "any", email: RESELLER, name: "Toko Token Nusantara" }
   const sessions = {
     none: "",
@@ -175,7 +180,21 @@ try {
       device: "desktop",
       language: "en-US"
     }),
-    shot("operator-catalog", "/console/operator/catalog", "operator", { device: "desktop", colorScheme: "dark" })
+    shot("operator-catalog", "/console/operator/catalog", "operator", { device: "desktop", colorScheme: "dark" }),
+    shot("operator-resellers-phone", "/console/operator/resellers", "operator"),
+    shot("operator-blacklist-phone", "/console/operator/blacklist", "operator", dark),
+    shot("operator-customers", "/console/operator/customers", "operator", desktop),
+    shot("operator-customer-phone", `/console/operator/customers/${customer}`, "operator"),
+    shot("operator-key", `/console/operator/keys/${keyId}`, "operator", { ...desktop, ...dark }),
+    shot("operator-topups-phone", "/console/operator/topups", "operator"),
+    shot("operator-topup", `/console/operator/topups/${order}`, "operator", desktop),
+    shot("operator-images-phone", "/console/operator/images", "operator", dark),
+    shot("operator-service-phone", "/console/operator/service", "operator"),
+    shot("operator-nodes", "/console/operator/nodes", "operator", desktop),
+    shot("operator-holds-phone", "/console/operator/holds", "operator", dark),
+    shot("operator-checks", "/console/operator/checks", "operator", desktop),
+    shot("operator-audit-log-phone", "/console/operator/audit-log", "operator"),
+    shot("operator-sessions-phone", "/console/operator/sessions", "operator", dark)
   ]
   for (const each of screenshots) await take(browser, sessions[each.session], each)
 } finally {

@@ -7,7 +7,7 @@ import { More, type Pages } from "./Pages.tsx"
 
 interface RowListProps<A> {
   readonly pages: Pages<A>
-  readonly row: (item: A) => ComponentChildren
+  readonly row: (item: A, index: number) => ComponentChildren
   /** The message of an empty list. `hint` states the next step below the message. */
   readonly none: string
   readonly hint?: string

@@ -3,6 +3,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type uPlot from "uplot"
+import "@tollgate/adapters-http/assets/rankings/browser-language.js"
 import { daysBetween, type Format, useFormat } from "../format/Format.ts"
 import { useTexts } from "../i18n/Language.ts"
 

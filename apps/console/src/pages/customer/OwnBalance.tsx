@@ -12,7 +12,8 @@ import { Download } from "../../ui/Download.tsx"
 import { LimitTable } from "../../ui/KeyLimits.tsx"
 import { Loading } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
-import { More, usePages } from "../../ui/Pages.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
 import { UsageRow } from "../../ui/UsageRow.tsx"
 
 const DAYS_SHOWN = 30
@@ -42,13 +43,12 @@ const OwnRequests = () => {
   if (items.cursor === null && items.items.length === 0) return null
   return (
     <Card title={texts.items} aside={<Download path="/v1/usage.csv" />}>
-      <ul class="rows">
-        {items.items.map((item, i) => (
-          // An item has no id, and the list only grows at its end.
-          <UsageRow key={i} item={item} />
-        ))}
-      </ul>
-      <More pages={items} />
+      <RowList
+        pages={items}
+        none={texts.none}
+        // An item has no id, and the list only grows at its end.
+        row={(item, i) => <UsageRow key={i} item={item} />}
+      />
     </Card>
   )
 }

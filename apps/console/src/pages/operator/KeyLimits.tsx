@@ -9,7 +9,7 @@ import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { Form } from "../../ui/Forms.tsx"
 import { LimitFields, useLimitReader } from "../../ui/LimitFields.tsx"
-import { Notice } from "../../ui/Notices.tsx"
+import { Loading, Notice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 
@@ -50,19 +50,23 @@ export const KeyLimits = ({ status, isSaved, onChanged }: KeyLimitsProps) => {
   }
   return (
     <Card title={shared.title}>
-      <Form onSubmit={check}>
-        <LimitFields
-          limits={status.limits}
-          models={models.data ?? []}
-          issueOf={(member) => reader.issueOf(member, undefined)}
-        />
-        {isSaved && <Notice kind="good">{texts.saved}</Notice>}
-        <p class="actions">
-          <button type="submit" class="button primary">
-            {texts.set}
-          </button>
-        </p>
-      </Form>
+      {models.data === undefined && models.problem === undefined ? (
+        <Loading problem={undefined} retry={models.reload} />
+      ) : (
+        <Form onSubmit={check}>
+          <LimitFields
+            limits={status.limits}
+            models={models.data ?? []}
+            issueOf={(member) => reader.issueOf(member, undefined)}
+          />
+          {isSaved && <Notice kind="good">{texts.saved}</Notice>}
+          <p class="actions">
+            <button type="submit" class="button primary">
+              {texts.set}
+            </button>
+          </p>
+        </Form>
+      )}
       {dialog}
     </Card>
   )

@@ -58,11 +58,14 @@ export const Customer = ({ id }: PageProps) => {
   )
   const back = { path: pathOf("customers"), text: shell.pages.customers }
   const email = customer.data?.email
-  const mint = (
-    <a class="button primary" href={`${pathOf("mint")}?email=${encodeURIComponent(email ?? "")}`}>
-      {customers.mint}
-    </a>
-  )
+  const mint =
+    email === undefined ? (
+      <Loading problem={customer.problem} retry={customer.reload} />
+    ) : (
+      <a class="button primary" href={`${pathOf("mint")}?email=${encodeURIComponent(email)}`}>
+        {customers.mint}
+      </a>
+    )
   if (!customer.loading && customer.problem === undefined && email === undefined) {
     return (
       <Page title={customers.unknown} back={back}>

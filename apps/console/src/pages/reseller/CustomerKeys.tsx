@@ -15,9 +15,10 @@ import { Question } from "../../ui/Dialog.tsx"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { LimitWords } from "../../ui/KeyLimits.tsx"
 import { isAboutLimits, LimitFields, useLimitReader } from "../../ui/LimitFields.tsx"
-import { Empty, Notice, ProblemNotice } from "../../ui/Notices.tsx"
+import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
-import { More, usePages } from "../../ui/Pages.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
 import { ChangeLimits } from "./ChangeLimits.tsx"
 
 interface CreateProps {
@@ -178,22 +179,19 @@ export const CustomerKeys = ({ id, models = [] }: KeysProps) => {
   return (
     <Card title={keys.title}>
       <CreateKey id={id} planned={models} sold={sold.data ?? []} onCreated={() => setRound((count) => count + 1)} />
-      {list.cursor === null && list.items.length === 0 && (
-        <Empty title={keys.none}>
-          <p>{keys.noneText}</p>
-        </Empty>
-      )}
-      <ul class="rows">
-        {list.items.map((entry) => (
+      <RowList
+        pages={list}
+        none={keys.none}
+        hint={keys.noneText}
+        row={(entry) => (
           <KeyRow
             key={entry.key_id}
             entry={entry}
             onLimits={() => setChosen({ entry, for: "limits" })}
             onRevoke={() => setChosen({ entry, for: "revocation" })}
           />
-        ))}
-      </ul>
-      <More pages={list} />
+        )}
+      />
       {chosen?.for === "limits" && (
         <ChangeLimits
           entry={chosen.entry}

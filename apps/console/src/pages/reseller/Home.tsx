@@ -47,10 +47,12 @@ interface AttentionProps {
   readonly tiers: ReadonlyArray<Tier> | undefined
   readonly orders: ReadonlyArray<Order> | undefined
   readonly customers: number | undefined
+  /** True until each part is loaded or has failed. */
+  readonly isLoading: boolean
 }
 
 /** The next steps of the reseller, the most urgent first. */
-const Attention = ({ quota, tiers, orders, customers }: AttentionProps) => {
+const Attention = ({ quota, tiers, orders, customers, isLoading }: AttentionProps) => {
   const { home } = useTexts()
   const format = useFormat()
   const cheapest = tiers?.[0]?.price_usd_micro
@@ -68,6 +70,7 @@ const Attention = ({ quota, tiers, orders, customers }: AttentionProps) => {
     ...(customers === 0 ? [{ path: pathOf("customers"), text: home.noCustomers }] : []),
     ...(tiers?.length === 0 ? [{ path: pathOf("mint"), text: home.noTiers }] : [])
   ]
+  if (isLoading) return <Loading problem={undefined} retry={() => undefined} />
   if (items.length === 0) return null
   return (
     <Card title={home.attention}>
@@ -183,7 +186,13 @@ export const Home = () => {
   return (
     <Page title={shell.pages.home}>
       <Quota quota={quota} />
-      <Attention quota={quota.data} tiers={tiers.data} orders={orders.data} customers={customers.data?.length} />
+      <Attention
+        quota={quota.data}
+        tiers={tiers.data}
+        orders={orders.data}
+        customers={customers.data?.length}
+        isLoading={[quota, tiers, orders, customers].some(({ data, problem }) => data === undefined && !problem)}
+      />
       <div class="columns">
         <SalesCard sales={sales} month={from} />
         <UsageCard usage={usage} month={from} />

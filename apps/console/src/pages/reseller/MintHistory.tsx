@@ -6,9 +6,9 @@ import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { customerPath } from "../../routes/Routes.ts"
 import { Download } from "../../ui/Download.tsx"
-import { Empty } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
-import { More, usePages } from "../../ui/Pages.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
 
 const PAGE_SIZE = 10
 
@@ -25,13 +25,11 @@ export const MintHistory = ({ round }: { readonly round: number }) => {
   )
   return (
     <Card title={mint.history} aside={<Download path="/api/reseller/mints.csv" />}>
-      {mints.cursor === null && mints.items.length === 0 && (
-        <Empty title={mint.noHistory}>
-          <p>{mint.noHistoryText}</p>
-        </Empty>
-      )}
-      <ul class="rows">
-        {mints.items.map((entry) => (
+      <RowList
+        pages={mints}
+        none={mint.noHistory}
+        hint={mint.noHistoryText}
+        row={(entry) => (
           <li key={entry.operation_id}>
             <a class="row" href={customerPath(entry.customer_user_id)}>
               <span class="row-main">
@@ -48,9 +46,8 @@ export const MintHistory = ({ round }: { readonly round: number }) => {
               </span>
             </a>
           </li>
-        ))}
-      </ul>
-      <More pages={mints} />
+        )}
+      />
     </Card>
   )
 }

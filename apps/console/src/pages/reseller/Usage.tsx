@@ -12,9 +12,9 @@ import { $router } from "../../routes/Routes.ts"
 import { DailyUsageCard } from "../../ui/DailyUsageCard.tsx"
 import { Download } from "../../ui/Download.tsx"
 import { Field, Select } from "../../ui/Forms.tsx"
-import { Empty } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
-import { More, usePages } from "../../ui/Pages.tsx"
+import { usePages } from "../../ui/Pages.tsx"
+import { RowList } from "../../ui/RowList.tsx"
 import { UsageRow } from "../../ui/UsageRow.tsx"
 
 interface Filter {
@@ -95,14 +95,12 @@ const Items = ({ filter }: { readonly filter: Filter }) => {
   )
   return (
     <Card title={texts.items} aside={<Download path="/api/reseller/usage.csv" query={{ ...filter }} />}>
-      {items.cursor === null && items.items.length === 0 && <Empty title={texts.none} />}
-      <ul class="rows">
-        {items.items.map((item, i) => (
-          // An item has no id, and the list only grows at its end.
-          <UsageRow key={i} item={item} customer={emails.get(item.user_id) ?? item.user_id} />
-        ))}
-      </ul>
-      <More pages={items} />
+      <RowList
+        pages={items}
+        none={texts.none}
+        // An item has no id, and the list only grows at its end.
+        row={(item, i) => <UsageRow key={i} item={item} customer={emails.get(item.user_id) ?? item.user_id} />}
+      />
     </Card>
   )
 }
