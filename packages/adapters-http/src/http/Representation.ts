@@ -1,6 +1,6 @@
 /**
- * Prepares a response that is the same for every client. The response is compressed only once. Its ETag lets a client
- * that already has the content get 304 without a body.
+ * Prepares a response that is the same for every client. The response is compressed only once, for the first client that
+ * accepts gzip. Its ETag lets a client that already has the content get 304 without a body.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -13,7 +13,8 @@ type Coding = (typeof CODINGS)[number]
 
 export interface Representation {
   readonly plain: HttpServerResponse.HttpServerResponse
-  readonly compressed: { readonly [C in Coding]?: HttpServerResponse.HttpServerResponse }
+  /** Returns the response in each available coding. */
+  readonly compressed: { readonly [C in Coding]?: () => HttpServerResponse.HttpServerResponse }
   readonly notModified: HttpServerResponse.HttpServerResponse
   readonly etag: string
 }
@@ -24,7 +25,7 @@ export interface RepresentationOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The request headers that select the response; by default only `accept-encoding`. */
   readonly vary?: string
-  /** The content in each coding. By default the content is compressed with gzip. */
+  /** The content in the codings that exist already. The content without gzip is compressed when a client accepts gzip. */
   readonly compressed?: { readonly [C in Coding]?: Uint8Array }
 }
 
@@ -33,17 +34,24 @@ export const make = (content: string | Uint8Array, options: RepresentationOption
   // The ETag is weak, because the plain and the compressed responses share it.
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
   const { contentType, cacheControl } = options
-  const compressed: NonNullable<RepresentationOptions["compressed"]> = options.compressed ?? { gzip: gzipSync(bytes) }
   const headers = { ...options.headers, "cache-control": cacheControl, vary: options.vary ?? "accept-encoding", etag }
-  const encoded = CODINGS.flatMap((coding) => {
-    const body = compressed[coding]
-    if (body === undefined) return []
-    const own = { ...headers, "content-encoding": coding }
-    return [[coding, HttpServerResponse.uint8Array(body, { contentType, headers: own })] as const]
-  })
+  const encoded = (coding: Coding, body: () => Uint8Array) => {
+    let response: HttpServerResponse.HttpServerResponse | undefined
+    return () => {
+      response ??= HttpServerResponse.uint8Array(body(), {
+        contentType,
+        headers: { ...headers, "content-encoding": coding }
+      })
+      return response
+    }
+  }
+  const { br, gzip } = options.compressed ?? {}
   return {
     plain: HttpServerResponse.uint8Array(bytes, { contentType, headers }),
-    compressed: Object.fromEntries(encoded),
+    compressed: {
+      ...(br === undefined ? {} : { br: encoded("br", () => br) }),
+      gzip: encoded("gzip", () => gzip ?? gzipSync(bytes))
+    },
     notModified: HttpServerResponse.empty({ status: 304, headers }),
     etag
   }
@@ -62,5 +70,5 @@ export const respond = (
   if (headers["if-none-match"]?.includes(etag.slice(2))) return notModified
   const accepted = headers["accept-encoding"]
   const coding = CODINGS.find((each) => compressed[each] !== undefined && accepts(accepted ?? "", each))
-  return (coding === undefined ? undefined : compressed[coding]) ?? plain
+  return (coding === undefined ? undefined : compressed[coding]?.()) ?? plain
 }

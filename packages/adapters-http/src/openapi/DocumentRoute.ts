@@ -18,16 +18,22 @@ export const documentOf = (api: HttpApi.HttpApi.Any, service: string): OpenApi.O
     JSON.stringify(OpenApi.fromApi(api as never)).replaceAll(DEFAULT_BILLING_HEADER, `x-${service}-billing`)
   ) as OpenApi.OpenAPISpec
 
+/** Adds the route of the document. The first request renders the document. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { api } = yield* HttpApi.Api
-    const representation = Representation.make(JSON.stringify(documentOf(api, yield* ServiceTitle)), {
-      contentType: "application/json",
-      cacheControl: "no-cache"
-    })
+    const service = yield* ServiceTitle
+    let document: Representation.Representation | undefined
+    const rendered = (): Representation.Representation => {
+      document ??= Representation.make(JSON.stringify(documentOf(api, service)), {
+        contentType: "application/json",
+        cacheControl: "no-cache"
+      })
+      return document
+    }
     yield* router.get(
       DOCUMENT_PATH,
-      Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(representation, request))
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(rendered(), request))
     )
   })
 )
