@@ -3,8 +3,8 @@
  * Records everything that must not happen: errors in the browser's log, violations of the policy, and requests to other
  * hosts.
  */
-import axe from "axe-core"
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
+import { violationsOf } from "../pages/Axe.ts"
 
 const LONG_MILLIS = 20_000
 
@@ -119,24 +119,10 @@ export class Visitor {
     await this.settled()
   }
 
-  /** Returns the violations that axe finds on the page. */
-  async violations(): Promise<ReadonlyArray<string>> {
-    // The page's policy refuses a script element, but not code that the browser's debugger evaluates.
-    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(axe.source)
-    return this.page.evaluate(async () => {
-      const { violations } = await (window as unknown as { axe: typeof axe }).axe.run(document, {
-        resultTypes: ["violations"]
-      })
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`)
-      )
-    })
-  }
-
   /** Returns what is wrong with the page that the visitor sees. */
   async faults(): Promise<ReadonlyArray<string>> {
     const wide = await this.overflow()
-    return [...(await this.violations()), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
+    return [...(await violationsOf(this.page)), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
   }
 
   /** Returns the session that the tab keeps. */
