@@ -25,7 +25,7 @@ import * as Stores from "../support/Stores.ts"
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAYS = 40
-const INSTANTS = 250
+const INSTANTS = 100
 /**
  * The maximum age of the settlements that are folded before the first comparison. A fold deletes the folded speeds of a
  * day nine days after the start of that day, so the folded speeds of the last eight days remain. One hour is a safety

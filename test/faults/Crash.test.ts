@@ -2,7 +2,7 @@
  * Kills servers with SIGKILL repeatedly while they serve customers. Afterwards it compares the charge of each request with
  * the tokens that the client received.
  *
- * KILLS sets the number of servers that are killed (default 4).
+ * KILLS sets the number of servers that are killed (default 3).
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -13,7 +13,7 @@ import { type Customer, type SettlementRow, TestGateway, until } from "../suppor
 import { asPlayed, type Play, PROMPT_TOKENS } from "../support/upstream/Play.ts"
 import { signal } from "../support/upstream/Script.ts"
 
-const KILLS = Number(process.env.KILLS ?? 4)
+const KILLS = Number(process.env.KILLS ?? 3)
 const CLIENTS = 32
 const CUSTOMERS = 5
 const CREDIT_USD_MICRO = 250_000n * BigInt(KILLS)

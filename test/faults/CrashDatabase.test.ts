@@ -2,7 +2,7 @@
  * Tests a gateway that serves many requests while its database has faults. Every delivered response is charged exactly
  * once, and the gateway recovers without being restarted.
  *
- * The environment variable FAULTS sets the maximum number of faults (default 5). In a proof with a time limit, the test can
+ * The environment variable FAULTS sets the maximum number of faults (default 4). In a proof with a time limit, the test can
  * end after fewer faults.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -20,7 +20,7 @@ import { type Customer, type SettlementRow, TestGateway, until } from "../suppor
 import { asPlayed, type Play, PROMPT_TOKENS, played } from "../support/upstream/Play.ts"
 import { signal } from "../support/upstream/Script.ts"
 
-const FAULTS = Number(process.env.FAULTS ?? 5)
+const FAULTS = Number(process.env.FAULTS ?? 4)
 const STREAMS = 15
 const WHOLE_RESPONSES = 5
 const CREDIT_USD_MICRO = 1_000_000n * BigInt(FAULTS)

@@ -2,7 +2,7 @@
  * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat mints and reads that receive no
  * response. At the end every operation is stored either once and completely or not at all, and the audit finds no violation.
  *
- * KILLS sets the number of servers that are killed (default 4).
+ * KILLS sets the number of servers that are killed (default 3).
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
@@ -12,7 +12,7 @@ import { recordFigures } from "../support/Figures.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 
-const KILLS = Number(process.env.KILLS ?? 4)
+const KILLS = Number(process.env.KILLS ?? 3)
 const RESELLERS = 6
 /** Fewer mints per reseller than the rate limit per minute allows. */
 const MOST_MINTS = 25
@@ -205,7 +205,7 @@ it(
     expect(await observer.audit()).toEqual([])
 
     // The test is meaningful only if these cases occurred.
-    expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(KILLS / 2)
+    expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(Math.floor(KILLS / 2))
     expect(progress()).toBeGreaterThan(KILLS * RESELLERS)
 
     recordFigures({
