@@ -1,11 +1,16 @@
 /**
- * Registers the functions that run after every test and after every test file: the check of the recorded replies
- * against the OpenAPI document, and the cleanup. Vitest loads this module for each file.
+ * Prepares each test file, and registers the functions that run after every test and after every file: the check of the
+ * recorded replies against the OpenAPI document, and the cleanup. Vitest loads this module for each file.
  */
 import { appendFileSync } from "node:fs"
-import { afterAll, afterEach, expect, inject } from "vitest"
+import { effect, it, layer, scoped } from "@effect/vitest"
+import { afterAll, afterEach, beforeAll, expect, inject, type RunnerTestCase, type RunnerTestSuite } from "vitest"
 import { removeLeftovers } from "./Leftovers.ts"
 import { takeReplies } from "./openapi/RecordedReply.ts"
+
+// A call of `layer` replaces these methods of `it` with methods that use the services of that layer. The files of a worker
+// share `it`, so without this line the tests of the next file could run without the test services, such as TestClock.
+Object.assign(it, { effect, layer, scoped })
 
 takeReplies()
 
@@ -22,6 +27,22 @@ const checkReplies = async (): Promise<void> => {
   if (deviations.size > 0) throw new Error([...deviations].slice(0, 5).join("\n\n"))
 }
 
+/**
+ * The folders of the tests that are never run again after a failure. They start no other process, and use no socket to
+ * another one except that of Postgres, so a busy machine cannot fail them.
+ */
+const NO_RETRIES = /\/test\/(domain|adapters-postgres|adapters-http\/(?!auth\/))/
+
+const removeRetries = ({ tasks }: RunnerTestSuite): void => {
+  for (const task of tasks) {
+    if (task.type === "suite") removeRetries(task)
+    else (task as RunnerTestCase).retry = 0
+  }
+}
+
+beforeAll((file) => {
+  if (NO_RETRIES.test(file.file.filepath)) removeRetries(file as RunnerTestSuite)
+})
 afterEach(checkReplies)
 afterAll(checkReplies)
 afterAll(removeLeftovers)
