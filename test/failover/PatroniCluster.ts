@@ -237,7 +237,8 @@ export class PatroniCluster {
       REWIND_PASSWORD: PASSWORD
     })
     const file = ownFile(join(directory, "patroni.yml"), text)
-    this.#processes.start(`patroni-${name}`, programAt("/usr/bin/patroni"), [file])
+    // Patroni exits if etcd has no quorum at its start. The unit of Debian starts it again.
+    this.#processes.keepRunning(`patroni-${name}`, programAt("/usr/bin/patroni"), [file])
   }
 
   #startHaproxy(): void {

@@ -48,35 +48,45 @@ export const postgresBinDir = (): string => {
   return join(root, newest ?? "", "bin")
 }
 
+const RESTART_MILLIS = 1_000
+
 export class Processes {
   readonly #logs: string
   readonly #running = new Map<string, ChildProcess>()
+  /** The timers of programs that are started again. */
+  readonly #restarts = new Map<string, NodeJS.Timeout>()
 
   constructor(logs: string) {
     this.#logs = ownDirectory(logs)
   }
 
-  start(name: string, command: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}): void {
-    const log = openSync(join(this.#logs, `${name}.log`), "a")
-    const child = spawn(command, [...args], {
-      ...owner,
-      cwd: this.#logs,
-      env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8", ...env },
-      stdio: ["ignore", log, log]
-    })
-    child.once("error", (error) => process.stderr.write(`${name}: ${error.message}\n`))
-    child.once("exit", () => {
-      if (this.#running.get(name) === child) this.#running.delete(name)
-    })
-    this.#running.set(name, child)
+  start(name: string, command: string, args: ReadonlyArray<string>): void {
+    const child = this.#spawn(name, command, args)
+    child.once("exit", () => this.#forget(name, child))
   }
 
+  /** Starts a program again after each exit with another status than 0, as systemd does with `Restart=on-failure`. */
+  keepRunning(name: string, command: string, args: ReadonlyArray<string>): void {
+    const child = this.#spawn(name, command, args)
+    child.once("exit", (status) => {
+      this.#forget(name, child)
+      if (status === null || status === 0) return
+      this.#restarts.set(
+        name,
+        setTimeout(() => this.keepRunning(name, command, args), RESTART_MILLIS)
+      )
+    })
+  }
+
+  /** Returns true if the program runs or will be started again. */
   isRunning(name: string): boolean {
-    return this.#running.has(name)
+    return this.#running.has(name) || this.#restarts.has(name)
   }
 
   /** Sends a signal to a program and waits until it has ended. */
   async end(name: string, signal: NodeJS.Signals): Promise<void> {
+    clearTimeout(this.#restarts.get(name))
+    this.#restarts.delete(name)
     const child = this.#running.get(name)
     if (child === undefined) return
     const ended = new Promise((resolve) => child.once("exit", resolve))
@@ -85,10 +95,28 @@ export class Processes {
   }
 
   async endAll(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((name) => this.end(name, "SIGKILL")))
+    await Promise.all([...this.#restarts.keys(), ...this.#running.keys()].map((name) => this.end(name, "SIGKILL")))
   }
 
   log(name: string): string {
     return readFileSync(join(this.#logs, `${name}.log`), "utf8")
+  }
+
+  #spawn(name: string, command: string, args: ReadonlyArray<string>): ChildProcess {
+    this.#restarts.delete(name)
+    const log = openSync(join(this.#logs, `${name}.log`), "a")
+    const child = spawn(command, [...args], {
+      ...owner,
+      cwd: this.#logs,
+      env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" },
+      stdio: ["ignore", log, log]
+    })
+    child.once("error", (error) => process.stderr.write(`${name}: ${error.message}\n`))
+    this.#running.set(name, child)
+    return child
+  }
+
+  #forget(name: string, child: ChildProcess): void {
+    if (this.#running.get(name) === child) this.#running.delete(name)
   }
 }

@@ -3,11 +3,13 @@
  * acknowledged. A mint that fails is repeated with the same operation id, as a careful client does.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { activeMillis } from "./ActiveTime.ts"
 import { type Gateways, textIn } from "./Gateways.ts"
 
 const PAUSE_MILLIS = 1_500
 const RETRY_MILLIS = 500
-const TIMEOUT_MILLIS = 20_000
+/** Longer than the statement timeout of the gateway, after which the gateway must respond. */
+const TIMEOUT_MILLIS = 45_000
 /** The status of a request that got no response. */
 const NO_RESPONSE = 0
 
@@ -28,7 +30,7 @@ export class ResellerLoad {
   /** Exceptions, and responses that are not a success, 429 or 503. */
   readonly unexpected: Array<string> = []
   refused = 0
-  unanswered = 0
+  slowestMillis = 0
   readonly #gateways: Gateways
   readonly #loops: ReadonlyArray<Promise<void>>
   #stopping = false
@@ -91,9 +93,11 @@ export class ResellerLoad {
   }
 
   async #call(method: string, path: string, body?: object): Promise<Reply> {
+    const beganAtMillis = activeMillis()
     const reply = await this.#send(method, path, body)
+    this.slowestMillis = Math.max(this.slowestMillis, activeMillis() - beganAtMillis)
     const { status } = reply
-    if (status === NO_RESPONSE) this.unanswered += 1
+    if (status === NO_RESPONSE) this.unexpected.push(`${method} ${path}: no response: ${String(reply.body)}`)
     else if (status === 503) this.refused += 1
     else if (status >= 300 && status !== 429) {
       this.unexpected.push(`${method} ${path}: ${status} ${String(reply.body)}`)

@@ -83,7 +83,7 @@ export const checkOperations = async (url: string, gateways: Gateways, load: Res
       "acknowledged orders": load.orders.length,
       "acknowledged API keys": load.secrets.length,
       "reseller requests refused with 503": load.refused,
-      "reseller requests without a response within 20 s": load.unanswered
+      "slowest response to a reseller request, in milliseconds": Math.round(load.slowestMillis)
     },
     faults
   }
