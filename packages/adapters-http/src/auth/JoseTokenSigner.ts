@@ -66,7 +66,7 @@ export const make = ({ issuer, ...secrets }: JoseTokenSignerOptions): Context.Ta
       Effect.flatMap(Clock.currentTimeMillis, (millis) =>
         Effect.tryPromise({
           try: () => claimsOf(Redacted.value(token), millis),
-          // The reason is not passed on, because the reason for the refusal must not reach a client.
+          // The reason for the refusal is dropped, because it must not reach a client.
           catch: () => new InvalidCredentials()
         })
       ).pipe(Effect.map(({ sub, ver }) => ({ resellerId: sub, tokenVersion: ver })))

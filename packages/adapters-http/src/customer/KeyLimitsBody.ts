@@ -114,13 +114,16 @@ export const LimitUsageBody = Schema.Struct({
     "The exact spend of the day in micro-USD, as decimal digits with an optional fraction.",
     exampleUsage.spent_usd_micro_today
   ),
-  spent_usd_micro_this_month: text("The exact spend of the month.", exampleUsage.spent_usd_micro_this_month),
-  spent_usd_micro_total: text("The exact spend in total.", exampleUsage.spent_usd_micro_total),
-  held_usd_micro: text("The amount that open requests set aside.", exampleUsage.held_usd_micro),
+  spent_usd_micro_this_month: text(
+    "The exact spend of the month in micro-USD.",
+    exampleUsage.spent_usd_micro_this_month
+  ),
+  spent_usd_micro_total: text("The exact spend in total in micro-USD.", exampleUsage.spent_usd_micro_total),
+  held_usd_micro: text("The amount in micro-USD that open requests set aside.", exampleUsage.held_usd_micro),
   available_usd_micro: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {
       type: ["string", "null"],
-      description: "The amount that new requests can spend; `null` if the key has no limit of spend.",
+      description: "The amount in micro-USD that new requests can spend; `null` if the key has no limit of spend.",
       examples: [exampleUsage.available_usd_micro]
     }
   }),

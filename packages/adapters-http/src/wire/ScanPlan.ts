@@ -9,7 +9,7 @@ import { MemberNames } from "./MemberNames.ts"
 export interface ScanPlan<Name extends string> {
   readonly members: { readonly [N in Name]: MemberPlan }
   readonly media: MediaNames
-  /** True if a name that differs only in case is another member, which the caller checks. */
+  /** True if a name that differs only in case counts as another member. The caller then checks such names. */
   readonly caseSensitive?: true
   /**
    * The maximum number of JSON values in a body; unlimited if undefined. It is checked after each slice, so a body of one

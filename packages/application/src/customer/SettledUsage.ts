@@ -1,7 +1,7 @@
 /**
  * Lists settled requests in pages, newest first, and computes their daily sums
  * (docs/reference/balances-and-usage.md#bal-5, docs/reference/balances-and-usage.md#e5). A reseller reads the requests
- * of its customers, a customer its own requests.
+ * of its customers. A customer reads its own requests.
  *
  * Settlements do not commit in the order of their settlement times. The list therefore shows an item only when no open
  * transaction can add an item with the same or an earlier time. New items appear only at the head of the list, and the

@@ -117,7 +117,7 @@ export const operatorServiceTexts = {
     audit: "Audit of the ledger",
     auditText: "Recomputes every balance from the journals. For a large ledger this takes minutes.",
     run: "Run the audit",
-    running: "The audit runs. You can leave this page; the result stays.",
+    running: "The audit is running. You can leave this page. The result is stored.",
     none: "No audit has been run here yet",
     by: (actor: string, time: string) => `By ${actor}, ${time}`,
     fine: "No violation found",

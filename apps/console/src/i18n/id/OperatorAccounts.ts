@@ -140,7 +140,7 @@ export const operatorAccountTexts: typeof english = {
     name: "Nama",
     id: "ID kunci",
     customer: "Pelanggan",
-    used: "Terpakai dari batas",
+    used: "Pemakaian batas",
     today: "Terpakai hari ini",
     month: "Terpakai bulan ini",
     total: "Terpakai seluruhnya",

@@ -28,7 +28,7 @@ export const resellerTexts: typeof english = {
   mint: {
     intro: "Jika Anda menjual paket, pelanggan menerima tokennya dan kuota Anda berkurang.",
     customer: "Pelanggan",
-    customerHint: "Email pelanggan. Email baru menjadi pelanggan baru.",
+    customerHint: "Email pelanggan. Email yang belum terdaftar menjadi pelanggan baru.",
     tier: "Paket",
     tokens: (count) => `${count} token`,
     notCovered: (amount) => `Kuota Anda tidak cukup untuk paket ini. Isi kuota ${amount}.`,

@@ -75,7 +75,7 @@ export const topUpTexts: typeof english = {
     paymentPage: "Buka halaman pembayaran",
     network: "Token dan jaringan",
     addressCode: "Kode QR alamat",
-    exactAmount: (token) => `Kirim tepat (${token})`,
+    exactAmount: (token) => `Kirim tepat sejumlah ini (${token})`,
     addressOn: (network) => `Ke alamat di ${network}`,
     address: "Alamat",
     memo: "Memo",
