@@ -133,7 +133,7 @@ export const operatorAccountTexts: typeof english = {
   keys: {
     title: "Kunci API",
     none: "Tidak ada kunci",
-    noneText: "Reseller membuat kunci di konsolnya, operator dengan baris perintah.",
+    noneText: "Reseller membuat kunci di konsolnya. Operator membuat kunci dengan baris perintah.",
     limited: "Dibatasi",
     one: "Kunci API",
     details: "Kunci",
