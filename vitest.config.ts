@@ -1,5 +1,6 @@
 import { resolve } from "node:path"
 import { defineConfig } from "vitest/config"
+import { SlowFirst } from "./test/support/SlowFirst.ts"
 
 export default defineConfig({
   resolve: {
@@ -12,6 +13,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
     setupFiles: ["test/support/afterEachFile.ts"],
+    sequence: { sequencer: SlowFirst },
     pool: "threads",
     // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
     poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
