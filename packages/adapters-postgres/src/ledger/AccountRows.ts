@@ -72,8 +72,8 @@ export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>
   })
 
 /**
- * Books a transfer. A second transfer with the same code and reference is a defect, because the caller decided over
- * outdated rows.
+ * Books a transfer. A second transfer with the same code and reference is a defect, because it shows that the caller
+ * decided from outdated rows.
  */
 export const book = (booking: Booking, actor: string): InTransaction<void> =>
   Effect.flatMap(bookOnce(booking, actor), (booked) =>

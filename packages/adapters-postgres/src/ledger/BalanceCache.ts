@@ -1,7 +1,7 @@
 /**
  * Caches the balances, holds and limited keys that the last transactions of a queue wrote.
  *
- * A stale cache never causes a wrong charge. When a transaction writes a decision over cached rows, the database
+ * A stale cache never causes a wrong charge. When a transaction writes a decision from cached rows, the database
  * refuses the write if a row differs from the cache. A stale cache therefore only costs a second attempt.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
@@ -13,7 +13,9 @@ import type { HasAdmission } from "./Batch.ts"
 import { type CountedKeyRow, type CountedKeyRows, NO_KEYS, type WorkingKeys } from "./CountedKeys.ts"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
-/** Number of cached users above which the cache is cleared. The balances of each user are then read once more. */
+/**
+ * Number of cached users above which the cache is cleared. Afterwards the balances of each user are read again once.
+ */
 const MAX_USERS = 10_000
 /** Number of cached limited keys above which their cache is cleared. */
 const MAX_KEYS = 10_000

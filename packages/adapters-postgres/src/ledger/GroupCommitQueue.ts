@@ -49,7 +49,7 @@ export interface QueueLimits {
    * transaction contains only one request in total, not one of each type.
    */
   readonly batchSize: number
-  /** Maximum waiting admissions, and waiting extensions. Requests of users with locked rows are counted separately. */
+  /** Maximum waiting admissions, and maximum waiting extensions. Requests of contended users are counted separately. */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number
@@ -158,7 +158,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
   }
 
-  /** Refuses admissions and extensions. Waits up to `flushMillis` for settlements. Returns how many are unwritten. */
+  /** Refuses admissions and extensions, waits up to `flushMillis`, and returns the number of unwritten settlements. */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)
@@ -217,7 +217,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     else if (!this.#stopped) this.#contended.whenDue(() => this.#wake())
   }
 
-  /** Calls the callbacks of committed batches. Returns whether there were any, because they may queue more work. */
+  /** Calls the callbacks of committed batches. Returns true if there were any: callbacks can queue more work. */
   #deliver(): boolean {
     const deliveries = this.#deliveries.splice(0)
     for (const deliver of deliveries) deliver()

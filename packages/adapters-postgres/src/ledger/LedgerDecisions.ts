@@ -46,8 +46,8 @@ export interface Facts {
   /** Returns the result of a settlement that an earlier attempt has committed; undefined when the result is unknown. */
   readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
   /**
-   * Returns the result of an admission that needs no decision over balances, such as one with an invalid API key;
-   * otherwise undefined.
+   * Returns the result of an admission that needs no balances, such as an admission with an invalid API key; otherwise
+   * undefined.
    */
   readonly admittedBefore: (admission: Admission) => LedgerAdmitted | undefined
 }
@@ -120,7 +120,7 @@ export class LedgerDecisions {
   }
 
   /**
-   * True if a request is refused, extended only in part, or settled already. Only a decision over current rows may have
+   * True if a request is refused, extended only in part, or settled already. Only a decision from current rows may have
    * such a result.
    */
   get isRefusal(): boolean {
@@ -154,7 +154,7 @@ export class LedgerDecisions {
   }
 }
 
-/** Decides an admission over the balances and the limits of its key, and updates both if it succeeds. */
+/** Decides an admission from the balances and from the limits of its key. Updates both if the admission succeeds. */
 export const decideAdmission = (
   admission: Admission,
   accounts: WorkingBalances,

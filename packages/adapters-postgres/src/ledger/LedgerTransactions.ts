@@ -2,7 +2,7 @@
  * Runs the ledger transactions. Each transaction settles finished requests, then grows the holds of running requests,
  * and then admits new requests.
  *
- * When all balances and holds are cached, the transaction decides over the cache and writes all decisions in one
+ * When all balances and holds are cached, the transaction makes its decisions from the cache and writes them in one
  * statement. The database refuses the whole statement if a row differs from the cache. After such a refusal, or when a
  * row is not cached, the transaction has these steps:
  *
@@ -117,8 +117,8 @@ export class LedgerTransactions {
   }
 
   /**
-   * Decides over the cache. Returns undefined when a row is not cached or when an earlier attempt may have been
-   * committed. Also returns undefined when a request would be refused, because a refusal needs current rows.
+   * Makes the decisions from the cache. Returns undefined when a row is not cached or when an earlier attempt may have
+   * been committed. Also returns undefined when a request would be refused, because a refusal needs current rows.
    */
   #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
     const { settlements, admissions } = work

@@ -1,5 +1,5 @@
 /**
- * Locks the holds and accounts that a transaction decides over. The locks last until the transaction ends.
+ * Locks the holds and accounts that the decisions of a transaction need. The locks last until the transaction ends.
  *
  * There are two modes. In the first mode, the transaction locks all rows, and waits for rows that another session has
  * locked. In the second mode, the transaction does not wait: it locks the free rows (rows that no other session has

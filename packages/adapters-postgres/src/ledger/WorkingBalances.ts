@@ -1,6 +1,6 @@
 /**
- * Stores the balances that a transaction decides over: the values that were read, and the current values. Each decision
- * changes the current values, and the next decision uses them.
+ * Stores the balances for the decisions of a transaction: the values that were read, and the current values. Each
+ * decision changes the current values, and the next decision uses them.
  *
  * The write statement compares the accounts in the database with the values that were read. If a value differs, the
  * database refuses the whole transaction. This applies to values from the cache and also to values that were read with a
@@ -47,7 +47,7 @@ export class WorkingBalances {
     return { payg: user?.payg, plan: user?.plans.get(modelId) }
   }
 
-  /** Sets the balances that the next decision over the same accounts uses. */
+  /** Sets the balances that the next decision about the same accounts uses. */
   set({ userId, modelId }: Owner, { payg, plan }: Balances): void {
     const user = this.#working.get(userId)
     if (user === undefined) return
@@ -67,8 +67,8 @@ export class WorkingBalances {
   }
 
   /**
-   * Statements that write the accounts after a decision over cached rows. The database refuses them if an amount
-   * differs from the cache, or if an account exists that the cache records as missing.
+   * Statements that write the accounts after decisions from cached rows. The database refuses them if an amount differs
+   * from the cache, or if an account exists that the cache records as missing.
    */
   get changesIfFresh(): ReadonlyArray<WriteStatement> {
     const noPayg: Array<UserId> = []

@@ -1,6 +1,6 @@
 /**
- * Combines all writes of a ledger transaction into one atomic statement. A decision over cached rows therefore needs
- * neither BEGIN nor COMMIT, and takes one round trip.
+ * Combines all writes of a ledger transaction into one atomic statement. A transaction that decides from cached rows
+ * therefore needs neither BEGIN nor COMMIT, and takes one round trip.
  *
  * Each part consists of writes and a precondition. The precondition is true while the rows still have the values that
  * the decision is based on. If any precondition is false, nothing is written.

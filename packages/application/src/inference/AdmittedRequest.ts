@@ -68,7 +68,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #route: RouteTraffic
   #clientLeft = false
   #error: AttemptError | undefined
-  /** True once the settlement was passed to the ledger. */
+  /** True once the settlement has been passed to the ledger. */
   #settlementSent = false
   constructor(
     connection: RelayConnection<Request>,

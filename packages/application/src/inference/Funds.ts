@@ -1,5 +1,5 @@
 /**
- * Declares the check whether a customer has funds, which runs before a large request body is read.
+ * Declares the check of a customer's funds, which runs before a large request body is read.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"

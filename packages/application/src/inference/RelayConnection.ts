@@ -14,7 +14,7 @@ import type { Callback } from "../ledger/InferenceLedger.ts"
 import type { Delivery, RequestClock } from "./Delivery.ts"
 import type { Attempt, FailedAttempt } from "./RouteAttempts.ts"
 
-/** A request body, parsed as far as routing, metering and billing need. */
+/** A request body, of which only the members for routing, metering and billing are parsed. */
 export interface InferenceRequest {
   /** The public model name that the client sent. */
   readonly model: string
@@ -40,8 +40,8 @@ export interface RelayConnection<Request extends InferenceRequest> extends Reque
   /** Returns true if the client's connection is closed. */
   readonly gone: () => boolean
   /**
-   * When the client disconnects, the HTTP adapter aborts the current attempt and calls this function, which the use
-   * case sets. The aborted attempt does not call back.
+   * A function that the use case sets. When the client disconnects, the HTTP adapter aborts the current attempt and
+   * calls this function. The aborted attempt does not call back.
    */
   onDisconnect: () => void
   /** Aborts the current attempt without a callback. */

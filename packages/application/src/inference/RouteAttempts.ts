@@ -39,7 +39,7 @@ export type Attempt =
   /** The whole response has arrived and is not yet written to the client. */
   | {
       readonly _tag: "Completed"
-      /** Returns the response content, as the deltas of a stream would carry it. */
+      /** Returns the content of the response: the text that the deltas of a stream would contain. */
       readonly content: () => string
       readonly write: () => void
     }

@@ -66,7 +66,7 @@ export class StreamAllowance implements Allowance {
   /** The number of tokens that the hold covers in addition to the sent content. */
   #room = 0
   /**
-   * True if the hold became smaller than requested when it was created or last extended. The hold is then extended
+   * True if the last creation or extension of the hold set aside less than was requested. The hold is then extended
    * again only if content waits.
    */
   #isExhausted = false

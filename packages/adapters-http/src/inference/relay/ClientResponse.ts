@@ -47,9 +47,9 @@ export class ClientResponse {
   #framed = false
   #onUnblocked: (() => void) | undefined
 
-  /** True once the response head was written. */
+  /** True once the response head has been written. */
   committed = false
-  /** True once the end of the response was written. */
+  /** True once the end of the response has been written. */
   ended = false
   /**
    * True if the connection was closed before the end of the response was written, or before the socket has taken the

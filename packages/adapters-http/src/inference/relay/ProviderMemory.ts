@@ -40,7 +40,7 @@ export class ResponseMemory {
     this.#reservation = reservation
   }
 
-  /** Reserves memory until this response may use `bytes` in total. Returns false if the provider's limit is reached. */
+  /** Grows the reservation to at least `bytes` bytes. Returns false if the provider's limit is reached. */
   reserve(bytes: number): boolean {
     if (bytes <= this.#bytes) return true
     const step = Math.max(STEP_BYTES, bytes - this.#bytes)

@@ -1,7 +1,7 @@
 /**
- * `StreamAttempt` reads an event stream from a provider, and translates and writes it as it arrives. Each chunk from
- * the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream with
- * an error. Content counts as delivered once the client's socket has taken the write that contains the content.
+ * `StreamAttempt` reads an event stream from a provider, and translates and writes each event as it arrives. Each chunk
+ * from the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream
+ * with an error. Content counts as delivered once the client's socket has taken the write that contains the content.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  *
