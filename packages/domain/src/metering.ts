@@ -51,7 +51,7 @@ export interface Meter {
   readonly reported: ReportedUsage.ReportedUsage
   /** The value of `deltas` when the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
-  /** The usage figures of a messages stream, merged from several events. */
+  /** The token counts of a messages stream, merged from several events. */
   readonly figures: Messages.Figures
 }
 

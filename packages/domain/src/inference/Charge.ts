@@ -74,9 +74,9 @@ export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | und
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 
 /**
- * Returns the output tokens that the provider generated for a cut stream; undefined if they are unknown. The provider may
- * have reported its figure before the last deltas. Such a figure is used only if it is at least the number of deltas,
- * because each delta has at least one token. A figure of 0 means that the output was not reported.
+ * Returns the output tokens that the provider generated for a cut stream; undefined if they are unknown. The provider
+ * may have reported this count before the last deltas. Such a count is used only if it is at least the number of
+ * deltas, because each delta has at least one token. A count of 0 means that the output was not reported.
  */
 const reportedOutputOfCut = ({ deltas, deltasAtLastOutputReport, reported }: Outcome): Tokens.Tokens | undefined => {
   const { output } = reported

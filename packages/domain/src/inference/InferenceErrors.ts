@@ -62,14 +62,17 @@ export class UpstreamFailed extends Schema.TaggedError<UpstreamFailed>()("Upstre
 }) {}
 
 /**
- * The server cannot serve the request now, for example because it or the provider is full, or because the server
- * is shutting down or cannot reach the database. The client can repeat the request.
+ * The server cannot serve the request now, for example because the server or the provider is at capacity, or because
+ * the server is shutting down or cannot reach the database. The client can repeat the request.
  */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.Number
 }) {}
 
-/** A provider's circuit breaker refuses the request. The client gets this error only if this applies to every route. */
+/**
+ * A provider's circuit breaker refuses the request. The client gets this error only if the circuit breakers of all
+ * routes refuse the request.
+ */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   retryAfterSeconds: Schema.Number
 }) {}

@@ -40,7 +40,7 @@ const FIGURES = ["input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 export const noFigures: Figures = {}
 
-/** Returns the figures after this event. Returns the same object if the event reports nothing new. */
+/** Returns the token counts after this event. Returns the same object if the event reports nothing new. */
 export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   if (event.type === "message_delta") return withFigures(known, event.usage)
   if (event.type !== "message_start") return known
@@ -48,7 +48,7 @@ export const foldFigures = (known: Figures, event: JsonObject): Figures => {
   return withFigures(known, prompt)
 }
 
-/** Merges a usage report. Each figure is a running total: a later figure is used, except a 0 after a figure above 0. */
+/** Merges a usage report. Each count is a running total: a later count is used, except a 0 after a count above 0. */
 export const withFigures = (known: Figures, member: unknown): Figures => {
   const usage = asObject(member)
   if (usage === undefined) return known
@@ -68,8 +68,9 @@ const compactionIn = ({ iterations }: JsonObject, name: string): number =>
     .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.figureOf(item[name]) ?? 0) : 0), 0)
 
 /**
- * Returns the usage in these figures. `input_tokens` excludes cached tokens. While the output is unreported, prompt figures
- * that are all zero count as unreported: no prompt is empty, so the zeros are a placeholder for later figures.
+ * Returns the usage that these counts state. `input_tokens` excludes cached tokens. While the output is unreported,
+ * zeros in all counts of the prompt mean that the prompt is unreported too: no prompt is empty, so the zeros are a
+ * placeholder for later counts.
  */
 export const reportedBy = (figures: Figures): ReportedUsage.ReportedUsage => {
   const { input_tokens: input, cache_creation_input_tokens: written = 0, cache_read_input_tokens: read = 0 } = figures

@@ -1,8 +1,9 @@
 /**
  * Merges the usage that a provider reports in the events of a stream.
  *
- * An unreported figure is undefined. A reported 0 is 0. Providers repeat figures, report them in parts, or send zeros until
- * the last frame. Therefore a later figure replaces an earlier figure, except that 0 never replaces a figure above 0.
+ * An unreported token count is undefined. A reported 0 is 0. Providers repeat counts, report them in parts, or send
+ * zeros until the last frame. Therefore a later count replaces an earlier count, except that 0 never replaces a count
+ * above 0.
  */
 
 import type { TokenUsage } from "../ledger/TokenUsage.ts"
@@ -25,7 +26,7 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 
 export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
-/** The largest accepted figure in tokens. It is above the limits of all models: a larger figure is wrong and is ignored. */
+/** The largest accepted token count. It is above the limits of all models: a larger count is wrong and is ignored. */
 const MAX_FIGURE = 10_000_000
 
 /** Returns the token count in a member of a usage report; undefined if the member is not a count or is too large. */

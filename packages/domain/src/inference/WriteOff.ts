@@ -12,8 +12,8 @@ export type WriteOffReason =
   /** A stream whose provider reported more tokens than the hold covered. Without such a report, a stream stops first. */
   | "reported_usage"
   /**
-   * A stream whose prompt was counted locally, because its usage was not reported, and has more tokens than the estimate
-   * of the hold.
+   * A stream whose prompt was counted locally, because the provider did not report it. The prompt has more tokens than
+   * the estimate.
    */
   | "prompt_count"
   /** An image. Its cost is known only after the provider has finished. */

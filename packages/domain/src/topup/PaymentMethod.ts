@@ -56,7 +56,7 @@ export type PaymentInstructions =
     }
 
 /**
- * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers; a QRIS
+ * Returns whether more money can arrive for a paid order. A deposit address can receive any number of transfers. A QRIS
  * code can be paid only once.
  */
 export const canReceiveMore = (method: PaymentMethod): boolean => method === "crypto" || method === "crypto_bep20"

@@ -1,7 +1,7 @@
 /**
- * Computes from token balances at final blocks how many tokens arrived at the address of an order. If the order is
- * paid, also searches for the transfers. The transfers are evidence and give the time of the payment; whether the order
- * is paid does not depend on them.
+ * Computes the number of tokens that arrived at the address of an order, from token balances at final blocks. If the
+ * order is paid, also searches for the transfers. The transfers are evidence and give the time of the payment. They do
+ * not decide whether the order is paid.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -18,8 +18,8 @@ import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
   /**
-   * Observes how many tokens arrived since the payment was opened. A later observation can report a smaller amount. The
-   * caller stores the maximum.
+   * Observes the number of tokens that arrived since the payment was opened. A later observation can report a smaller
+   * amount. The caller stores the maximum.
    */
   readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }

@@ -10,7 +10,7 @@
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
 
-/** Returns what is wrong with the QRIS text of a payment of `total`; `undefined` if the text is valid. */
+/** Returns the fault of the QRIS text of a payment of `total`; `undefined` if the text is valid. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
   if (fields === undefined) return "its field lengths are invalid"
