@@ -58,8 +58,8 @@ export const instant = (time: Date): string => time.toISOString()
 export const unknownMembers = { key: Schema.String, value: Schema.Unknown }
 
 /**
- * The type of a body's documented fields. The compiler checks with it that the documentation declares every field,
- * required or optional, of the domain schema that reads the body.
+ * The type of a body's documented fields. It has a member for each required or optional field of the domain schema that
+ * reads the body, so code that does not document a field does not compile.
  */
 export type MembersOf<Body extends Schema.Schema.Any> = {
   readonly [Name in keyof Body["Encoded"]]-?: Schema.Struct.Field

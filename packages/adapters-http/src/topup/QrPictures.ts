@@ -1,6 +1,6 @@
 /**
- * Draws the QR code of an order as an SVG image. Returns 404 if the URL has no valid signature of this service, if the
- * order does not exist, or if its method is not `qris`.
+ * Draws the QR code of an order as an SVG image. Returns 404 if the URL has no valid seal ({@link QrLinks}), if the
+ * order does not exist, or if the method of the order is not `qris`.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

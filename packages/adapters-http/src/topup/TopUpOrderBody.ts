@@ -165,7 +165,7 @@ export const CreatedTopUpOrder = Schema.Struct({
   already_applied: Schema.optional(
     Schema.Boolean.annotations({
       description:
-        "True if an earlier request with this `operation_id` created the order; only if the request has an `operation_id`."
+        "True if an earlier request with this `operation_id` created the order. Absent if the request has no `operation_id`."
     })
   )
 }).annotations({

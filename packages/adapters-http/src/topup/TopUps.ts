@@ -118,7 +118,7 @@ const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orde
   .annotateContext(
     documented({
       summary: "Same as GET /api/reseller/topup/{orderID}",
-      description: "This path exists for clients that already use it. The request has no body.",
+      description: "The request has no body.",
       errors: ["TopUpNotFound"]
     })
   )

@@ -144,7 +144,7 @@ const rows: RowsOf<ResellerFailure> = {
     status: 409,
     code: "too_many_endpoints",
     message: ({ max }) => `You have ${max} webhook endpoints. Delete one of them first.`,
-    meaning: "The reseller has the largest number of webhook endpoints.",
+    meaning: "The reseller already has the maximum number of webhook endpoints.",
     example: new TooManyWebhookEndpoints({ max: 10 })
   },
   EmailExists: {

@@ -58,8 +58,8 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
   })
 
 /**
- * Finds the order of a webhook. A payment that repeats an earlier payment belongs to the order of the earlier payment,
- * even if the webhook names another order.
+ * Finds the order of a webhook. A repeated payment belongs to the order of the original payment, even if the webhook
+ * names another order.
  */
 const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   Effect.gen(function* () {
@@ -72,8 +72,8 @@ const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
   })
 
 /**
- * Verifies the webhook with each provider of this name. Several providers have one name while the credentials of a
- * provider are being replaced.
+ * Verifies the webhook with each provider of this name, until one accepts its signature. While the credentials of a
+ * provider are being replaced, two providers have the same name.
  */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /**
  * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
- * After a failure the draft is abandoned and stays invisible. If the provider may have opened the payment in spite of
- * the failure, the payment belongs to an abandoned draft (it is orphaned), and is cancelled in the background if the
- * provider supports this.
+ * After a failure the draft is abandoned and stays invisible. The provider may have opened the payment although the
+ * request failed. Such a payment of an abandoned draft is called orphaned. It is cancelled in the background if the
+ * provider supports cancellation.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

@@ -41,7 +41,7 @@ export interface OpenedPayment {
   readonly expiresAt: Date
   /** JSON that the provider's adapter needs for later requests. No other code reads it. */
   readonly state: unknown
-  /** The references of later payments. According to the provider, each of them repeats a payment of this order. */
+  /** The references of the repeated payments: according to the provider, each repeats a payment of this order. */
   readonly repeatedPayments?: ReadonlyArray<string>
 }
 
@@ -74,7 +74,7 @@ export class AmountRejected extends Schema.TaggedError<AmountRejected>()("Amount
 /** The signature of a webhook is missing or wrong. */
 export class BadSignature extends Schema.TaggedError<BadSignature>()("BadSignature", { provider: Schema.String }) {}
 
-/** The provider's reference of a payment, and the reference of the earlier payment that it repeats. */
+/** A repeated payment: the provider's reference of this payment, and the reference of the original payment. */
 export interface RepeatedPayment {
   readonly paymentId: string
   readonly originalId: string

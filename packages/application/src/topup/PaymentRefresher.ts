@@ -37,7 +37,7 @@ const MAX_CONCURRENT_REFRESHES = 128
  */
 const MAX_CONCURRENT_OPENINGS = 64
 
-/** The maximum number of unopened payments for which repeated requests wait at the same time. */
+/** The maximum number of drafts for whose opening other requests with the same operation id wait. */
 const MAX_AWAITED_OPENINGS = 256
 /** An opening ends within 20 seconds, or its node has died. */
 const AWAIT_TIMEOUT = Duration.seconds(25)
@@ -50,8 +50,8 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
   PaymentRefresher,
   {
     /**
-     * Stores a draft and opens its payment. Stores nothing if the reseller already opens its share of the provider's
-     * payments.
+     * Runs `draft`, which stores a draft, and opens its payment. If the reseller has used up its share of the openings
+     * at this provider, stores nothing and fails.
      */
     readonly open: <E, R>(
       provider: PaymentProvider,
@@ -85,6 +85,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const { all: providers } = yield* PaymentProviders
+    /** No two openings have the same order id. The single-flight continues an opening after its client disconnected. */
     const openings = yield* SingleFlight.make<OrderId, TopUpOrder, OpenFailure, Ports | Scope.Scope>(
       MAX_CONCURRENT_OPENINGS * providers.length
     )

@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 export const topUpOutcomes = ["opened", "not_opened", "credited", "expired", "failed"] as const
 /**
  * `opened`: the payment was opened, so the order is visible. `not_opened`: the draft was abandoned. The other outcomes are
- * the last status of an order.
+ * the statuses with the same names. An expired order that is credited later is counted with both outcomes.
  */
 export type TopUpOutcome = (typeof topUpOutcomes)[number]
 

@@ -100,8 +100,8 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
       operationId: OperationId
     ) => Effect.Effect<Option.Option<EarlierTopUp>>
     /**
-     * Changes a draft from `creating` to `ready` and `pending`, so that the order becomes visible. Returns none if the
-     * draft is not `creating`.
+     * Makes a draft visible: changes its provision state from `creating` to `ready`, and sets its status to `pending`.
+     * Returns none if the draft is not `creating`.
      */
     readonly makeReady: (id: OrderId, opened: OpenedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**

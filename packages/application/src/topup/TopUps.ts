@@ -1,5 +1,5 @@
 /**
- * Creates, lists and refreshes the orders (top-ups) with which a reseller buys quota.
+ * Creates, lists and refreshes top-up orders, with which a reseller buys quota.
  *
  *     terms ─▶ a provider for the method ─▶ draft ─▶ the provider opens the payment ─▶ order
  *
@@ -43,7 +43,7 @@ export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
     return yield* Option.isSome(earlier) ? repeat(request, earlier.value) : openOrder(reseller, request)
   }).pipe(Effect.catchTag("OperationUsed", ({ earlier }) => repeat(request, earlier)))
 
-/** Returns the order of an earlier request, as soon as its payment is open. */
+/** Returns the order that an earlier request created. Waits until the payment of this order is opened. */
 const repeat = (request: TopUpRequest, earlier: EarlierTopUp) =>
   Effect.gen(function* () {
     yield* decideRepeat(request, earlier.draft)

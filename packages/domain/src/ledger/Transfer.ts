@@ -1,8 +1,8 @@
 /**
- * A transfer is one booking of an amount from one account to another. It records a rare event, such as a top-up, a mint or
- * a credit by an operator.
+ * A transfer is one booking of an amount from one account to another. It records an operation, such as a top-up, a mint
+ * or a credit by an operator.
  *
- * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. A business event has
+ * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. An operation has
  * at most one transfer per code. The charge of an inference request is not a transfer: it is recorded as a settlement.
  */
 import * as Brand from "effect/Brand"
@@ -17,7 +17,7 @@ export const TransferId = Brand.nominal<TransferId>()
 export interface Transfer {
   readonly id: TransferId
   readonly code: TransferCode
-  /** The id of the business event, unique together with the code. */
+  /** The id of the operation, such as the id of an order or of a mint. It is unique together with the code. */
   readonly ref: string
   readonly unit: LedgerUnit
   readonly debit: AccountId

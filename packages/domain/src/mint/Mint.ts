@@ -1,5 +1,5 @@
 /**
- * A mint sells a tier to a customer: it debits the reseller's quota and credits the customer's plan. Either both are
+ * A mint grants a tier to a customer: it debits the reseller's quota and credits the customer's plan. Either both are
  * booked or neither (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
@@ -121,8 +121,8 @@ export interface Minted {
 }
 
 /**
- * The maximum number of tokens ever added to a plan. The API returns it as a JSON number, which is exact up to this
- * limit.
+ * The maximum of a plan's credits: the sum of all tokens that were ever added. The API returns this sum as a JSON
+ * number, which is exact up to this limit.
  */
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 

@@ -9,8 +9,8 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
 }) {}
 
 /**
- * The reseller does not have this customer or key, or the server does not have this webhook. If another reseller has the
- * customer or key, the error is the same, so that it reveals nothing about other resellers.
+ * The reseller does not have this customer or key, or the server receives no webhooks from this payment provider. If
+ * another reseller has the customer or key, the error is the same, so that it reveals nothing about other resellers.
  */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {
   what: Schema.Literal("customer", "key", "webhook")

@@ -25,8 +25,8 @@ export interface TripaySettings extends AccountSettings {
   readonly privateKey: Redacted.Redacted<string>
   readonly merchantCode: string
   /**
-   * The QRIS channel of the account, for example `QRIS2`. The account must be set so that the merchant, not the payer,
-   * pays the channel's fee.
+   * The QRIS channel of the account, for example `QRIS2`. Tripay charges a fee for payments over a channel. The account
+   * must be set so that the merchant pays this fee, and not the payer. Tripay calls the owner of the account merchant.
    */
   readonly channel: string
   /** The URL that the hosted page links to after the payment. */

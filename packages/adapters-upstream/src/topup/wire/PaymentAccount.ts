@@ -4,7 +4,7 @@
  */
 import type { PaymentLimits } from "./PaymentHttp.ts"
 
-/** Settings that are the same for all providers. */
+/** The settings that every provider has. */
 export interface PaymentTerms {
   /** True if the provider is a simulator on this machine, so that payments are not real money. */
   readonly simulated: boolean

@@ -163,8 +163,8 @@ export const make = ({
   })
 
 /**
- * Returns a failure for a response that means a failure at every provider: the status 3xx, 401, 403, 429 or 5xx, or a
- * body that is too large or not JSON. Returns any other response with its parsed body, for the provider's adapter.
+ * Returns a failure if the status is 3xx, 401, 403, 429 or 5xx, or if the body is too large or not JSON. Returns any
+ * other response with its parsed body, for the provider's adapter.
  */
 const understand = (
   { unavailable }: PaymentFailure,
