@@ -8,7 +8,7 @@ import { $session, closeSession } from "../state/Session.ts"
 import { NO_RESPONSE, Problem, problemOf } from "./Problem.ts"
 
 const TIMEOUT_MILLIS = 20_000
-/** For a request that does much work, such as an audit. */
+/** The timeout for a request that needs much work in the gateway, such as an audit. */
 const LONG_TIMEOUT_MILLIS = 600_000
 
 const credential = (): string | undefined => {

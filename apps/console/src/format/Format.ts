@@ -27,17 +27,17 @@ const currency = (locale: string, code: "IDR" | "USD", decimals: readonly [numbe
   })
 
 export interface Format {
-  /** USD of an amount in micro-USD, exactly. */
+  /** Formats an amount in micro-USD exactly, in USD. */
   readonly usd: (micro: string | number | bigint) => string
-  /** USD of a decimal number of micro-USD, such as a cost, rounded to a millionth of a dollar. */
+  /** Formats a decimal number of micro-USD, such as a cost, in USD. Rounds to a millionth of a dollar. */
   readonly cost: (micro: string) => string
-  /** USD of a decimal number of USD. */
+  /** Formats a decimal number of USD. */
   readonly dollars: (amount: string) => string
   readonly idr: (amount: number) => string
   readonly count: (amount: number) => string
-  /** A count in a short form, such as `1,2 jt`. */
+  /** Formats a count in a short form, such as `1,2 jt`. */
   readonly short: (amount: number) => string
-  /** A day `YYYY-MM-DD` of Jakarta. */
+  /** Formats a day `YYYY-MM-DD` of Jakarta. */
   readonly day: (day: string) => string
   readonly shortDay: (day: string) => string
   readonly month: (day: string) => string

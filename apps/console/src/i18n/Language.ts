@@ -19,8 +19,8 @@ const loaders: { readonly [L in Language]: () => Promise<{ readonly texts: Texts
 }
 
 /**
- * Returns the stored language. Without it, returns the first language of the browser that the console has, or
- * Indonesian if there is none.
+ * Returns the stored language. If none is stored, returns the first language of the browser for which the console has
+ * texts, or Indonesian if the console has texts for none of them.
  */
 const preferred = (): Language => {
   const stored = localStorage.getItem(STORED_AS)

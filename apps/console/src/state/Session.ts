@@ -31,7 +31,7 @@ export const $session = atom<Session | undefined>(stored())
 /** The reason why the last session ended; undefined if the user ended it or there was none. */
 export const $sessionEnd = atom<"expired" | undefined>(undefined)
 
-/** True from the moment when the user ended the session until the first page is shown without it. */
+/** True after the user has ended the session, until the console shows the start page. */
 export const $hasLeft = atom(false)
 
 export const openSession = (session: Session): void => {

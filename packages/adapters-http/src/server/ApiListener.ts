@@ -43,7 +43,7 @@ export const make = (
     const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
     // Effect's Node.js adapter runs each request in a fiber without a parent. The count of `inFlight` lets the shutdown
-    // wait for these fibers, and this set lets it interrupt them.
+    // wait for these fibers, and this set lets the shutdown interrupt them.
     const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
         running.add(fiber)

@@ -30,8 +30,8 @@ export type Booking = Omit<Transfer, "id">
 
 /**
  * The accounts whose balance is not stored. Each account is one side of the transfers that bring value into the ledger
- * or take value out of it. The balance of such an account is the sum of its transfers. It is not stored, because every
- * transfer would have to lock a stored balance.
+ * or take value out of it. The balance of such an account is the sum of its transfers. If it were stored, every
+ * transfer would have to lock it.
  */
 export const systemAccounts = {
   externalPayments: "00000000-0000-0000-0000-000000000001" as AccountId,

@@ -10,7 +10,7 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
 
-/** The characters of an API key. Another character in a header would be an error of the browser. */
+/** Matches the characters of an API key. The browser would refuse to send a header with another character. */
 const KEY = /^[\x21-\x7e]+$/
 
 export const EnterKey = () => {

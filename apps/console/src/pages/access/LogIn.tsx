@@ -23,7 +23,7 @@ export const logIn = async (credentials: Credentials): Promise<void> => {
   openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
 }
 
-/** The status that the refusal of a login names. Only the message contains it. */
+/** Returns the reseller's status from the refusal of a login. Only the message of the refusal contains the status. */
 const statusOf = (problem: Problem | undefined): "pending" | "rejected" | "suspended" | undefined => {
   if (problem?.code !== NOT_ACTIVE) return undefined
   return (["pending", "rejected", "suspended"] as const).find((status) => problem.message.includes(status))

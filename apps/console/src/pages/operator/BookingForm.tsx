@@ -1,5 +1,6 @@
 /**
- * Changes a balance in two steps: the amount with its reason, and the confirmation with the balance afterwards.
+ * Changes a balance in two steps: the amount with its reason, and the confirmation, which shows the balance after the
+ * change.
  *
  * A change is shown as booked only after the gateway has confirmed it. If the response is lost, the page states that
  * the result is unknown. A repeat uses the same operation id.

@@ -1,6 +1,6 @@
 /**
- * A list with a search by text and a filter by status above it. The search starts when the form is submitted, and the
- * filter at once.
+ * A list with a search by text and a filter by status above it. The search starts when the operator submits the form. A
+ * selected filter takes effect at once.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"

@@ -1,5 +1,6 @@
 /**
- * The second and the third step of a mint: the confirmation with price and quota afterwards, and the result.
+ * The second and the third step of a mint: the confirmation, which shows the price and the quota after the mint, and
+ * the result.
  *
  * A mint is shown as done only after the gateway has confirmed it. If the response is lost, the page states that the
  * result is unknown, and a repeat uses the same operation id.

@@ -20,8 +20,7 @@ import { MintHistory } from "./MintHistory.tsx"
 const NOT_LINKED = "not_linked"
 
 /**
- * Makes sure that the email belongs to a customer of the reseller. Without this, the reseller could create no key for
- * the tokens.
+ * Makes sure that the email belongs to a customer of the reseller. The reseller can create keys only for its customers.
  */
 const resolveCustomer = async (email: string): Promise<string> => {
   const wanted = email.toLowerCase()

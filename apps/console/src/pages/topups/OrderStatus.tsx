@@ -41,7 +41,7 @@ export const tokensOf = (raw: string): string => {
   return fraction === "" ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
 }
 
-/** Explains the state. Its changes are announced, because the user waits for them. */
+/** Explains the state. Screen readers announce a new state, because the user waits for it. */
 export const OrderNotice = ({ order }: { readonly order: Order }) => {
   const { topUps } = useTexts()
   const format = useFormat()

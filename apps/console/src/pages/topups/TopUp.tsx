@@ -15,7 +15,10 @@ import { OrderNotice, stateOf } from "./OrderStatus.tsx"
 import { PayInstructions } from "./PayInstructions.tsx"
 
 const POLL_MILLIS = 4_000
-/** The pause between two reads of an order past its deadline. A late payment is still credited, but it is rare. */
+/**
+ * The pause between two reads of an order past its deadline. A late payment is still credited, but late payments are
+ * rare.
+ */
 const SLOW_POLL_MILLIS = 30_000
 
 const useNow = (isRunning: boolean): number => {
@@ -30,7 +33,7 @@ const useNow = (isRunning: boolean): number => {
 
 const twoDigits = (count: number): string => String(count).padStart(2, "0")
 
-/** The time until the deadline. It is not announced, because it changes every second. */
+/** The time until the deadline. Screen readers do not announce it, because it changes every second. */
 const Countdown = ({ until }: { readonly until: string }) => {
   const { topUps } = useTexts()
   const format = useFormat()
