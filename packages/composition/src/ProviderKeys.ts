@@ -2,8 +2,8 @@
  * Finds the API keys of providers in the environment. The catalog names the variable of each key.
  *
  * The catalog is stored in the database. A variable that is a setting of the server is therefore never used as a key of
- * a provider. Otherwise a person who can write to the database could name `JWT_SECRET` as the key of a provider on their
- * own host, and the server would send the secret to this host.
+ * a provider. Otherwise a person who can write to the database could name `JWT_SECRET` as the key of a provider on
+ * their own host. The server would then send the secret to this host.
  */
 import type { ProviderKeys } from "@tollgate/adapters-upstream/inference/UndiciUpstreams"
 import type { Environment as Variables } from "@tollgate/application/operations/EnvironmentSchema"

@@ -74,6 +74,6 @@ const entryDocument = ({ createdAt, pattern }: BlacklistEntry) => ({
   listed: true
 })
 
-/** Names the email addresses that an entry blocks, as the subject of a sentence. */
+/** Returns the subject of a sentence about an entry: the email addresses that the entry blocks. */
 const subjectOf = ({ pattern }: BlacklistEntry): string =>
   pattern.startsWith("@") ? `Every address that ends with ${pattern}` : pattern

@@ -33,7 +33,8 @@ const keyPepper = (settings: typeof Settings.Service): Finding => {
 }
 
 /**
- * Returns whether a directory is writable. A missing directory counts as writable if its nearest existing parent is.
+ * Returns whether a directory is writable. A missing directory counts as writable if its nearest existing parent is
+ * writable.
  */
 const isWritable = (directory: string): Effect.Effect<boolean> =>
   Effect.promise(() =>

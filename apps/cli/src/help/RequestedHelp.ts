@@ -42,7 +42,10 @@ export const requestedHelp = <Name extends string, R, E, A>(
     return [helpPage(words, help.usage, help.helpDoc), FOOTER].join("\n\n")
   })
 
-/** Returns a command line with --help for the first argument if it names a command, and for `tollgate` otherwise. */
+/**
+ * Returns a command line with --help: for the command that the first argument names, or for `tollgate` if it names
+ * none.
+ */
 export const nearestHelp = <Name extends string, R, E, A>(
   root: Command.Command<Name, R, E, A>,
   [first = ""]: ReadonlyArray<string>

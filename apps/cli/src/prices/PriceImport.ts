@@ -1,8 +1,8 @@
 /**
  * Replaces the prices in a catalog file by the prices of a price list. Every other member of the file is unchanged.
  *
- * A model gets the price of its route with the lowest priority number that the price list contains. If the list lacks
- * the prices of cached tokens, cached tokens get the price of other input tokens.
+ * A model gets the price of one of its routes: of the routes that the price list contains, the route with the lowest
+ * priority number. If the list lacks the prices of cached tokens, cached tokens get the price of other input tokens.
  */
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
 import { count } from "../terminal/Output.ts"
@@ -12,7 +12,9 @@ export interface ImportOptions {
   readonly prices: PriceList
   /** The percentage that is added to each price. */
   readonly marginPercent: number
-  /** The names of providers in the price list, by their names in the catalog file, where these differ. */
+  /**
+   * The names of providers in the price list, by their names in the catalog file, for each provider whose names differ.
+   */
   readonly namesInList: ReadonlyMap<string, string>
 }
 

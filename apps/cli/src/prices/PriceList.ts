@@ -1,6 +1,6 @@
 /**
- * Reads the price files of models.dev and LiteLLM. Both are JSON files with public prices of many providers; the format
- * is detected.
+ * Reads the price files of models.dev and LiteLLM. Both are JSON files with public prices of many providers. The
+ * content of a file shows which format it has.
  *
  *     models.dev   { "openai": { "models": { "gpt-5-mini": { "cost": { "input": 0.25, … } } } } }    USD per million tokens
  *     LiteLLM      { "gpt-5-mini": { "litellm_provider": "openai", "input_cost_per_token": 2.5e-7 } }   USD per token

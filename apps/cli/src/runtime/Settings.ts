@@ -1,5 +1,6 @@
 /**
- * Reads the environment variables that commands use. Each has the same name, default and meaning as for the server.
+ * Reads the environment variables that commands use. Each variable has the same name, default and meaning as for the
+ * server.
  */
 import { type OperatorSettings, readOperatorSettings } from "@tollgate/composition/OperatorPorts"
 import * as Context from "effect/Context"

@@ -41,8 +41,8 @@ export class MemoryReservation {
   }
 
   /**
-   * Reserves bytes. Returns false and reserves nothing if the limit would be exceeded, if the customer would have more
-   * than half of the memory that other customers leave free, or if the reservation was released.
+   * Reserves bytes. Returns false and reserves nothing in three cases: the limit would be exceeded, the customer would
+   * have more than half of the memory that other customers leave free, or the reservation was released.
    */
   take(bytes: number): boolean {
     const reserved = this.#reserved
