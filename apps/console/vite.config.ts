@@ -30,7 +30,7 @@ export default defineConfig({
   build: {
     outDir: OUTPUT,
     target: "es2022",
-    // A file that is inlined as a data URL would violate the policy of the page.
+    // A file that is inlined as a data URL would violate the Content-Security-Policy of the page.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false

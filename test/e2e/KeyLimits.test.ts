@@ -143,7 +143,7 @@ const send = async (
 const costOf = (rows: ReadonlyArray<SettlementRow>) => rows.reduce((sum, row) => sum + row.cost_pico, 0n)
 
 describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
-  it("charge exactly ten of 200 requests at once if the daily budget covers ten", async () => {
+  it("charge exactly ten of 200 concurrent requests if the daily budget covers ten", async () => {
     const prompt = await heldPrompt()
     const costUsdMicro = prompt + 2 * OUTPUT
     const customer = await limited({ spend_usd_micro_per_day: 10 * costUsdMicro })
@@ -202,7 +202,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
       expect(await post(gateway, customer)).toMatchObject({ status: 401, code: "invalid_api_key" })
   })
 
-  it("hide a model that the key may not call", async () => {
+  it("hide a model that the key is not allowed to call", async () => {
     const customer = await limited({ models: ["m"] })
     const names = async (gateway: TestGateway) => {
       const { data } = await client(gateway, customer).models.list()

@@ -212,7 +212,7 @@ describe("customer balances", () => {
     expect((await programme.get(`${KEYS}/${textOf(key_id)}/balances`, rich)).body).toMatchObject(rest)
   })
 
-  it("are zero for a customer who has no credit and no token plan", async () => {
+  it("are zero for a customer who has no pay-as-you-go balance and no token plan", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { body } = await programme.get(`${CUSTOMERS}/${userId}/balances`, reseller)
     expect(body).toMatchObject({ payg: { currency: "USD", balance: "0.000000" }, token_plans: [] })

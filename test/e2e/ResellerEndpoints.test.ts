@@ -217,7 +217,7 @@ describe("a delivery", () => {
     expect(refusalIn(await programme.get(`${DELIVERIES}?status=x`, as(reseller)))).toBe("422 validation_error")
   })
 
-  it("can be requested at most 30 times a minute by the test events and replays of a reseller", async () => {
+  it("can be requested at most 30 times a minute by one reseller, with test events and replays together", async () => {
     const { endpoint_id } = await create()
     const path = `${ENDPOINTS}/${textOf(endpoint_id)}/test`
     expect((await programme.post(path, as(reseller))).status).toBe(201)

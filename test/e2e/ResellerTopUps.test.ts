@@ -163,7 +163,7 @@ describe("a new top-up order", () => {
 describe("a top-up order with an operation_id", () => {
   const request = { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "usdc", operation_id: "order 7" }
 
-  it("is created once by two requests at once with one operation_id, and returned again later", async () => {
+  it("is created once by two concurrent requests with one operation_id, and returned again later", async () => {
     const payer = await programme.reseller()
     const both = await Promise.all([order(request, payer), order(request, payer)])
     expect(both.map(({ status }) => status)).toEqual([201, 201])

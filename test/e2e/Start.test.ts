@@ -50,7 +50,7 @@ describe("a server that cannot start prints one line for each reason and exits w
     return path
   }
 
-  it("when settings are invalid, for all of them at once and without secret values", async () => {
+  it("when settings are invalid, one line for each of them, without secret values", async () => {
     const wrong = {
       NODE_ENV: "staging",
       PORT: "abc",

@@ -241,7 +241,7 @@ describe("WORKERS", () => {
     return server.stderr
   }
 
-  it("above 1 reports a port that is in use only once, for all workers", async () => {
+  it("above 1 prints one message for all workers if the port is in use", async () => {
     const { port } = new URL(observer.url)
     const printed = await refusal({ WORKERS: "2", PORT: port })
     expect(printed).toBe(

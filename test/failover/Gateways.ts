@@ -18,10 +18,10 @@ const CLI = join(THIS_CHECKOUT, "apps/cli/dist/main.js")
 const PASSWORD = "correct horse battery"
 /** On a busy machine, a start can take minutes. */
 const START_MILLIS = 600_000
-/** Longer than the pauses of processes on a shared machine. */
+/** The timeout of a command. It is longer than the pauses of processes on a shared machine. */
 const COMMAND_MILLIS = 1_800_000
 export const MODEL = "m"
-/** The credit of the customer in micro-USD. It is never used up. */
+/** The pay-as-you-go balance of the customer in micro-USD. It is never used up. */
 export const CREDIT_USD_MICRO = 1_000_000_000_000n
 export const QUOTA_USD_MICRO = 1_000_000_000n
 

@@ -14,7 +14,7 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 
 const KILLS = Number(process.env.KILLS ?? 3)
 const RESELLERS = 6
-/** Fewer mints per reseller than the rate limit per minute allows. */
+/** The maximum number of mints per reseller. It is below the rate limit per minute. */
 const MOST_MINTS = 25
 const TIER_USD_CENTS = 100
 const TIER_USD_MICRO = 1_000_000n

@@ -1,6 +1,7 @@
 /**
- * Tests a gateway whose database refuses connections, closes them or does not respond. The gateway serves no new request and
- * refuses no valid key as invalid. Open requests finish and are charged, at the latest when the database is back.
+ * Tests a gateway whose database refuses connections, closes them or does not respond. The gateway refuses new requests
+ * with 503 overloaded, and never reports a valid key as invalid. Open requests finish and are charged, at the latest
+ * when the database is back.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
@@ -26,7 +27,7 @@ const messages = [{ role: "user" as const, content: "Say hello." }]
 /** The time within which the gateway must refuse a request, whatever the state of the database. */
 const PATIENCE_MILLIS = 6_500
 
-/** Shorter than in production, and longer than a statement takes on a busy machine. */
+/** The response timeout of the database, shorter than in production and longer than a statement on a busy machine. */
 const RESPONSE_TIMEOUT_MILLIS = 5_000
 
 /** A tier of 1 USD. */
@@ -101,7 +102,7 @@ const revokedKey = (gateway: TestGateway): Promise<string> =>
     })
   )
 
-/** Returns the tokens of an active reseller with a quota of 5 USD, and of an operator session. */
+/** Returns the reseller token of an active reseller with a quota of 5 USD, and the token of an operator session. */
 const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; readonly session: string }> =>
   gateway.run(
     Effect.gen(function* () {
@@ -154,7 +155,7 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
 
     await goAway()
     const asking = { model: "m", messages }
-    // The balance is not ample for a stream with this prompt, so its provider is not called before the hold is durable.
+    // The balance is not ample for a stream with this prompt, so no provider is called before the hold is durable.
     const long = [{ role: "user" as const, content: "hello ".repeat(8_000) }]
     const refusals = await Promise.all([
       refusalOf(client.chat.completions.create(asking)),

@@ -14,7 +14,7 @@ import { type Customer, TestGateway } from "../support/TestGateway.ts"
 import { asPlayed, PROMPT_TOKENS } from "../support/upstream/Play.ts"
 
 const KILLS = Number(process.env.KILLS ?? 3)
-/** Enough for a hundred holds of the default request. */
+/** A balance that covers a hundred holds of the default request. */
 const AMPLE_USD_MICRO = 1_000_000_000n
 /** A dead node's holds are settled after this time. */
 const DEAD_SOON = { NODE_DEAD_AFTER_SECONDS: "1" }

@@ -118,7 +118,7 @@ describe("a balance that covers only some requests", () => {
     return statuses
   }
 
-  it("admits exactly those of 200 parallel requests at two nodes that it covers, and the other requests are refused", async () => {
+  it("admits as many of 200 parallel requests at two nodes as it covers, and the other requests are refused", async () => {
     const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)

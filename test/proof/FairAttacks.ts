@@ -10,8 +10,8 @@ export const attackNames = [
   "600 slow bodies, chat route",
   "1,000 logins/s, one address",
   "1,000 logins/s, all addresses",
-  "100 mints at once, one reseller",
-  "100 reads at once, one reseller",
+  "100 concurrent mints, one reseller",
+  "100 concurrent reads, one reseller",
   "provider hangs",
   "payment provider hangs"
 ] as const
@@ -54,7 +54,7 @@ export class Attack {
       case "1,000 logins/s, all addresses":
         this.#everyMillisecond(() => login(`x-forwarded-for: ${anyAddress()}`, `${anyName()}@example.com`))
         break
-      case "100 mints at once, one reseller":
+      case "100 concurrent mints, one reseller":
         this.#times(100, () =>
           this.#loop(() =>
             request("POST", "/api/reseller/mint", [`authorization: Bearer ${attacker.token}`], {
@@ -65,7 +65,7 @@ export class Attack {
           )
         )
         break
-      case "100 reads at once, one reseller":
+      case "100 concurrent reads, one reseller":
         this.#times(100, () =>
           this.#loop(() => request("GET", "/api/reseller/usage", [`authorization: Bearer ${attacker.token}`]))
         )

@@ -1,6 +1,6 @@
 /**
- * Sends hostile bodies of 31 MiB to the built server, three at once. Measures the effects: the memory of the server,
- * the longest wait for `/healthz`, and the latency of another customer's chats.
+ * Sends hostile bodies of 31 MiB to the built server, three at the same time. Measures the effects: the memory of the
+ * server, the longest wait for `/healthz`, and the latency of another customer's chats.
  *
  *     node --conditions=source --import tsx test/proof/HostileBodies.ts [--heap-mib 1024] [--funded]
  *

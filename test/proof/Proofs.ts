@@ -71,7 +71,7 @@ export const proofs: ReadonlyArray<Proof> = [
     name: "hostile-bodies",
     promise: "A customer without a balance cannot exhaust the memory or block the event loop with large bodies.",
     wanted: () =>
-      "ten kinds of bodies of 31 MiB, three at once: memory growth below 200 MiB, /healthz below 100 ms, p99 of other chats at most doubled",
+      "ten kinds of bodies of 31 MiB, three at the same time: memory growth below 200 MiB, /healthz below 100 ms, p99 of other chats at most doubled",
     command: () => program("test/proof/HostileBodies.ts"),
     load: "alone"
   },
@@ -155,7 +155,7 @@ export const proofs: ReadonlyArray<Proof> = [
   {
     name: "hostile-providers",
     promise: "A hostile provider uses a bounded amount of memory and time, and other providers are not affected.",
-    wanted: () => "28 attacks over real sockets, and endless lines on twelve streams at once",
+    wanted: () => "28 attacks over real sockets, and endless lines on twelve concurrent streams",
     command: () => tests(["test/adapters-http/inference/relay/HostileProviders.test.ts"]),
     load: "beside"
   },

@@ -160,7 +160,7 @@ const repeat = async (everyMillis: number, task: () => void | Promise<void>): Pr
 
 try {
   const checks = repeat(CHECK_MILLIS, async () => {
-    // The newest calls may not be settled yet, so they are checked in the next minute.
+    // Some of the newest calls may be unsettled, so these calls are checked in the next minute.
     const settled = unchecked.splice(0, Math.max(unchecked.length - 200, 0))
     await check(settled)
     process.stdout.write(`${counts.requests} requests, ${memoryMib.at(-1)?.toFixed(0)} MiB, ${faults.length} faults\n`)

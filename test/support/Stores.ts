@@ -63,7 +63,7 @@ export const aUser = Effect.gen(function* () {
   return yield* (yield* Users).create(anEmail(), operator)
 })
 
-/** Creates a user with pay-as-you-go credit. */
+/** Creates a user with this pay-as-you-go balance. */
 export const aPayer = (usdMicro: bigint) =>
   Effect.tap(aUser, ({ email, id }) =>
     Effect.flatMap(PaygAccounts, (accounts) =>

@@ -196,7 +196,7 @@ export class TestGateway {
     await until(() => current.get().version >= version)
   }
 
-  /** Creates a customer with an API key and this pay-as-you-go credit. */
+  /** Creates a customer with an API key and this pay-as-you-go balance. */
   newCustomer(usdMicro: bigint): Promise<Customer> {
     const email = Email.make(`caller-${++count}@example.com`)
     return this.run(

@@ -195,7 +195,7 @@ export class TestProgramme {
     )
   }
 
-  /** Creates a customer of the reseller. The customer has this pay-as-you-go credit. */
+  /** Creates a customer of the reseller. The customer has this pay-as-you-go balance. */
   customerOf({ id }: Actor, usdMicro = 0n): Promise<Customer> {
     const email = Email.make(`customer-${++count}@example.com`)
     return this.run(

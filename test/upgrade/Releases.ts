@@ -24,7 +24,7 @@ export const shortName = (ref: string): string => git("rev-parse", "--short=8", 
 export const isBuilt = (checkout: string): boolean =>
   existsSync(join(checkout, "apps/server/dist/main.js")) && existsSync(join(checkout, "apps/cli/dist/main.js"))
 
-/** Returns the folder of a release, which may not exist yet. */
+/** Returns the folder for a release, even if the folder does not exist. */
 export const checkoutOf = (ref: string): string => join(FOLDER, shortName(ref))
 
 /** Builds a release in a git worktree, unless it is already built. Installs its dependencies from the npm registry. */

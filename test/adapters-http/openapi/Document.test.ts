@@ -52,7 +52,7 @@ describe("the OpenAPI document", () => {
     TIMEOUT_MILLIS
   )
 
-  it("has no `$id`, so that a validator can load all schemas at once", () => {
+  it("has no `$id`, so that a validator can load all schemas together", () => {
     expect(JSON.stringify(document)).not.toContain('"$id"')
   })
 

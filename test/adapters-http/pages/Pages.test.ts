@@ -52,13 +52,13 @@ describe("a person at a browser", () => {
     expect(await (await visit(silent)).text()).not.toContain("<code>m</code>")
   })
 
-  it("sees the name of a model as text", async () => {
+  it("sees the markup in the name of a model as text", async () => {
     const page = await (await visit(url)).text()
     expect(page).not.toContain("<img")
     expect(page).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;")
   })
 
-  it("gets a page for a wrong address, which shows no markup of the address", async () => {
+  it("gets a page for a wrong address, and the page contains no markup from the address", async () => {
     const response = await visit(`${url}/${encodeURIComponent(MARKUP)}?lang=<b>`)
     expect(response.status).toBe(404)
     const page = await response.text()

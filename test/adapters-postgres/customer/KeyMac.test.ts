@@ -19,7 +19,7 @@ describe("KeyMac", () => {
     expect(accepts(during.seal(key))).toEqual([false, true, true, true])
   })
 
-  it("stores a key under the current pepper, with a name that the pepper keeps when it becomes the previous one", () => {
+  it("stores the name of the current pepper with a key; this name does not change when the pepper becomes the previous pepper", () => {
     expect(during.seal(key)).toEqual(after.seal(key))
     expect(announced.seal(key)).toEqual(before.seal(key))
     expect(during.seal(key).pepperName).toBe(during.pepperName)

@@ -37,7 +37,7 @@ const credit = ({ user }: Customer, usdMicro: bigint) =>
     })
   )
 
-/** Grows a hold like another process of the same node, without the knowledge of the ledger. */
+/** Grows a hold directly in the database. The hold in the cache of the ledger is then stale. */
 const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -62,7 +62,7 @@ describe("the inference ledger in Postgres", () => {
         })
     )
 
-    it.scoped("admits one of 25 requests with unsized content on two nodes if the balance does not cover one", () =>
+    it.scoped("admits one of 25 requests with unsized content on two nodes if the balance is below the estimate", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const [one, two] = [(yield* aNode()).ledger, (yield* aNode()).ledger]
@@ -130,7 +130,7 @@ describe("the inference ledger in Postgres", () => {
         const request = aRequest(customer)
         yield* ledger.admit(request)
         yield* mint(customer, 100n)
-        // 96 input tokens and 4 output tokens are covered by the plan, and 46 output tokens by the credit.
+        // The plan covers 96 input tokens and 4 output tokens. The pay-as-you-go balance covers 46 output tokens.
         expect(yield* ledger.extend(extension(request, 50n))).toEqual(hold(100n, 184_000n))
         expect(yield* balancesOf(customer)).toEqual({ plan: [100n, 100n], payg: [1_000_000n, 184_000n] })
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -153,12 +153,13 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("decides two extensions of one request in one transaction, one after the other", () =>
+    it.scoped("decides the extensions of one request in their order, although two of them share a transaction", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
         const request = aRequest(customer)
         yield* ledger.admit(request)
+        // The first extension is decided alone. The other two wait meanwhile and share the next transaction.
         const outputs = [40n, 50n, 30n]
         expect(
           yield* Effect.all(
@@ -185,7 +186,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("does not extend the hold of a settled request, even when both are decided in one transaction", () =>
+    it.scoped("does not extend the hold of a settled request, even if the settlement is in the same transaction", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -270,7 +271,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("considers a balance as ample from 100 times the hold on, once the balance was read", () =>
+    it.scoped("considers a balance as ample if it was read and is at least 100 times the hold", () =>
       Effect.gen(function* () {
         const [rich, poor] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
         const subscriber = yield* aCustomer({ planTokens: 9_800n })

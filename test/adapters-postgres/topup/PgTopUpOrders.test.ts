@@ -127,7 +127,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.scoped(
-      "is refused while its reseller has 50 unpaid orders, exactly, when 80 are created on two nodes at once",
+      "is refused while its reseller has 50 unpaid orders: of 80 concurrent orders on two nodes, exactly 50 are created",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders
@@ -146,7 +146,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.scoped(
-      "is drafted once by requests with one operation id on two nodes at once, also at the limit of unpaid orders",
+      "is drafted once by concurrent requests with one operation id on two nodes, also at the limit of unpaid orders",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders

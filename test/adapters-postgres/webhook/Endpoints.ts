@@ -14,7 +14,7 @@ const settings = newEndpoint({ url: "https://hooks.example/", events: ["topup.cr
 export const anEndpoint = (owner: ResellerId | undefined, facts: Partial<EndpointSettings> = {}) =>
   Effect.orDie(Effect.flatMap(WebhookEndpoints, ({ create }) => create(owner, { ...settings, ...facts }, operator)))
 
-/** So long that no lease ends by itself during a test, even on a busy machine. */
+/** The duration of a lease that does not end by itself during a test, even on a busy machine. */
 const LEASE = Duration.hours(2)
 
 export const claimed = (

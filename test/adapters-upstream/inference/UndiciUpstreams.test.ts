@@ -155,7 +155,7 @@ describe("an upstream request", () => {
     expect(headers.authorization).toBeUndefined()
   })
 
-  it("has a key that is found in texts, unless the key is so short that it could be a word", () => {
+  it("has an API key that is recognized in a text", () => {
     const found = (text: string, apiKeyEnv = "PROVIDER_KEY") =>
       upstreams.containsApiKey(text, [aCandidate({ apiKeyEnv }).provider])
     expect([found(`bad key ${SECRET}!`), found("bad key"), found(`bad key ${SECRET}`, "OTHER_KEY")]).toEqual([

@@ -11,7 +11,7 @@ const SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDb0/Z0TqgSSM="
 const OTHER = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 const BODY = '{"type":"webhook.test","timestamp":"2026-11-20T09:30:00.000Z","data":{}}'
 
-/** Longer than any delay on a busy machine. */
+/** A timeout that is longer than any delay on a busy machine. */
 const LONG = Duration.minutes(1)
 
 interface Received {

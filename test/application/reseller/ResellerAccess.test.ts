@@ -168,7 +168,7 @@ describe("a request of a reseller", () => {
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 
-  it.effect("works for the reseller, so that limits count it as a request of this reseller", () =>
+  it.effect("counts for the limits of its reseller", () =>
     Effect.gen(function* () {
       expect(yield* asReseller(Redacted.make("genuine"), () => CurrentParty)).toBe(aReseller().id)
       expect(yield* CurrentParty).toBe(undefined)

@@ -407,7 +407,7 @@ describe("the opening of a payment", () => {
 
   const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 
-  it.effect("is refused, and stores no draft, if its reseller already opens half of the provider's openings", () =>
+  it.effect("is refused, and stores no draft, if its reseller uses half of the provider's places for openings", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
@@ -440,7 +440,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("is not refused because of a hanging provider, which can take only its own openings", () => {
+  it.effect("is not refused while another provider hangs, because each provider has its own places", () => {
     const fixture = new TopUpFixture()
     const hanging = { ...fixture.provider(), label: "hangs", open: () => Effect.never }
     fixture.providers = [...fixture.providers, hanging]

@@ -78,7 +78,7 @@ describe("a new top-up with an operation id", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("is unavailable to a repeat whose first request does not end", () => {
+  it.effect("makes a repeat fail as unavailable if the first request does not end", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       fixture.drafts.set(operation_id, anOrder())

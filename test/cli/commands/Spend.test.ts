@@ -96,7 +96,7 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect("refuses unknown dimensions, a wrong range, and two forms at once", () =>
+    it.effect("refuses unknown dimensions, a wrong range, and --csv together with --json", () =>
       Effect.gen(function* () {
         for (const args of [
           ["--by", "customer"],

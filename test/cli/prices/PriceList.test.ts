@@ -16,7 +16,7 @@ describe("a price list of models.dev", () => {
     ])
   })
 
-  it("has no model of another provider, no unknown model and no member of a JavaScript object", () => {
+  it("has no model of another provider, no unknown model and no inherited member of a JavaScript object", () => {
     const prices = modelsDev({ input: 1 })
     expect([prices.find("other", "m"), prices.find("lab", "n"), prices.find("__proto__", "toString")]).toEqual([
       undefined,

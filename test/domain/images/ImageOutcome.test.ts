@@ -53,7 +53,7 @@ describe("the end of an image request", () => {
     }
   )
 
-  property("has the state settled exactly if the billing header is settled", [end], (end) => {
+  property("has the state settled if and only if the billing header is settled", [end], (end) => {
     const { state, response } = outcomeOf(end, true)
     return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
   })

@@ -178,7 +178,7 @@ describe("the charge of a request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  property("calls a local counter exactly if `needsLocalCount` returns true", [outcome], (o) => {
+  property("calls a local counter if and only if `needsLocalCount` returns true", [outcome], (o) => {
     let asked = false
     const ask = () => {
       asked = true

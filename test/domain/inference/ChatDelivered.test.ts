@@ -90,7 +90,7 @@ describe("chat usage", () => {
     expect([outputWith(20), outputWith(99)]).toEqual([25n, 25n])
   })
 
-  it("is not raised by a total that the provider does not explain with reasoning tokens", () => {
+  it("contains reported reasoning tokens, but no other tokens of a larger total", () => {
     const lie = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
     expect(ChatDelivered.usageOf(lie).output).toBe(5n)
     const partly = { ...lie, completion_tokens_details: { reasoning_tokens: 3 } }

@@ -19,7 +19,7 @@ describe("the content of a messages event", () => {
     ["a piece of a tool's input", blockDelta({ type: "input_json_delta", partial_json: '{"a":' }), '{"a":'],
     ["a summary", blockDelta({ type: "compaction_delta", content: "so far" }), "so far"],
     ["the name of a tool", toolStart("toolu_1", "weather"), "weather"],
-    ["a tool input that is sent at once", blockStart({ type: "tool_use", name: "f", input: { a: 1 } }), 'f{"a":1}'],
+    ["a tool input in one event", blockStart({ type: "tool_use", name: "f", input: { a: 1 } }), 'f{"a":1}'],
     ["nothing for a signature", blockDelta({ type: "signature_delta", signature: "EqQBCg" }), ""],
     ["nothing for a citation", blockDelta({ type: "citations_delta", citation: { cited_text: "it" } }), ""],
     ["nothing for encrypted thinking", blockStart({ type: "redacted_thinking", data: "EqQBCg" }), ""],

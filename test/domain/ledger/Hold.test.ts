@@ -46,7 +46,7 @@ describe("a hold", () => {
   )
 
   property(
-    "is refused exactly if the balances do not cover the smallest usage",
+    "is refused if and only if the balances do not cover the smallest usage",
     [estimate, price, balances],
     ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
@@ -193,7 +193,7 @@ describe("a hold that grows", () => {
   )
 
   property(
-    "covers a usage exactly if it covers the output of this usage",
+    "covers a usage if and only if it covers the output of this usage",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const first = grown(e, p, b, u)?.first

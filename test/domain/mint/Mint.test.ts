@@ -78,7 +78,7 @@ describe("a mint", () => {
   )
 
   property(
-    "is refused exactly if the quota does not cover the price, and makes no quota negative",
+    "is refused if and only if the quota does not cover the price, and makes no quota negative",
     [anyQuota, someTier],
     (quota, tier) => {
       const decided = decideMint(asked, basis({ quota, tier }), instant(0))

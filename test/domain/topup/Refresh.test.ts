@@ -93,7 +93,7 @@ describe("a top-up order", () => {
   })
 
   property(
-    "is paid exactly if it has a payment time, and credited exactly if it has a crediting time",
+    "is paid if and only if it has a payment time, and credited if and only if it has a crediting time",
     [lives],
     (steps) =>
       live(steps).orders.every(

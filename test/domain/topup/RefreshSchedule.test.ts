@@ -85,7 +85,7 @@ describe("the refresh schedule of an order", () => {
   )
 
   property(
-    "ends exactly if the order expired more than a week ago",
+    "ends if and only if the order expired more than a week ago",
     [FastCheck.integer({ min: 0, max: 60 * DAY })],
     (after) => {
       const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))

@@ -61,7 +61,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  property("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
+  property("are accepted if and only if the amount is within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000

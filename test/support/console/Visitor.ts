@@ -1,7 +1,7 @@
 /**
  * A simulated person at a browser: opens pages of the console, fills forms, and clicks elements by their visible names.
- * Records everything that must not happen: errors in the browser's log, violations of the policy, and requests to other
- * hosts.
+ * Records the errors and warnings in the browser's log, which include violations of the Content-Security-Policy, and
+ * the URLs of all requests.
  */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { violationsOf } from "../pages/Axe.ts"
@@ -19,7 +19,7 @@ const devices: { readonly [D in NonNullable<VisitorOptions["device"]>]: BrowserC
   desktop: { viewport: { width: 1280, height: 800 } }
 }
 
-/** Chromium logs every response with an error status. A test that provokes refusals expects these lines. */
+/** Chromium logs every response with an error status. A 4xx response is not recorded: some tests cause refusals. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 4\d\d/
 
 export class Visitor {
@@ -62,7 +62,7 @@ export class Visitor {
     await this.page.locator("h1").waitFor()
   }
 
-  /** Follows a link inside of the page, without loading the page again. */
+  /** Follows a link to this path. The browser does not load a new document. */
   async follow(path: string): Promise<void> {
     await this.page.evaluate((href) => {
       const link = document.createElement("a")
@@ -97,7 +97,7 @@ export class Visitor {
     await this.page.getByRole("main").getByText(text).filter({ visible: true }).first().waitFor()
   }
 
-  /** Returns to the browser's tab, which makes the page of an order read its status at once. */
+  /** Tells the page that its tab is visible again. The page of an order then reads the status of the order at once. */
   async looksAgain(): Promise<void> {
     await this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")))
   }
@@ -119,7 +119,7 @@ export class Visitor {
     await this.settled()
   }
 
-  /** Returns what is wrong with the page that the visitor sees. */
+  /** Returns the violations of accessibility rules, and a message if the page is wider than the screen. */
   async faults(): Promise<ReadonlyArray<string>> {
     const wide = await this.overflow()
     return [...(await violationsOf(this.page)), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
@@ -130,7 +130,7 @@ export class Visitor {
     return this.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))
   }
 
-  /** Returns how many pixels the page is wider than the screen. */
+  /** Returns the number of pixels by which the page is wider than the screen. */
   overflow(): Promise<number> {
     return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   }

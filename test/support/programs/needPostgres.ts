@@ -1,6 +1,7 @@
 /**
- * This program starts or joins the embedded Postgres in a directory. Tests run it and kill it. It prints "ready
- * launched" or "ready joined". If it loses Postgres, it prints "lost" and exits with code 1.
+ * This program starts the embedded Postgres in a directory, or joins the Postgres that already runs there. Tests kill
+ * the process of this program. The program prints "ready launched" or "ready joined". If Postgres exits, the program
+ * prints "lost" with the error, and exits with code 1.
  *
  *     needPostgres <directory> wait    keeps running; exits with code 0 on SIGTERM
  *     needPostgres <directory> write   inserts numbers into a table and prints each number after its commit

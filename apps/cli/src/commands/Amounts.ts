@@ -1,6 +1,7 @@
 /**
- * Parses and formats amounts of money. Commands print a balance in USD with six decimals and in whole micro-USD, both
- * rounded down. Quota is not rounded, because it is a whole number of micro-USD.
+ * Parses and formats amounts of money. Amounts in USD have six decimals. The JSON of a pay-as-you-go balance also
+ * contains the balance in whole micro-USD. A pay-as-you-go balance is rounded down. Quota is not rounded, because it is
+ * a whole number of micro-USD.
  */
 import { toUsdPico, UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { floorToUsd, floorToUsdMicro, type UsdPico } from "@tollgate/domain/money/UsdPico"

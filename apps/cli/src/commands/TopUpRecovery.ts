@@ -142,7 +142,7 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
     "Read the balances of deposit addresses from BNB Smart Chain, and list the addresses with a balance.",
     {
       from: index("from", "The first deposit index."),
-      to: index("to", `The last deposit index; at most ${MAX_SCANNED} indexes at once.`)
+      to: index("to", `The last deposit index. One command reads at most ${MAX_SCANNED} addresses.`)
     },
     ({ from, to }) =>
       Effect.gen(function* () {

@@ -42,7 +42,8 @@ export const defaults: ArgonOptions = {
 
 const RETRY_AFTER_SECONDS = 1
 /**
- * Value of `Algorithm.Argon2id`. The library declares `Algorithm` as a const enum, which does not exist at run time.
+ * Value of `Algorithm.Argon2id`. The package `@node-rs/argon2` declares `Algorithm` as a const enum, which does not
+ * exist at run time.
  */
 const ARGON2ID = 2
 

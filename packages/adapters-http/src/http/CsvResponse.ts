@@ -57,8 +57,8 @@ export const make = (): Context.Tag.Service<CsvResponses> => {
         response.once("close", () => add(caller, -1))
         const stream = (yield* Effect.provideService(csv, CurrentParty, caller)).pipe(
           Stream.provideService(CurrentParty, caller),
-          // After a failure, the library would end the response normally, and the client would treat a part of the file
-          // as the whole file. Therefore the connection is destroyed.
+          // After a failure, `@effect/platform` would end the response normally, and the client would treat a part of
+          // the file as the whole file. Therefore the connection is destroyed.
           Stream.ensuringWith((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => response.destroy()))),
           Stream.encodeText
         )

@@ -1,9 +1,8 @@
 /**
- * Reads request bodies. Each body has a size limit, and all bodies of one kind of request share a memory limit. The
- * reading time is linear in the size of the body.
+ * Reads request bodies. Each body has a size limit. Bodies that reserve memory from the same `ReservedMemory` share a
+ * memory limit. The reading time is linear in the size of the body.
  *
- * A refused body is not read to its end. The code that writes the response decides whether to discard the remaining
- * bytes: see `Refusal.ts` and `SmallBodies.ts`.
+ * This file does not read a refused body to its end. `Refusal.ts` and `SmallBodies.ts` discard the remaining bytes.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -13,8 +12,8 @@ import type { MemoryReservation } from "./MemoryReservation.ts"
 import { acceptBody } from "./UnreadBody.ts"
 
 /**
- * The maximum size in bytes of a body that is read before it is known whether the customer has funds. Ordinary requests
- * are smaller, so they do not wait for a query of the balance.
+ * The maximum size in bytes of a body that is read without a check of the customer's funds. Ordinary bodies are
+ * smaller, so no database query delays their reading. The admission checks the balances of every request.
  */
 export const MAX_UNFUNDED_BYTES = 64 * 1024
 
@@ -120,8 +119,8 @@ export interface InferenceBodyLimits {
   readonly limitBytes: number
   readonly reservation: MemoryReservation
   /**
-   * Called once, before more than {@link MAX_UNFUNDED_BYTES} of a body are read. Calls back with false if the request
-   * has ended. The body is then not read further.
+   * Decides whether the rest of a body of more than {@link MAX_UNFUNDED_BYTES} is read. Called at most once for a body.
+   * Passes false to `callback` if the customer has no funds or the request has ended.
    */
   readonly beforeLargeBody: (callback: (continues: boolean) => void) => void
 }
@@ -153,7 +152,10 @@ export const readInferenceBody = (
   }
 }
 
-/** Pauses a body without an announced length when it has become large, and continues it if the request continues. */
+/**
+ * Pauses a body without an announced length when more than {@link MAX_UNFUNDED_BYTES} have arrived. Resumes the body if
+ * `beforeLargeBody` passes true.
+ */
 const pauseAtLargeBody = (
   request: IncomingMessage,
   beforeLargeBody: InferenceBodyLimits["beforeLargeBody"],

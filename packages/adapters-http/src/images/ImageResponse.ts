@@ -1,7 +1,7 @@
 /**
  * Writes the response to an image request, which is an image or an error, and waits until the response is sent or the
- * connection is closed. The buffer that contains the image is written at once, without a copy. A client that is still
- * uploading has a short time to read an error.
+ * connection is closed. The buffer that contains the image is written in one call, without a copy. A client that is
+ * still uploading has a short time to read an error.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"

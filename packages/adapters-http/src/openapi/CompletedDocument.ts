@@ -1,7 +1,7 @@
 /**
- * Completes the OpenAPI document that the library generates from the declared routes. Adds the parts that are the same
- * for every operation: common headers, error responses and short operation ids. Removes the parts that the server never
- * sends.
+ * Completes the OpenAPI document that `@effect/platform` generates from the declared routes. Adds the parts that are
+ * the same for every operation: common headers, error responses and short operation ids. Removes the parts that the
+ * server never sends.
  *
  * A request can also get an error before its route reads it, for example 405. No operation can declare these errors, so
  * the extension `x-common-responses` of the document lists them by status.
@@ -58,7 +58,7 @@ interface Operation extends Json {
  */
 const LIBRARY_ERROR = "#/components/schemas/HttpApiDecodeError"
 const LIBRARY_SCHEMAS = ["HttpApiDecodeError", "Issue", "PropertyKey"]
-/** Schemas of the library that have no meaning for a reader. Their references are replaced by the schemas. */
+/** Schemas of Effect whose names have no meaning for a reader. Each reference to such a schema becomes the schema. */
 const INLINED_SCHEMAS = ["Int", "NonEmptyString"]
 /** Paths of probes, which are served while the server drains. */
 const PROBES: ReadonlyArray<string> = ["/healthz", "/readyz"]
@@ -76,7 +76,7 @@ export const completedDocument = (generated: Json): Json => {
     if (Array.isArray(value)) return value.map(cleaned)
     if (typeof value !== "object" || value === null) return value
     const { $id, $ref, [COMPONENT]: component, ...members } = value as Json
-    // The library gives the same `$id` to every schema without a type. The title of such a schema repeats this id.
+    // `@effect/platform` gives one `$id` to all schemas without a type. The title of such a schema repeats this id.
     const { title, ...untitled } = members
     const rest = mapValues($id === undefined ? members : untitled, cleaned)
     if (typeof component === "string") {
@@ -196,7 +196,7 @@ const isOwnError = (response: Json): boolean => {
 const isReplaced = ({ $ref, anyOf, [INFERENCE_CODES]: codes }: Json): boolean =>
   $ref === LIBRARY_ERROR || codes !== undefined || ((anyOf as ReadonlyArray<Json> | undefined) ?? []).some(isReplaced)
 
-/** Replaces the description that the library makes from the name of the schema. */
+/** Replaces the description that `@effect/platform` makes from the name of the schema. */
 const described = (response: Json, schemas: Readonly<Record<string, Json>>): Json => {
   const name = String(schemaOf(response).$ref).replace("#/components/schemas/", "")
   const { description } = response

@@ -58,8 +58,8 @@ const meanings = {
   model_not_found: "No model with this name is available on this route.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
   idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
-  image_too_large: "The source image or the form is larger than a limit in bytes or pixels.",
-  request_too_large: "The body is larger than the route or the model accepts.",
+  image_too_large: "The source image has too many bytes or pixels, or the multipart form has too many bytes.",
+  request_too_large: "The body is larger than the limit of this HTTP route, or larger than the model accepts.",
   image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",
   technical_limit: "The provider's rate limit is reached. No limit of this service is reached. See `retry-after`.",
   upstream_error: "The provider failed.",
@@ -72,7 +72,7 @@ const meanings = {
 
 export type RefusalCode = keyof typeof meanings
 
-/** An error of the relay with each code, from which the examples of the document are made. */
+/** One error of the relay for each code. The document shows these errors as examples. */
 const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
   invalid_request: new InvalidRequest({ message: "'model' must be a non-empty string.", param: "model" }),
   invalid_api_key: new InvalidApiKey({ reason: "unknown" }),
@@ -93,7 +93,7 @@ const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
   circuit_open: new CircuitOpen({ retryAfterSeconds: 5 })
 }
 
-/** An error with each code that only image requests have. */
+/** One error for each code that only image requests can get. */
 const imageErrors: { readonly [Code in RefusalCode]?: ImageError } = {
   unsupported_parameter: new UnsupportedParameter({ message: "'seed' is not supported.", param: "seed" }),
   unsupported_endpoint: new UnsupportedEndpoint({ message: "The model 'demo-image' cannot edit images." }),
@@ -124,7 +124,7 @@ export const inferenceErrors = (codes: ReadonlyArray<RefusalCode>, path: string)
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
   ErrorBody.annotations({ jsonSchema: { [INFERENCE_CODES]: codes }, ...HttpApiSchema.annotations({ status }) })
 
-/** The error responses of a request to the relay, which are the same in every protocol. */
+/** The error responses of the relay. They are the same in every protocol. */
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),
@@ -179,7 +179,7 @@ const STREAM_HEADERS = {
   }
 }
 
-/** Adds `text/event-stream` to the 200 response, because the library declares only one content type per status. */
+/** Adds `text/event-stream` to the 200 response: `@effect/platform` can declare only one content type per status. */
 export const withEventStream =
   ({ description, eventName, eventSchema, example }: EventStreamDocs) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {

@@ -2,8 +2,8 @@
  * Serves the requests of one connection one after the other.
  *
  * A client can send several requests without waiting for the responses (pipelining). Node.js would pass all of them to
- * the server at once, so one connection could open any number of requests. Here each request waits until the response
- * to the previous request is complete.
+ * the server immediately, so one connection could open any number of requests. Here each request waits until the
+ * response to the previous request is complete.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"

@@ -16,7 +16,10 @@ import type * as Pg from "pg"
 import { STATEMENT_TIMEOUT_MILLIS } from "./PgSettings.ts"
 import { ConnectionLost } from "./SqlErrorClass.ts"
 
-/** Longer than the statement timeout, so that the server reports a slow statement before its connection is closed. */
+/**
+ * The time without a response after which a connection is closed. It is longer than the statement timeout, so that the
+ * database reports a slow statement before its connection is closed.
+ */
 export class ResponseTimeout extends Context.Reference<ResponseTimeout>()(
   "@tollgate/adapters-postgres/ResponseTimeout",
   {

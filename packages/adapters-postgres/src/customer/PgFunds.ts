@@ -1,6 +1,6 @@
 /**
  * Reads whether a customer has funds. Concurrent calls for one customer share one query, so a customer who sends many
- * large bodies at once uses one connection. No result is cached, so a credit takes effect at the next request.
+ * large bodies concurrently uses one connection. No result is cached, so a credit takes effect at the next request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Funds } from "@tollgate/application/inference/Funds"

@@ -10,7 +10,7 @@ import * as Pg from "pg"
 
 export type Response = Pg.QueryArrayResult<Array<unknown>>
 
-/** One connection of the driver. Statements are sent at once, and their responses arrive in order. */
+/** One connection of the driver. Statements are sent immediately, and their responses arrive in order. */
 export interface DriverClient {
   readonly connect: () => Promise<unknown>
   /** Fails with `Pg.DatabaseError` if the server reports an error, and with another error if the connection is lost. */

@@ -1,8 +1,8 @@
 /**
  * Implements the inference ledger on Postgres. Requests share transactions through group commit queues.
  *
- * Each queue has its own connection, so several transactions can run at once. Every user belongs to one queue, so two
- * transactions of one process never wait for the same account.
+ * Each queue has its own connection, so several transactions can run concurrently. Every user belongs to one queue, so
+ * two transactions of one process never wait for the same account.
  */
 import {
   type Admission,

@@ -1,7 +1,7 @@
 /**
  * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. `dispatch` passes data from the socket directly
- * to the relay (the code that sends the response to the client). It uses no promises or streams and follows no
- * redirects. This adapter applies the connect timeout. The relay applies all other timeouts.
+ * to the relay, uses no promises or streams, and follows no redirects. This adapter applies the connect timeout. The
+ * relay applies all other timeouts.
  *
  * Only this module reads the API keys of providers and adds them to requests.
  */

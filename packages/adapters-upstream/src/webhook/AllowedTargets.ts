@@ -26,7 +26,7 @@ export interface AllowedTarget {
 /** The empty text is the default port of https: a parsed URL does not contain it. */
 const PORTS = new Set(["", "8443"])
 
-/** Returns the target; undefined if webhooks may not be sent to the URL. */
+/** Returns the target; undefined if it is forbidden to send webhooks to the URL. */
 export const allowedTarget = (text: string, privateOrigins: PrivateOrigins): AllowedTarget | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.username !== "" || url.password !== "" || url.hash !== "") return undefined

@@ -30,7 +30,7 @@ export interface SenderOptions {
 /** The timeout of an attempt, from the lookup of the host to the header of the response. */
 const TIMEOUT = Duration.seconds(10)
 const MAX_HEADER_BYTES = 16_384
-/** At most this part of a response body is read, so that the receiver can finish its response. */
+/** The maximum number of bytes that are read of a response body, so that the receiver can finish its response. */
 const MAX_BODY_BYTES = 16_384
 const BODY_MILLIS = 1_000
 const MAX_ADDRESSES = 8

@@ -82,7 +82,7 @@ export interface RepeatedPayment {
 
 /** The content of a webhook that this gateway uses. The signature of the webhook is valid. */
 export interface Reported {
-  /** The order number in the webhook. The order may not exist. */
+  /** The order number in the webhook. It is possible that no order has this number. */
   readonly orderNumber?: string | undefined
   readonly repeated?: RepeatedPayment | undefined
 }

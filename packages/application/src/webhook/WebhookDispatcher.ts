@@ -22,7 +22,10 @@ import { type ClaimedDelivery, WebhookDeliveries, WebhookSender } from "./Webhoo
 const MAX_ATTEMPTS = 128
 const MAX_PER_ENDPOINT = 4
 const MAX_PER_OWNER = 16
-/** Longer than the timeout of an attempt, so that a lease ends during an attempt only if its node is paused. */
+/**
+ * The duration of the lease of a delivery. It is longer than the timeout of an attempt, so a lease ends during an
+ * attempt only if its node is paused.
+ */
 const LEASE = Duration.seconds(60)
 
 export class WebhookDispatcher extends Context.Tag("@tollgate/application/WebhookDispatcher")<

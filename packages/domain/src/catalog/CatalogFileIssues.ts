@@ -1,7 +1,7 @@
 /**
  * Describes the mistakes in a catalog file, one line for each wrong member.
  *
- * The schema library reports one issue for each value that a member may have, and one more if the member is optional.
+ * Effect Schema reports one issue for each value that a member may have, and one more if the member is optional.
  * The issues of one member are merged into one line.
  */
 import * as ParseResult from "effect/ParseResult"

@@ -2,9 +2,9 @@
  * A checkpoint estimates the tokens that a running request has delivered. It is stored with the hold, so that another node
  * can settle the request if this node dies.
  *
- * A checkpoint must not claim more than the client received. Checkpoints are taken of thousands of streams at once, so the
- * text is not tokenized. The output is the smaller of two estimates: one token for each delta, and one token for every four
- * characters.
+ * A checkpoint must not claim more than the client received. Thousands of streams get a checkpoint at the same time, so
+ * the text is not tokenized. The output is the smaller of two estimates: one token for each delta, and one token for
+ * every four characters.
  */
 
 import type { Charge } from "../ledger/Settlement.ts"

@@ -14,7 +14,7 @@ import { bucketsOf, daysBefore, type Interval, minuteOf, rangeOf, unitOf, Window
 
 /** The query for the history from which the rankings of all windows are computed. */
 export interface HistoryQuery {
-  /** At least two different whole minutes, ascending. The last cut is the start of the current minute. */
+  /** Two or more different whole minutes, in ascending order. The last cut is the start of the current minute. */
   readonly cuts: ReadonlyArray<Date>
   /** The seven days before the last cut. Streams that were settled in this interval are speed samples. */
   readonly speeds: Interval

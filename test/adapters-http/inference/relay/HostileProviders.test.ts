@@ -153,7 +153,7 @@ describe("a provider that", () => {
     expect([response.status, response.headers.get("x-cost")]).toEqual([200, null])
   })
 
-  it("sends many endless lines at once uses a bounded memory, and other providers serve meanwhile", async () => {
+  it("sends endless lines on many streams uses a bounded memory, and other providers serve meanwhile", async () => {
     const upstreams = new FakeUpstreams()
     const both = catalogOf({}, {})
     const models = new Map(

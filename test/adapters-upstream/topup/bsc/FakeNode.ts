@@ -1,4 +1,7 @@
-/** Creates scripted BSC nodes, in memory or over HTTP. A node in memory fails the test on an unexpected query. */
+/**
+ * Creates scripted nodes of BNB Smart Chain, in memory or over HTTP. A node in memory fails the test on an unexpected
+ * query.
+ */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Effect } from "effect"
@@ -8,7 +11,7 @@ import { json, type Script } from "../../../support/upstream/Script.ts"
 export const aNode = (responses: Partial<BscNode> = {}): BscNode => ({
   name: "a node",
   identify: Effect.void,
-  finalizedBlock: Effect.dieMessage("unexpected query for the final block"),
+  finalizedBlock: Effect.dieMessage("unexpected query for the last final block"),
   block: () => Effect.dieMessage("unexpected query for a block"),
   balanceOf: () => Effect.dieMessage("unexpected query for a balance"),
   transfers: () => Effect.dieMessage("unexpected query for transfers"),
@@ -26,7 +29,7 @@ export interface WireNodeFacts {
   readonly time: Date
 }
 
-/** Responds to calls according to the facts. Responds to calls of any other method with an error. */
+/** Answers the methods for the chain id, a block and a contract call with these facts, and others with an error. */
 export const wireNode =
   (facts: WireNodeFacts) =>
   (request: ReceivedRequest): Script => {

@@ -115,7 +115,7 @@ export const resellerTexts = {
       spend_usd_micro_total: "US dollars in total",
       requests_per_minute: "Requests per minute",
       tokens_per_minute: "Tokens per minute",
-      concurrent_requests: "Requests at once",
+      concurrent_requests: "Concurrent requests",
       expires_at: "Expiry (WIB)",
       models: "Models"
     },
@@ -136,7 +136,7 @@ export const resellerTexts = {
       spend_usd_micro_total: (amount: string) => `${amount} in total`,
       requests_per_minute: (count: string) => `${count} requests per minute`,
       tokens_per_minute: (count: string) => `${count} tokens per minute`,
-      concurrent_requests: (count: string) => `${count} at once`,
+      concurrent_requests: (count: string) => `${count} concurrent requests`,
       expires_at: (time: string) => `until ${time}`,
       models: (names: string) => `only ${names}`
     }

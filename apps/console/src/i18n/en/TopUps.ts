@@ -20,8 +20,8 @@ export const topUpTexts = {
     methodTexts: {
       qris: "Scan with any bank or wallet. 5% fee.",
       hosted_qris: "Scan, or pay on the page of the provider. No fee.",
-      crypto: "Several networks. 1 token for 1 USD.",
-      crypto_bep20: "Your own address for the order. 1 token for 1 USD."
+      crypto: "Several networks. 1 USDT or USDC for 1 USD of quota.",
+      crypto_bep20: "Your own address for the order. 1 USDT or USDC for 1 USD of quota."
     },
     token: "Token",
     amountIdr: "Amount in rupiah",

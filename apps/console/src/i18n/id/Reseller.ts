@@ -118,7 +118,7 @@ export const resellerTexts: typeof english = {
       spend_usd_micro_total: "Dolar AS seluruhnya",
       requests_per_minute: "Permintaan per menit",
       tokens_per_minute: "Token per menit",
-      concurrent_requests: "Permintaan sekaligus",
+      concurrent_requests: "Permintaan bersamaan",
       expires_at: "Berlaku sampai (WIB)",
       models: "Model"
     },
@@ -139,7 +139,7 @@ export const resellerTexts: typeof english = {
       spend_usd_micro_total: (amount) => `${amount} seluruhnya`,
       requests_per_minute: (count) => `${count} permintaan per menit`,
       tokens_per_minute: (count) => `${count} token per menit`,
-      concurrent_requests: (count) => `${count} sekaligus`,
+      concurrent_requests: (count) => `${count} permintaan bersamaan`,
       expires_at: (time) => `sampai ${time}`,
       models: (names) => `hanya ${names}`
     }

@@ -22,8 +22,8 @@ export const topUpTexts: typeof english = {
     methodTexts: {
       qris: "Pindai dengan aplikasi bank atau dompet digital apa pun. Biaya 5%.",
       hosted_qris: "Pindai, atau bayar di halaman penyedia pembayaran. Tanpa biaya.",
-      crypto: "Beberapa jaringan. 1 token untuk 1 USD.",
-      crypto_bep20: "Alamat khusus untuk pesanan ini. 1 token untuk 1 USD."
+      crypto: "Beberapa jaringan. 1 USDT atau USDC untuk kuota 1 USD.",
+      crypto_bep20: "Alamat khusus untuk pesanan ini. 1 USDT atau USDC untuk kuota 1 USD."
     },
     token: "Token",
     amountIdr: "Jumlah dalam rupiah",

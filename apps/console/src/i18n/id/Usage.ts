@@ -5,7 +5,7 @@ import type { usageTexts as english } from "../en/Usage.ts"
 
 export const usageTexts: typeof english = {
   usage: {
-    intro: "Permintaan pelanggan Anda yang sudah dihitung. Hari menurut WIB (UTC+7).",
+    intro: "Permintaan pelanggan Anda yang biayanya sudah dibukukan. Hari menurut WIB (UTC+7).",
     from: "Dari",
     to: "Sampai",
     model: "Model",
@@ -15,7 +15,7 @@ export const usageTexts: typeof english = {
     perDay: "Token per hari",
     lastDays: (days) => `Pemakaian ${days} hari terakhir`,
     items: "Permintaan",
-    none: "Tidak ada pemakaian pada hari-hari ini",
+    none: "Tidak ada pemakaian pada hari yang dipilih",
     noneText: "Pilih hari atau filter lain.",
     asTable: "Sebagai tabel",
     day: "Hari",

@@ -1,6 +1,6 @@
 /**
- * The relay serves the requests to the inference routes. It stores the open exchanges, and the ports and settings that
- * all exchanges share.
+ * The relay serves the requests to the inference routes, except the routes for images. It stores the open exchanges,
+ * and the ports and settings that all exchanges share.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
