@@ -90,7 +90,7 @@ const credited = (gateways: Gateways, orders: ReadonlyArray<Order>): Promise<voi
     return true
   })
 
-/** Sells a plan, creates an API key and serves a request. Returns the secret of the key. */
+/** Mints a plan, creates an API key and sends a request. Returns the secret of the key. */
 const work = async (gateways: Gateways, name: string): Promise<string> => {
   const { customerEmail, customerId, tierId } = gateways.reseller
   await call(gateways, "POST", "/mint", { operation_id: name, customer_email: customerEmail, plan_tier_id: tierId })
@@ -145,7 +145,8 @@ try {
   const postgres = await BackedUpPostgres.start(processes, directory)
   print("Postgres runs, and there is a full backup")
   gateways = await Gateways.start(postgres.url, upstream.baseUrl, directory, Number(new URL(paymentsUrl).port))
-  // The orders `before` are paid before the restored time, and the orders `open` are opened before and paid after it.
+  // The orders `before` are paid before the restored time. The orders `open` are opened before this time and paid after
+  // this time.
   const [before, open] = [await openOrders(gateways), await openOrders(gateways)]
   await pay(before)
   await credited(gateways, before)

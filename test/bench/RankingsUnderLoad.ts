@@ -58,7 +58,7 @@ export interface Minute {
   readonly p99Micros: number
   /** The time until both nodes have sent all windows. */
   readonly computedMillis: number
-  /** The requests during the computation, and, as a control, those during a later request for all windows. */
+  /** The requests during the computation, and for comparison the requests during a later fetch of all windows. */
   readonly computed: Part
   readonly cached: Part
 }

@@ -33,10 +33,10 @@ export const grammarRound = async (
   return { inputs: checked, finding: await smallest(check, input, messageOf(details.errorInstance)) }
 }
 
-/** The largest number of tries to make an input smaller. */
+/** The maximum number of tries to make an input smaller. */
 const MAX_TRIES = 500
 
-/** Removes ranges, from large to small, while the input shows a fault. It may be another fault than the first. */
+/** Removes ranges, from large to small, while the input shows a fault. A smaller input can show another fault. */
 export const smallest = async (check: Check, input: Buffer, message: string): Promise<Finding> => {
   let found: Finding = { input, message }
   let tries = 0

@@ -28,8 +28,8 @@ const checkReplies = async (): Promise<void> => {
 }
 
 /**
- * The folders of the tests that are never run again after a failure. They start no other process, and use no socket to
- * another one except that of Postgres, so a busy machine cannot fail them.
+ * The folders of the tests that are never run again after a failure. These tests start no process, and connect to no
+ * process except Postgres, so they do not fail because of a busy machine.
  */
 const NO_RETRIES = /\/test\/(domain|adapters-postgres|adapters-http\/(?!auth\/))/
 

@@ -1,7 +1,7 @@
 /**
  * Defines the environment variables of a deployment, with their defaults and descriptions. Two groups of variables are
- * defined elsewhere: those of the payment providers in adapters-upstream, and those with the API keys of model
- * providers in the catalog file.
+ * defined elsewhere. The adapters of the payment providers define their own variables. The catalog file names the
+ * variables that contain the API keys of model providers.
  *
  * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */

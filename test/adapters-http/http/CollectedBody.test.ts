@@ -21,7 +21,7 @@ describe("a collected body", () => {
     const before = process.memoryUsage()
     for (let i = 0; i < 500_000; i++) body.push(Buffer.from([i % 256]))
     const { heapUsed, external } = process.memoryUsage()
-    // One buffer object a chunk would need about 50 MB.
+    // A buffer object for each chunk would need about 50 MB.
     expect(heapUsed - before.heapUsed + external - before.external).toBeLessThan(25_000_000)
     expect(body.whole()).toHaveLength(500_000)
   })

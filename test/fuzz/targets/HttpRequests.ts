@@ -62,7 +62,7 @@ const check = (send: Exchange, port: number) => {
 
 const checkResponse = (input: Buffer, text: string): void => {
   if (text === "") return
-  // A client that expects it gets an interim response first.
+  // If the request contains `Expect: 100-continue`, an interim response comes first.
   const final = text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "")
   if (final === "") return
   const [head = "", status = ""] = HEAD.exec(final) ?? []

@@ -1,9 +1,9 @@
 /**
  * The client of one connection to the modelled database, and the network between them.
  *
- * The network delays packets in both directions, keeps them in order, and can lose the connection. Packets on the way
- * are then delivered up to a random one. A frozen network delivers nothing until it thaws. Either side can notice a lost
- * connection late, or never.
+ * The network delays packets in both directions, keeps them in order, and can lose the connection. Of the packets on
+ * the way, a random number is then delivered, and the later packets are lost. A frozen network delivers nothing until
+ * it thaws. Either side can notice a lost connection late, or never.
  */
 import type { Driver, DriverClient, Response } from "@tollgate/adapters-postgres/ledger/LedgerDriver"
 import * as Pg from "pg"
@@ -119,7 +119,7 @@ export class ModelClient implements DriverClient {
     this.#time.after(0.1, this.#network.process, () => this.#fail(new Error("Connection terminated")))
   }
 
-  /** Loses the connection. Packets on the way are delivered up to a random one. */
+  /** Loses the connection, and a random number of the last packets on the way in each direction. */
   lose(): void {
     const { random } = this.#time
     if (this.#lost) return

@@ -24,16 +24,16 @@ const limit = (name: string, placeholder: string, description: string) =>
   )
 
 export const limitOptions = {
-  spend_usd_micro_per_day: limit("usd-micro-per-day", "N", "Largest spend of a day in Asia/Jakarta, in micro-USD."),
+  spend_usd_micro_per_day: limit("usd-micro-per-day", "N", "Maximum spend of a day in Asia/Jakarta, in micro-USD."),
   spend_usd_micro_per_month: limit(
     "usd-micro-per-month",
     "N",
-    "Largest spend of a month in Asia/Jakarta, in micro-USD."
+    "Maximum spend of a month in Asia/Jakarta, in micro-USD."
   ),
-  spend_usd_micro_total: limit("usd-micro-total", "N", "Largest spend in total, in micro-USD."),
-  requests_per_minute: limit("requests-per-minute", "N", "Largest number of requests per minute."),
-  tokens_per_minute: limit("tokens-per-minute", "N", "Largest number of tokens per minute."),
-  concurrent_requests: limit("concurrent-requests", "N", "Largest number of requests that run at the same time."),
+  spend_usd_micro_total: limit("usd-micro-total", "N", "Maximum spend in total, in micro-USD."),
+  requests_per_minute: limit("requests-per-minute", "N", "Maximum number of requests per minute."),
+  tokens_per_minute: limit("tokens-per-minute", "N", "Maximum number of tokens per minute."),
+  concurrent_requests: limit("concurrent-requests", "N", "Maximum number of requests that run at the same time."),
   expires_at: limit("expires-at", "TIME", "Time from which the key is refused, such as 2027-01-31T17:00:00Z."),
   models: limit("models", "NAMES", "Public names of the models that the key may call, separated by commas.")
 }

@@ -1,5 +1,5 @@
 /**
- * Defines `tollgate webhooks`, which shows the deliveries of webhooks and repeats a delivery.
+ * Defines `tollgate webhooks`, which shows the deliveries of webhooks and replays a delivery.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

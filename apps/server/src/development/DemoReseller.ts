@@ -40,7 +40,10 @@ export const demoReseller = (
     return { email, password }
   }).pipe(Effect.orDie)
 
-/** Warns if an earlier start has created the demo reseller. Anyone could log in and open payments of real money. */
+/**
+ * Warns if an earlier start has created the demo reseller. Its password is public, so any client could log in and open
+ * payments of real money.
+ */
 export const warnOfDemoReseller: Effect.Effect<undefined, never, Resellers> = Effect.gen(function* () {
   const known = yield* (yield* Resellers).credentials(email)
   if (Option.isSome(known) && known.value.reseller.status === "active") {

@@ -37,8 +37,8 @@ export class WorkerProcess {
     this.#worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) })
     this.#ended = new Promise((resolve) => {
       this.#worker.once("exit", (code: number | null, signal: string | null) => resolve({ code, signal }))
-      // A message to a worker that has just died is an error too, but then the exit follows. No exit follows if the
-      // process could not be started.
+      // If the process could not be started, this event is the only sign of its end. A message to a worker that has
+      // just died causes this event too, but the event `exit` follows it.
       this.#worker.on("error", () => {
         if (this.pid === undefined) resolve({ code: null, signal: null })
       })

@@ -38,24 +38,24 @@ const members = {
   spend_usd_micro_per_day: wholeOrNull(
     0,
     MAX_SPEND_USD_MICRO,
-    "The largest spend of a day in micro-USD. Days begin at midnight in Asia/Jakarta."
+    "The maximum spend of a day in micro-USD. Days begin at midnight in Asia/Jakarta."
   ),
   spend_usd_micro_per_month: wholeOrNull(
     0,
     MAX_SPEND_USD_MICRO,
-    "The largest spend of a calendar month in micro-USD. Months begin at midnight in Asia/Jakarta."
+    "The maximum spend of a calendar month in micro-USD. Months begin at midnight in Asia/Jakarta."
   ),
-  spend_usd_micro_total: wholeOrNull(0, MAX_SPEND_USD_MICRO, "The largest spend in total in micro-USD."),
-  requests_per_minute: wholeOrNull(1, MAX_REQUESTS_PER_MINUTE, "The largest number of requests per minute."),
+  spend_usd_micro_total: wholeOrNull(0, MAX_SPEND_USD_MICRO, "The maximum spend in total in micro-USD."),
+  requests_per_minute: wholeOrNull(1, MAX_REQUESTS_PER_MINUTE, "The maximum number of requests per minute."),
   tokens_per_minute: wholeOrNull(
     1,
     MAX_TOKENS_PER_MINUTE,
-    "The largest number of tokens per minute, prompt and output together."
+    "The maximum number of tokens per minute, prompt and output together."
   ),
   concurrent_requests: wholeOrNull(
     1,
     MAX_CONCURRENT_REQUESTS,
-    "The largest number of requests that run at the same time."
+    "The maximum number of requests that run at the same time."
   ),
   expires_at: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {

@@ -77,7 +77,8 @@ const serve = (operation: ImageOperation) =>
     }
     let isTaken = false
     response.once("finish", () => {
-      // Node.js also emits `finish` if the connection is reset during the last write. Then the socket is destroyed.
+      // Node.js also emits `finish` if the connection is reset during the last write. In this case the socket is already
+      // destroyed.
       isTaken = !request.socket.destroyed
     })
     const count = Effect.sync(() => {

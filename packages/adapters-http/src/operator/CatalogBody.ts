@@ -40,7 +40,7 @@ const ModelBody = Schema.Struct({
   hidden: flag("True if the model is neither listed nor callable."),
   retired: flag("True if the model was removed from the catalog."),
   capabilities: names("The capabilities of an image model: `generate` and `edit`."),
-  max_output_tokens: Schema.optional(integer("The largest number of output tokens; absent if it is unknown.", 128_000)),
+  max_output_tokens: Schema.optional(integer("The maximum number of output tokens; absent if it is unknown.", 128_000)),
   hosted_tools: Schema.optional(names("The hosted tools that requests may contain; absent if there are none.")),
   price_usd_micro_per_million_tokens: Schema.Struct({
     input: integer(`The price of the input ${PRICE}.`, 250_000),

@@ -43,7 +43,7 @@ export interface Surroundings {
 export class RequestStarts {
   readonly #surroundings: Surroundings
   readonly #places: Shares<string>
-  /** The lines of the parties that wait. The party whose request started most recently is the last one. */
+  /** The parties with waiting requests. The party whose request started most recently is the last one. */
   readonly #lines = { authorized: new Map<string, Line>(), anonymous: new Map<string, Line>() }
   /**
    * The time until which the earlier requests of an authorized party count against its rate. Each request adds one

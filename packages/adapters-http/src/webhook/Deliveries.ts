@@ -1,5 +1,6 @@
 /**
- * Lists the deliveries of webhooks to a reseller's endpoints, and repeats one (docs/reference/webhooks.md#deliveries).
+ * Lists the deliveries of webhooks to a reseller's endpoints, and replays a delivery
+ * (docs/reference/webhooks.md#deliveries).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

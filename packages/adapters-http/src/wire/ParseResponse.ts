@@ -3,7 +3,7 @@
  * size in memory. Therefore the values are counted before the response is parsed.
  */
 
-/** The largest number of values in a response. A response with log probabilities has up to some millions of values. */
+/** The maximum number of values in a response. A response with log probabilities has up to some millions of values. */
 const MAX_VALUES = 4_000_000
 
 const COMMA = 0x2c

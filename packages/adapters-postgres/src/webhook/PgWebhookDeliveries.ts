@@ -128,7 +128,8 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         Effect.gen(function* () {
           yield* find(scope, id)
           const now = yield* databaseTime
-          // Without a lease, a running attempt cannot record its result, which would end the replayed delivery.
+          // The lease is removed, so that a running attempt cannot record its result. The result would end the replayed
+          // delivery.
           yield* sql`UPDATE webhook_delivery SET status = 'pending', attempts = 0, lease_id = NULL,
             next_attempt_at = ${now}, expires_at = ${expiryOf(now)} WHERE id = ${id}`
           const replayed = yield* find(scope, id)

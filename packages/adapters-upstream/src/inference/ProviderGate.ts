@@ -5,8 +5,8 @@
  * breaker are stored under the provider's name, so a change of the catalog does not reset them. Each request brings the
  * current settings of its provider, so changed settings apply immediately.
  *
- * If the provider refuses our API key or our account on a route, the route is disabled for a minute. If the catalog is
- * replaced within this minute, the route is enabled again, because a new catalog has new route objects.
+ * If the provider refuses the gateway's API key or account on a route, the route is disabled for a minute. If the
+ * catalog is replaced within this minute, the route is enabled again, because a new catalog has new route objects.
  */
 import type { ProviderLoad, Verdict } from "@tollgate/application/inference/Upstreams"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -137,7 +137,7 @@ const judge = (
       return Breaker.failed(breaker, settings, nowMillis)
     case "undecided":
       return Breaker.undecided(breaker, nowMillis)
-    // A provider that refuses our API key or account is reachable, so the breaker counts a success.
+    // A provider that refuses the gateway's API key or account is reachable, so the breaker counts a success.
     case "served":
     case "misconfigured":
       return Breaker.served(breaker)

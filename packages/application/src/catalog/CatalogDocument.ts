@@ -1,7 +1,7 @@
 /**
- * Builds the JSON of the stored catalog, which can be applied as a catalog file. It also has the ids, the retired models
- * and the version of the stored catalog. It names the environment variables with the API keys of providers, and never
- * contains a key.
+ * Builds the JSON of the stored catalog. This JSON can be applied as a catalog file. It also has the ids, the retired
+ * models and the version of the stored catalog. It names the environment variables with the API keys of providers, and
+ * never contains a key.
  */
 import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
 import type { StoredCatalog } from "./Catalogs.ts"

@@ -23,13 +23,13 @@ export interface RequestClock {
   readonly nowMillis: () => number
 }
 
-/** How much of a stream may be written to the client. `StreamAllowance` implements it. */
+/** Decides how much of a stream may be written to the client. `StreamAllowance` implements this interface. */
 export interface Allowance {
   /** True once the hold is durable. Before that, not even the status of the response may be written. */
   readonly isOpen: boolean
   /** The reason why nothing more may be written. */
   readonly refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined
-  /** The largest number of output tokens that the sent content can have. */
+  /** The maximum number of output tokens that the sent content can have. */
   readonly sentOutputLimit: Tokens
   /**
    * Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream assigns

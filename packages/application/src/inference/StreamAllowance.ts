@@ -42,7 +42,7 @@ const RETRY_MILLIS = 250
 /** Content that must not be written yet. */
 interface Waiting {
   readonly content: string
-  /** The largest number of tokens of the content: its UTF-8 bytes, or its exact count. */
+  /** The maximum number of tokens of the content: the number of its UTF-8 bytes, or the exact count of its tokens. */
   tokens: number
   isCounted: boolean
 }

@@ -45,7 +45,7 @@ export type Verdict =
   | "served"
   /** The provider failed. The failure counts towards opening the circuit breaker. */
   | "failed"
-  /** The provider refuses our API key or account. The route is disabled at once. */
+  /** The provider refuses the API key or the account of the gateway. The route is disabled at once. */
   | "misconfigured"
   /** The attempt does not show whether the provider works, for example because the client disconnected. */
   | "undecided"

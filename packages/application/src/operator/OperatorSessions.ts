@@ -103,9 +103,9 @@ const admitted = <A, E, R>(address: ClientAddress, request: Effect.Effect<A, E, 
   })
 
 /**
- * Counts a failed attempt of this address, and returns the error of the attempt. Returns `RateLimited` instead if the
- * address has failed too often. Only failures are counted, so a valid code or token is never refused because of
- * failures of other clients with the same address.
+ * Counts a failed attempt of this address, and returns the error of the attempt. Returns `RateLimited` instead if too
+ * many attempts of this address have failed. Only failures are counted, so a valid code or token is never refused
+ * because of failures of other clients with the same address.
  */
 const failed = <E>(address: ClientAddress, error: E) =>
   Effect.gen(function* () {
@@ -164,7 +164,7 @@ export const endSessionOf = (caller: OperatorSession, sessionId: string, reason:
     return yield* (yield* OperatorSessions).end(id.value, operatorOf(caller, "console revoke", reason))
   })
 
-/** Returns the operator of a session for the audit log. Without a reason, the reason is the name of the action. */
+/** Returns the operator of a session for the audit log. If no reason is given, the name of the action is the reason. */
 export const operatorOf = ({ actor }: OperatorSession, action: string, reason: string | undefined): Operator => ({
   actor,
   reason: reason ?? `console: ${action}`

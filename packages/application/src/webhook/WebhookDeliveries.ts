@@ -44,9 +44,9 @@ export interface ClaimedDelivery {
 
 export interface DeliveryClaim {
   readonly limit: number
-  /** The largest number of attempts at one endpoint that this node runs at the same time. */
+  /** The maximum number of concurrent attempts of this node at one endpoint. */
   readonly maxPerEndpoint: number
-  /** The same for all endpoints of one owner together. The owner is a reseller or the operator. */
+  /** The maximum number of concurrent attempts of this node at all endpoints of one owner. */
   readonly maxPerOwner: number
   /** The number of running attempts of this node, by endpoint. */
   readonly running: ReadonlyMap<WebhookEndpointId, number>
@@ -65,8 +65,9 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
   WebhookDeliveries,
   {
     /**
-     * Claims deliveries that are due. Other nodes skip claimed deliveries. Deliveries of owners with few running attempts
-     * come first, and then those that are due for the longest time.
+     * Claims deliveries that are due. Other nodes skip claimed deliveries. The owners (resellers and the operator) take
+     * turns. Each running attempt of an owner counts as a turn of this owner. In each turn, the delivery that is due for
+     * the longest time is claimed.
      */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**

@@ -1,6 +1,6 @@
 /**
  * Compares a catalog file with the stored catalog. The comparison selects the entries to write when the file is
- * applied. The operator sees it before and after the change.
+ * applied. An operator sees the result of the comparison before and after the change.
  *
  * Models are compared by their public name and providers by their name. A stored entry that is not in the file is
  * retired. A retired entry that is in the file is added again.

@@ -33,7 +33,7 @@ export interface ModelTerms {
   /** True if the model is neither listed nor callable. */
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
-  /** The largest number of output tokens that the model generates per choice; undefined if it is unknown. */
+  /** The maximum number of output tokens that the model generates per choice; undefined if it is unknown. */
   readonly maxOutputTokens?: number | undefined
   /** The names of the hosted tools that requests may contain. Their calls are not charged. Undefined means none. */
   readonly hostedTools?: ReadonlyArray<string> | undefined

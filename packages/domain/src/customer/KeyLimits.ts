@@ -12,9 +12,9 @@ import type { UsdPico } from "../money/UsdPico.ts"
 
 /** An undefined member means that there is no such limit. */
 export interface KeyLimits {
-  /** The largest spend of a calendar day in Asia/Jakarta. */
+  /** The maximum spend of a calendar day in Asia/Jakarta. */
   readonly spendPerDay: UsdMicro | undefined
-  /** The largest spend of a calendar month in Asia/Jakarta. */
+  /** The maximum spend of a calendar month in Asia/Jakarta. */
   readonly spendPerMonth: UsdMicro | undefined
   readonly spendTotal: UsdMicro | undefined
   readonly requestsPerMinute: number | undefined
@@ -42,7 +42,7 @@ export class UnknownModels extends Schema.TaggedError<UnknownModels>()("UnknownM
   models: Schema.Array(Schema.String)
 }) {}
 
-/** The largest spend limit is 1,000,000 USD, so that every amount in pico-USD fits a 64-bit integer. */
+/** The maximum of a limit of spend is 1,000,000 USD, so that every amount in pico-USD fits a 64-bit integer. */
 export const MAX_SPEND_USD_MICRO = 1_000_000_000_000
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000

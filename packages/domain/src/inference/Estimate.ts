@@ -68,7 +68,7 @@ export const estimatePrompt = (
 /** The properties of a request, besides its size, that decide how much output is set aside. */
 export interface OutputLimits {
   readonly streamed: boolean
-  /** The largest number of output tokens of the model; undefined if the catalog does not state it. */
+  /** The maximum number of output tokens of the model; undefined if the catalog does not state this number. */
   readonly modelMaxOutputTokens: number | undefined
 }
 

@@ -6,7 +6,7 @@ import * as Brand from "effect/Brand"
 /**
  * The id that the gateway assigns to a request. It is used in the response headers, in the rows of `open_request` and
  * `settlement`, and in log entries about the request. It is a UUID of version 7, so that rows are inserted in time order.
- * Each protocol derives its response ids from it.
+ * Each protocol derives its response ids from the request id.
  */
 export type RequestId = string & Brand.Brand<"RequestId">
 export const RequestId = Brand.nominal<RequestId>()

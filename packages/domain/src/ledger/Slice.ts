@@ -2,8 +2,8 @@
  * Slices: the steps in which the hold of a stream grows (docs/reference/billing.md#i2).
  *
  * The output of a stream is set aside slice by slice. The next slice is requested when less than half of the last slice
- * is left, so that it is durable before it is needed. Each slice is twice as large as the slice before, up to a
- * maximum: a short stream sets aside few tokens, and a long stream needs few transactions.
+ * is left, so that the next slice is durable before the stream needs it. Each slice is twice as large as the slice
+ * before, up to a maximum: a short stream sets aside few tokens, and a long stream needs few transactions.
  */
 import * as Tokens from "../money/Tokens.ts"
 

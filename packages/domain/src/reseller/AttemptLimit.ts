@@ -65,7 +65,7 @@ export interface CountedWindow {
   readonly hits: ReadonlyArray<Date>
 }
 
-/** The windows that refuse an attempt, each with the time until it allows one. */
+/** The windows that refuse an attempt, each with the time until the window allows another attempt. */
 export type FullWindows = ReadonlyArray<{ readonly key: string; readonly refusal: RateLimited }>
 
 /** Returns the windows after an allowed attempt, otherwise the windows that refuse it. */

@@ -3,7 +3,7 @@
  */
 import type { Position } from "../validation/Cursor.ts"
 
-/** The event that caused a movement: a credited top-up, a mint, or an adjustment by an operator. */
+/** The operation that caused a movement: a credited top-up, a mint, or an adjustment by an operator. */
 export type QuotaMovementKind = "topup" | "mint" | "adjustment"
 
 export interface QuotaMovement {

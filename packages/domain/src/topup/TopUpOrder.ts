@@ -134,8 +134,8 @@ export const receivedUsdMicroOf = ({ received }: Pick<TopUpOrder, "received">): 
   received.receivedRaw === undefined ? received.receivedUsdMicro : floorToUsdMicro(received.receivedRaw)
 
 /**
- * Returns the part of the received amount that exceeds the ordered quota. An operator decides about it; it is not
- * credited.
+ * Returns the part of the received amount that exceeds the ordered quota. This part is not credited. An operator
+ * decides what happens with it.
  */
 export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdMicro">): UsdMicro => {
   const received = receivedUsdMicroOf(order) ?? 0n

@@ -45,7 +45,7 @@ export interface RangePage extends CursorPage {
   readonly range: TimeRange
 }
 
-/** The name and version of a list. A cursor contains it, so that a cursor of one list opens no page of another list. */
+/** The name and version of a list. A cursor contains both, so a cursor of one list opens no page of another list. */
 export type ListName = "u1" | "k1" | "m1" | "r1" | "t1" | "i1" | "c1" | "h1" | "n1" | "q1" | "w1"
 
 /** Returns a position as text, which the caller signs and sends as a cursor. */

@@ -86,7 +86,7 @@ export const EndpointRequest = Schema.Struct({
 })
 export type EndpointRequest = typeof EndpointRequest.Type
 
-/** The request body that changes an endpoint. An absent member leaves the endpoint unchanged. */
+/** The request body that changes an endpoint. An absent member leaves this part of the endpoint unchanged. */
 export const EndpointChange = Schema.Struct({
   url: Schema.optional(Url),
   events: Schema.optional(Events),

@@ -1,6 +1,6 @@
 /**
- * Tests for any JSON text that a chat completion that is rewritten without parsing equals the parsed and encoded
- * completion.
+ * Rewrites chat completions of any JSON text without parsing. The result must be the same as if the completion were
+ * parsed, rewritten and encoded.
  */
 import { isDeepStrictEqual } from "node:util"
 import { splicedCompletion } from "@tollgate/adapters-http/inference/chat/ChatCompletionBytes"

@@ -158,7 +158,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       if (silentMillis > Math.min(REFUSAL_MILLIS, idleMillis)) this.#refused()
       return
     }
-    // A request that timed out may still be billed to us, so no other route is tried.
+    // The provider may still bill a request that timed out, so no other route is tried.
     if (nowMillis - this.#startedAtMillis > totalMillis) this.broken(`not done within ${totalMillis} ms`, false)
     else if (this.phase === "waiting" && silentMillis > firstByteMillis) {
       this.broken(`no response within ${firstByteMillis} ms`, false)
@@ -172,7 +172,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return this.target.response.blocked
   }
 
-  /** Returns true while nothing has arrived for which the provider could bill us. */
+  /** Returns true while nothing has arrived that the provider could bill. */
   protected untouched(): boolean {
     return this.phase === "waiting"
   }

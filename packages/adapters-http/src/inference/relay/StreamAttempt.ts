@@ -41,7 +41,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   readonly #stream: StreamProtocol<Request>
   readonly #translator: StreamTranslator
   readonly #decoder = new SseDecoder()
-  /** True once something has arrived for which the provider could bill us. */
+  /** True once something has arrived that the provider could bill. */
   #touched = false
   /**
    * The `performance.now()` time at which the client's stream was complete. The provider may close its stream later.

@@ -10,9 +10,10 @@ import { parseResponse } from "../../wire/ParseResponse.ts"
 import type { RelayProtocol } from "./RelayProtocol.ts"
 
 /**
- * The statuses after which the route cannot work for any request: the provider refuses our API key, or our account with
- * the provider has no credit. A 403 or 404 may have the same causes, but may also concern a single request (a flagged
- * input, an unknown resource). One client's request must not disable the route for all other clients.
+ * The statuses after which the route cannot work for any request: the provider refuses the gateway's API key, or the
+ * gateway's account with the provider has no credit. A 403 or 404 may have the same causes, but may also concern a
+ * single request (a flagged input, an unknown resource). One client's request must not disable the route for all other
+ * clients.
  */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402])
 

@@ -51,7 +51,7 @@ const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> 
   custom_tool_call: ["input", "response.custom_tool_call_input"],
   code_interpreter_call: ["code", "response.code_interpreter_call_code"]
 }
-/** The same as `CALLS`, for each type of content part. */
+/** For each type of content part: the member that a stream sends in deltas, and the event type, as in `CALLS`. */
 const PARTS: Readonly<Record<string, readonly [member: string, event: string]>> = {
   output_text: ["text", "response.output_text"],
   refusal: ["refusal", "response.refusal"],

@@ -70,7 +70,7 @@ export interface SentAgain {
   readonly amount: string | undefined
   /**
    * True if the repeated payment gets the status `finished`, false if it gets `partially_paid`. At the real provider,
-   * the settings of the merchant's account decide this, not the amount.
+   * the settings of the account decide this, not the amount.
    */
   readonly finished: boolean
 }
