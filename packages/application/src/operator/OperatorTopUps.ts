@@ -35,12 +35,12 @@ export const refreshOrderForOperator = (name: string) =>
     return { refreshed, stored: yield* showTopUpForOperator(order.id) }
   })
 
-/** The refresh of all open orders for operators. */
+/** The refresh of all open orders, and of the other orders that are due, for operators. */
 export class OpenTopUpRefresh extends Context.Tag("@tollgate/application/OpenTopUpRefresh")<
   OpenTopUpRefresh,
   {
     /**
-     * Refreshes all open orders. Concurrent callers on one node share one refresh, which continues if the callers
+     * Runs `refreshOpenTopUps`. Concurrent callers on one node share one run. The run continues if the callers
      * disconnect.
      */
     readonly run: Effect.Effect<OpenRefreshCounts>
