@@ -6,7 +6,7 @@
 export type InferenceRequestKind =
   /** A whole response of about 0.9 KB. */
   | { readonly kind: "json" }
-  /** A stream that begins after `afterMillis` and then sends `chunks` chunks, one after each interval. */
+  /** A stream that begins after `afterMillis` and then sends `chunks` chunks, one every `everyMillis`. */
   | { readonly kind: "stream"; readonly chunks: number; readonly everyMillis: number; readonly afterMillis: number }
   /** A stream that begins and then sends nothing. */
   | { readonly kind: "idle" }

@@ -5,6 +5,8 @@
  *   cold     the time to compute each window with a Postgres that has just started
  *   cached   the number of computed documents that a node sends in a second
  *   beside   the effect of the computation on the p99 latency of requests, and the number of documents of two nodes
+ *
+ * The figure `control` is the p99 latency while the documents are sent from memory.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -41,7 +41,7 @@ export interface TollgateTarget extends Target {
   readonly chargedUsdMicro: () => Promise<bigint>
   /** Runs the audit. Returns the error of the command, or an empty text if the ledger is consistent. */
   readonly audit: () => Promise<string>
-  /** Starts another node on the same database, or a server with this many workers, which use all CPUs. */
+  /** Starts another server on the same database: one process, or this number of workers. */
   readonly beside: (workers?: number) => Promise<Target>
 }
 

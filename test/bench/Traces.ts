@@ -1,6 +1,7 @@
 /**
- * Measures what traces cost (`npm run bench -- --traces`): whole responses of a server without traces and of a server
- * that traces 1 % of its requests. With `--beside DIR`, also of the built server of another checkout, without traces.
+ * Measures the cost of traces (`npm run bench -- --traces`). Compares the whole responses of a server without traces
+ * with those of a server that traces 1 % of its requests. `--beside DIR` adds the built server of another checkout,
+ * without traces.
  *
  * The speed of a Node.js process depends on how the JIT compiler has optimised it, and differs by up to 20 % between
  * two processes with the same code. Therefore each server is restarted several times, and the best round counts.

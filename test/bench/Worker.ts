@@ -1,5 +1,6 @@
 /**
- * Starts the processes of a benchmark. A worker is a process that receives requests as messages from the benchmark.
+ * Starts the processes of a benchmark. In this file, a worker is a process that receives requests as messages from the
+ * benchmark. It is not a worker of a server.
  *
  * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
  * program `taskset`, every process can run on any CPU.

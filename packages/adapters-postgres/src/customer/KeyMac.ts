@@ -44,8 +44,9 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
      */
     readonly verify: (key: KeyMaterial, storedMac: Uint8Array | undefined) => boolean
     /**
-     * Returns a 32-byte key for another purpose. It is derived from the current pepper, or from the pepper with this
-     * version. Returns undefined if there is no such pepper. The version is a number that is computed from the pepper.
+     * Returns a 32-byte key for a purpose other than API keys. The key is derived from the pepper with this version, by
+     * default from the current pepper. Returns undefined if there is no such pepper. The version is a number that is
+     * computed from the pepper.
      */
     readonly derive: (purpose: string, version?: number) => DerivedKey | undefined
   }

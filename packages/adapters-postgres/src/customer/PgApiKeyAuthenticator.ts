@@ -1,6 +1,6 @@
 /**
  * Authenticates API keys, with a cache so that most requests do not wait for the database. The cache also contains
- * limits of each key, so every node is notified of a change of limits, as of a revocation.
+ * limits of each key. Every node is notified when a key is revoked, and when the limits of a key change.
  *
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all

@@ -22,7 +22,10 @@ interface Rewrite {
 }
 
 export interface WaitingRewrites extends Context.Tag.Service<KeyRewrites> {
-  /** Records a verified key, unless it is stored under the current pepper. `pepperName` is stored with its MAC. */
+  /**
+   * Records a verified key, unless it is stored under the current pepper. `pepperName` names the pepper under which the
+   * key is stored.
+   */
   readonly saw: (keyId: ApiKeyId, key: KeyMaterial, storedMac: Uint8Array, pepperName: string | null) => void
 }
 
@@ -44,8 +47,9 @@ export const make: Effect.Effect<WaitingRewrites, never, SqlClient.SqlClient | K
         hexArray(batch.map(([, { storedMac }]) => storedMac)),
         hexArray(batch.map(([, { secretMac }]) => secretMac))
       ]
-      // A row that another session has locked is skipped: another node may be rewriting the key, and otherwise its next
-      // use causes another rewrite. A row whose MAC has changed since the lookup stays unchanged.
+      // A row that another session has locked is skipped, because another node may be rewriting the key. If no node
+      // rewrites the key, a later use of the key records it again. A row whose MAC has changed since the lookup stays
+      // unchanged.
       return sql`
         WITH seen AS (
           SELECT seen.id, decode(seen.sealed, 'hex') AS secret_mac

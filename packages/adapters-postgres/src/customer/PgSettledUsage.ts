@@ -2,12 +2,12 @@
  * Reads settled usage from Postgres, up to a horizon. The horizon is an instant before which no further settlement can
  * appear.
  *
- * A settlement gets its timestamp when its row is inserted, after its transaction has acquired the write lock on the
- * table. At the time when a query reads the locks, there are thus two kinds of settlements with an earlier timestamp.
- * Either the settlement is committed, or its transaction still holds the lock and began before that timestamp. The
- * horizon is the start time of the oldest transaction that holds the lock, or the current time if no transaction holds
- * it. The rows are read after the horizon is known, so they include every settlement before the horizon. Transactions
- * that only read, such as a backup, do not delay the horizon.
+ * A transaction acquires the write lock on the table before it inserts a settlement. The settlement gets its timestamp
+ * from the insertion. Therefore a transaction that holds the lock writes only timestamps after its own start, and a
+ * transaction that acquires the lock later writes only later timestamps. The horizon is the start time of the oldest
+ * transaction that holds the lock, or the current time if no transaction holds the lock. The rows are read after the
+ * horizon is known, so they include every settlement before the horizon. Transactions that only read, such as a backup,
+ * do not delay the horizon.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -76,10 +76,11 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
         : Effect.succeed(sql`(s.settled_at, s.request_id) < (${instant(after.atMicros)}, ${after.id}::uuid)`)
 
     /**
-     * Returns the condition for rows with charged tokens that the filter selects. The filter's user is not included.
+     * Returns the condition for rows with charged tokens that match the filter. The condition does not contain the user
+     * of the filter, because {@link users} selects by user.
      *
      * A filter by a model that the customer uses rarely reads the customer's whole history. There is no index that
-     * contains the model, because every request would write to it: such an index doubled the WAL of a settlement.
+     * contains the model, because such an index would double the WAL of every settlement.
      */
     const selected = ({ from, before, model }: UsageFilter) =>
       sql.and([

@@ -2,10 +2,10 @@
  * Queues the image requests of one node. Each request begins in one transaction and finishes in another. One queue
  * begins requests and a second queue finishes them, so requests that wait to begin do not delay settlements.
  *
- * Both are group commit queues with a batch size of 1. The first queue can begin a request whose caller was refused
- * meanwhile, and it can lose the connection during the commit. In both cases, the first queue later releases the
- * request on the connection for begins. A new connection first terminates the session of the previous connection, so
- * the outcome of the earlier commit is then certain.
+ * Both are group commit queues with a batch size of 1. The first queue refuses a caller whose deadline passes. The
+ * request of this caller may have begun, because the commit was running or the connection was lost during the commit.
+ * In these cases, the first queue releases the hold of the request, on the connection for begins. A new connection
+ * first terminates the session of the previous connection, so the outcome of the earlier commit is then certain.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
@@ -66,7 +66,7 @@ export class ImageQueue {
   readonly #connections: ImageConnections
   readonly #begins: Queue
   readonly #finishes: Queue
-  /** The sweep of expired requests and the queue that finishes requests use one connection, one after the other. */
+  /** The reaper of expired requests and the queue that finishes requests use one connection, one after the other. */
   readonly #finisherTurns = new Turns()
 
   constructor(

@@ -2,8 +2,9 @@
  * Reads the usage history from Postgres, in one snapshot: the sums per minute, hour and day, and the `usage_delta` rows
  * that are not yet added to the sums.
  *
- * Token counts are exact. Speeds come from a histogram in which each bucket is 1 % wider than the previous bucket. The
- * error of a median is below 1 %, and medians below 100 (10 tokens per second, 100 ms) are exact.
+ * Token counts are exact. Speeds come from a histogram. A value below 100 (10 tokens per second, 100 ms) has its own
+ * bucket, so a median below 100 is exact. Above 100, each bucket is 1 % wider than the previous bucket, so the error of
+ * a median is below 1 %.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"
@@ -55,8 +56,8 @@ const readFirstUse = (minute: Date) =>
 
 const RANKED = `JOIN model ON model.id = model_id AND model.kind IN (${rankedKinds.map((kind) => `'${kind}'`).join(", ")})`
 
-// Sums per day are kept permanently, but sums per minute are deleted after some weeks. The result is the first minute
-// of use, or the first day of use if the minutes of that day have been deleted.
+// Sums per day are kept permanently, but sums per minute are deleted after 62 days. The result is the first minute of
+// use, or the first day of use if the minutes of that day have been deleted.
 const FIRST_USE = `
   WITH used AS (
     SELECT min(day) AS day FROM (
@@ -72,7 +73,7 @@ const FIRST_USE = `
 
 interface TokensRow {
   readonly model_id: string
-  /** Number of the interval between two cuts, counted from 1. Cuts are the instants that divide the history. */
+  /** Number of the piece, counted from 1. A piece is the part of the history between two adjacent cuts. */
   readonly piece: number
   readonly tokens: bigint
 }

@@ -4,8 +4,8 @@
  *
  * A fold deletes rows and adds them to their cells in one statement, so a crash neither loses a row nor adds it twice.
  * Only one node folds at a time. A rebuild deletes the cells and the `usage_delta` rows of a day, and recounts the
- * settlements of that day. It blocks folds and reads one snapshot, so the deleted rows belong exactly to the recounted
- * settlements.
+ * settlements of that day. It blocks folds, and it reads the rows and the settlements in one snapshot. Therefore each
+ * deleted row belongs to a recounted settlement.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type Rebuilt, UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"

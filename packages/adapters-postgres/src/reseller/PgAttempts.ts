@@ -64,7 +64,7 @@ export const layer: Layer.Layer<Attempts, never, SqlClient.SqlClient> = Layer.ef
         Effect.suspend(() => {
           const remembered = full.refusalOf(windows)
           if (remembered !== undefined) return remembered
-          // The database decides later, so the cached time is never later than the time of the database.
+          // The cached wait begins at this time, before the database decides, so the cached wait does not end too late.
           const startedAtMillis = performance.now()
           return count(windows).pipe(
             transact,
@@ -80,7 +80,7 @@ export const layer: Layer.Layer<Attempts, never, SqlClient.SqlClient> = Layer.ef
   })
 )
 
-/** Caches full counters and the time until each of them allows an attempt. */
+/** Caches the full counters, which refuse attempts, and the instant at which each of them allows an attempt again. */
 class FullCounters {
   readonly #untilMillis = new ExpiringMap<string, number>(MAX_REMEMBERED)
 
@@ -96,7 +96,8 @@ class FullCounters {
       const untilMillis = this.#untilMillis.get(key, windowMillis) ?? 0
       waitMillis = Math.max(waitMillis, untilMillis - performance.now())
     }
-    // The cached times are rounded up to seconds, so the database decides about the last second.
+    // A cached wait is rounded up to whole seconds, so it can be too long by one second. In its last second, the
+    // database decides.
     return waitMillis > 1_000 ? new RateLimited({ retryAfterSeconds: retryAfterSecondsOf(waitMillis) }) : undefined
   }
 }

@@ -21,7 +21,8 @@ const AUTO_PIXELS = 1024 * 1536
 const PIXELS_PER_TOKEN = { low: 3_800, medium: 980, high: 250, auto: 250 } as const
 
 /**
- * The maximum tokens of a source image. It is limited because providers scale the image down before they process it.
+ * The maximum tokens of a source image. There is a maximum because providers scale the image down before they process
+ * it.
  */
 const TOKENS_PER_SOURCE = 6_500
 

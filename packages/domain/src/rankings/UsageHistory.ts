@@ -1,12 +1,13 @@
 /**
- * Defines the input of the rankings: the tokens of each ranked model in consecutive intervals, and its stream speed.
+ * Defines the input of the rankings: for each ranked model, the tokens in each piece of the history, and the speed of
+ * its streams.
  *
  *     cuts    c0      c1      c2      c3
  *     tokens  | t0    | t1    | t2    |        t0: settled at or after c0 and before c1
  *
- * A cut is an instant between two intervals. Every bucket and every comparison period of every window begins and ends
- * at a cut, so its tokens are a sum of whole intervals. Therefore one query returns the data for the rankings of all
- * windows.
+ * A cut is an instant that divides the history. A piece is the part between two adjacent cuts. Every bucket and every
+ * comparison period of every window begins and ends at a cut, so its tokens are a sum of whole pieces. Therefore one
+ * query returns the data for the rankings of all windows.
  */
 import * as Tokens from "../money/Tokens.ts"
 import * as Jakarta from "./JakartaCalendar.ts"
@@ -42,7 +43,7 @@ export interface ModelHistory {
   /** True if the model's name must not appear in the rankings. */
   readonly hidden: boolean
   readonly retired: boolean
-  /** The consumed tokens (`TokenUsage.ranked`) per interval between two consecutive cuts. */
+  /** The ranked tokens (`TokenUsage.ranked`) of each piece. */
   readonly tokens: ReadonlyArray<Tokens.Tokens>
   /** Undefined if there is no sample. May also be undefined if there are fewer than {@link MIN_SAMPLES} samples. */
   readonly speed: ModelSpeed | undefined
@@ -50,8 +51,8 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. If this minute is months ago, it is rounded down
-   * to the start of its day in Jakarta. Undefined if no tokens were settled before the last cut.
+   * The minute in which tokens of a ranked model were first settled. After 62 days, the start of the day of this minute
+   * in Jakarta. Undefined if no tokens were settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
