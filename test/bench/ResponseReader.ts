@@ -13,7 +13,7 @@ export interface MeasuredResponse {
   readonly completionTokens: number
 }
 
-/** The usage is in the last bytes of a response, so only the last pieces are kept. */
+/** The number of buffers to keep. The usage is in the last bytes of a response, so the earlier buffers are dropped. */
 const PIECES_KEPT = 6
 const END_OF_EVENT = Buffer.from("\n\n")
 const END_OF_CHUNKS = "0\r\n\r\n"

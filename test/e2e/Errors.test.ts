@@ -126,7 +126,7 @@ const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
 
 describe("authentication", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
-  /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognize as wrong. */
+  /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognise as wrong. */
   const halfRight = () => {
     const [prefix, publicId] = gateway.key.split("_")
     const secret = "0".repeat(43)
@@ -250,8 +250,8 @@ describe("a request body", () => {
       `{"model":"m","messages":${user},"mod\\u0065l":"hidden"}`,
       "model"
     ],
-    ["has two model members, one of them capitalized", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
-    ["has a stream member that is capitalized", `{"model":"m","messages":${user},"Stream":true}`, "stream"],
+    ["has two model members, one of them capitalised", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
+    ["has a stream member that is capitalised", `{"model":"m","messages":${user},"Stream":true}`, "stream"],
     ["has two messages members", `{"model":"m","messages":${user},"messages":${user}}`, "messages"],
     ["has two stream members", `{"model":"m","stream":false,"messages":${user},"stream":true}`, "stream"],
     [

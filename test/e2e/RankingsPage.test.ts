@@ -242,7 +242,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
 })
 
 describe.skipIf(typeof opened === "string")("the accessibility of the rankings page", () => {
-  it.each(["light", "dark"] as const)("has enough contrast in the %s color scheme", async (colorScheme) => {
+  it.each(["light", "dark"] as const)("has enough contrast in the %s colour scheme", async (colorScheme) => {
     const page = await visit("/rankings", { colorScheme })
     const { texts, marks } = await contrast(page)
     expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([])
@@ -253,7 +253,7 @@ describe.skipIf(typeof opened === "string")("the accessibility of the rankings p
   it.each([
     ["light", "en"],
     ["dark", "id"]
-  ] as const)("violates no rule of axe in the %s color scheme, in the language %s", async (colorScheme, lang) => {
+  ] as const)("violates no rule of axe in the %s colour scheme, in the language %s", async (colorScheme, lang) => {
     const page = await visit(`/rankings?lang=${lang}`, { colorScheme })
     expect(await violationsOf(page)).toEqual([])
   })

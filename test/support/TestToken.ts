@@ -1,7 +1,8 @@
 /**
- * Contains a token contract for the test chain. Every account can mint tokens of this contract. The code below was compiled with solc
- * 0.8.30 and `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this
- * source:
+ * Contains the code of two contracts. `TestChain` runs them on a local chain, at the addresses of USDT and USDC.
+ *
+ * In the first contract, every account can create tokens. Its code was compiled with solc 0.8.30 and
+ * `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this source:
  *
  *     contract TestToken {
  *         mapping(address => uint256) public balanceOf;

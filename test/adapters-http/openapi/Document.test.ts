@@ -36,7 +36,7 @@ describe("the OpenAPI document", () => {
           "operation-operationId": "error",
           "operation-operationId-url-safe": "error",
           "tag-description": "error",
-          // The owner has not chosen a license.
+          // The owner has not chosen a licence.
           "info-license": "off",
           // The probes and the links of the server have no 4xx response.
           "operation-4xx-response": "off",

@@ -207,7 +207,7 @@ describe("a scan of a body", () => {
     expect(Either.getOrThrow(scan(bytes)).model).toMatchObject({ kind: "number", start: 19, end: 20 })
   })
 
-  it("recognizes empty objects and arrays", () => {
+  it("recognises empty objects and arrays", () => {
     const found = Either.getOrThrow(scanned('{"options":{ },"items":[],"prompt":[0]}'))
     expect([found.options?.empty, found.items?.empty, found.prompt?.empty]).toEqual([true, true, false])
   })

@@ -12,17 +12,17 @@ import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
 /**
- * The proxy can garble a BEGIN statement. The server then rejects the statement, and executes the following statements.
+ * The proxy can garble a BEGIN statement. Postgres then rejects the statement, and executes the following statements.
  */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")
 
 /**
  * A fault at the next commit.
- * - commit lost: the connection is closed before the server receives the commit.
- * - response lost: the server commits, and the connection is closed before the response arrives.
- * - response stuck: the server commits. Its response does not arrive, and the connection stays open.
- * - commit stuck: the server waits for the commit, keeps its locks, and does not detect that the client disconnects.
+ * - commit lost: the connection is closed before Postgres receives the commit.
+ * - response lost: Postgres commits, and the connection is closed before the response arrives.
+ * - response stuck: Postgres commits. Its response does not arrive, and the connection stays open.
+ * - commit stuck: Postgres waits for the commit, keeps its locks, and does not detect that the client disconnects.
  */
 export type CommitFault = "commit lost" | "response lost" | "response stuck" | "commit stuck"
 

@@ -7,7 +7,7 @@ import * as Pg from "pg"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("the connection pool", () => {
-  it.scopedLive("replaces connections that the server terminated", () =>
+  it.scopedLive("replaces connections that Postgres has terminated", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -32,7 +32,7 @@ describe("the connection pool", () => {
     })
   )
 
-  it.scopedLive("starts while the database is down, and then only statements fail", () =>
+  it.scopedLive("starts while the database is down, but its statements fail", () =>
     Effect.gen(function* () {
       const nowhere = PgSettings.layer({ host: "127.0.0.1", port: 1, user: "nouser", database: "none" })
       const exit = yield* Effect.exit(

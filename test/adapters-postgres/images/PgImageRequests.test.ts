@@ -353,7 +353,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
+    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const fault of ["commit lost", "response lost"] as const) {
       it.scoped(`begin once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {

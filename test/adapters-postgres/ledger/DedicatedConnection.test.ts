@@ -140,7 +140,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
+    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
@@ -162,7 +162,7 @@ describe("a dedicated connection", () => {
       )
     }
 
-    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
+    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
@@ -184,7 +184,7 @@ describe("a dedicated connection", () => {
       )
     }
 
-    it.scoped("stops waiting for an unresponsive server at the timeout", () =>
+    it.scoped("stops waiting for an unresponsive database at the timeout", () =>
       Effect.gen(function* () {
         yield* prepared
         const { cable, connection } = yield* wired({ transactionMillis: 100, connectMillis: 100 })

@@ -59,7 +59,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    // commit lost: the server does not receive the commit. response lost: the server commits, but its response is lost.
+    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const fault of ["commit lost", "response lost"] as const) {
       it.scoped(`admits each request once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
@@ -115,7 +115,7 @@ describe("the ledger during database faults", () => {
       }
     }
 
-    it.scoped("serves requests when the server rejects BEGIN but executes the following statements", () =>
+    it.scoped("serves requests when Postgres rejects BEGIN but executes the following statements", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired()

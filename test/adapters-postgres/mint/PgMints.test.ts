@@ -231,7 +231,7 @@ describe("mints in Postgres", () => {
         for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
         expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
 
-        // Repeated requests do not count toward the limit, and other resellers have their own limit.
+        // Repeated requests do not count towards the limit, and other resellers have their own limit.
         const first = outcomes.findIndex(Either.isRight)
         expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
         const other = yield* aReseller(5_000_000n)

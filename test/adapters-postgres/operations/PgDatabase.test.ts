@@ -37,7 +37,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable when no server listens", () =>
+  it.scopedLive("is not reachable when nothing listens on its port", () =>
     Effect.gen(function* () {
       const settings = { host: "127.0.0.1", port: 1, user: "unknown", database: "none" }
       const database = over({ settings, url: "" })
@@ -45,7 +45,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable, at the cost of one connection, when the server never responds to many callers", () =>
+  it.scopedLive("is not reachable, and many callers open only one connection, when the database never responds", () =>
     Effect.gen(function* () {
       let connections = 0
       const port = yield* Effect.async<number>((resume) => {

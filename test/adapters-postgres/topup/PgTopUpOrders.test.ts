@@ -383,7 +383,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.effect(
-      "stays due for a while after its credit if it has a deposit address; a later payment is stored and never credited",
+      "is refreshed after its credit if it has a deposit address; a later payment is stored and never credited",
       () =>
         Effect.gen(function* () {
           const { id, resellerId } = yield* anOrder((yield* aReseller()).id)

@@ -1,5 +1,5 @@
 /**
- * Provides one image request with all its ports. A test sets the behavior of the client and of the providers, and the
+ * Provides one image request with all its ports. A test sets the behaviour of the client and of the providers, and the
  * store records the calls. The guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"

@@ -11,7 +11,7 @@ export interface Contrast {
 }
 
 /**
- * Returns the contrast ratio of each text color with its background, and of each chart color with its panel.
+ * Returns the contrast ratio of each text colour with its background, and of each chart colour with its panel.
  */
 export const contrast = (
   page: Page

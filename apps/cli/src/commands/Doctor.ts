@@ -1,5 +1,6 @@
 /**
- * Defines `tollgate doctor`, which checks everything that a gateway needs, and advises on each problem.
+ * Defines `tollgate doctor`, which checks the settings, the payment providers and the database of a deployment. The
+ * command prints advice on each problem.
  */
 import type { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import type { KeyPeppers } from "@tollgate/application/customer/KeyPeppers"
@@ -23,12 +24,15 @@ export const doctorOver = (
   settings: Layer.Layer<Settings, CommandFailed>,
   database: Layer.Layer<Database | Catalogs | KeyPeppers | OpenHolds | ImageReviews | Settings, CommandFailed>
 ) =>
-  reportCommand("doctor", "Check everything that the gateway needs. Exits with 1 if any check fails.", {}, () =>
+  reportCommand("doctor", "Check the settings, payment providers and database. Exits with 1 on a failure.", {}, () =>
     Effect.gen(function* () {
       const machine = yield* Effect.provide(machineFindings, settings)
       const payments = yield* Effect.promise(() => import("../diagnosis/PaymentHealth.ts")).pipe(
         Effect.flatMap(({ paymentFindings }) => paymentFindings),
-        findingOnFailure("payments", "Correct these variables. A server with these values does not start."),
+        findingOnFailure(
+          "payments",
+          "Correct the variables that the detail names. A server with their current values does not start."
+        ),
         Effect.provide(settings)
       )
       const rest = yield* databaseFindings.pipe(
@@ -67,4 +71,4 @@ export const reportOf = (findings: ReadonlyArray<Finding>): Report => {
 }
 
 const adviceOn = (findings: ReadonlyArray<Finding>): string =>
-  ["Advice:", ...findings.map(({ advice, check }) => `  ${check}: ${advice ?? "nothing"}`)].join("\n")
+  ["Advice:", ...findings.map(({ advice, check }) => `  ${check}: ${advice ?? "none"}`)].join("\n")

@@ -25,7 +25,7 @@ import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
 const isOrderId = Schema.is(OrderId)
 
-/** The id of an order, or the order number that payers and providers see, which is `RTO-` and the id. */
+/** The id of an order, or the order number that payers and payment providers see, which is `RTO-` and the id. */
 const OrderName = Schema.String.pipe(
   Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {

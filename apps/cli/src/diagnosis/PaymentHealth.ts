@@ -11,7 +11,7 @@ import type { Settings } from "../runtime/Settings.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
-  // A provider uses the deployment name only to open a simulated payment. The checks open none, so any name works.
+  // A payment provider uses the deployment name only to open a simulated payment. The checks open none, so any name works.
   const findings = yield* Effect.provide(probeAll, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
   const simulatorUrl = localSimulatorUrl(simulatorPort)

@@ -29,7 +29,7 @@ export const publicBaseUrl: Effect.Effect<string | undefined, CommandFailed> = E
   )
 )
 
-/** Builds the providers. `deployment` identifies the database to the simulator. */
+/** Builds the payment providers. `deployment` identifies the database to the simulator. */
 export const providersOf = <R>(deployment: Effect.Effect<string, never, R>) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {

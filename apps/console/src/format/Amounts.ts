@@ -3,19 +3,19 @@
  */
 import type { Language } from "../i18n/Language.ts"
 
-/** Returns the micro-USD of a decimal number of dollars with a point or a comma, or undefined. */
+/** Returns the micro-USD of a decimal number of dollars with a point or a comma; undefined for any other text. */
 export const usdMicroOf = (typed: string): number | undefined => {
   const [, whole, fraction = ""] = /^\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(typed.trim()) ?? []
   return whole === undefined ? undefined : Number.parseInt(`${whole}${fraction.padEnd(6, "0")}`, 10)
 }
 
-/** Returns the whole number that a user typed with or without separators, or undefined. */
+/** Returns a whole number that a user typed with or without separators; undefined for any other text. */
 export const countOf = (typed: string): number | undefined => {
   const digits = typed.replace(/[.,\s]/g, "")
   return /^\d{1,12}$/.test(digits) ? Number.parseInt(digits, 10) : undefined
 }
 
-/** Returns the whole rupiah that a user typed, with or without `Rp` and separators, or undefined. */
+/** Returns the whole rupiah that a user typed, with or without `Rp` and separators; undefined for any other text. */
 export const rupiahOf = (typed: string): number | undefined => countOf(typed.trim().replace(/^Rp/i, ""))
 
 const DECIMAL: { readonly [L in Language]: string } = { id: ",", en: "." }

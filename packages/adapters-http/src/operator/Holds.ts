@@ -71,7 +71,7 @@ const NodeBody = Schema.Struct({
   }),
   started_at: timestamp("The time at which the node started.", node.started_at),
   beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
-  left_at: orNull(timestamp("The time at which the node stopped, or `null`.", node.beat_at)),
+  left_at: orNull(timestamp("The time at which the node stopped normally; otherwise `null`.", node.beat_at)),
   open_requests: integer("The number of open requests of the node.", node.open_requests)
 }).annotations({ identifier: "OperatorNode", examples: [node] })
 

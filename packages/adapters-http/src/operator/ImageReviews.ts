@@ -1,5 +1,5 @@
 /**
- * Lists and resolves the image requests that an operator must review (docs/reference/operator.md#image-reviews).
+ * Lists and resolves the image reviews (docs/reference/operator.md#image-reviews).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -60,7 +60,9 @@ const members = {
   resolution: orNull(
     Schema.Literal("waived", "charged").annotations({ description: "The resolution; `null` while the review is open." })
   ),
-  charged_usd_micro: orNull(digits("The charged amount in micro-USD, or `null`.", example.charged_usd_micro)),
+  charged_usd_micro: orNull(
+    digits("The charged amount in micro-USD; `null` unless the resolution is `charged`.", example.charged_usd_micro)
+  ),
   resolved_at: orNull(timestamp("The time of the resolution, or `null`.", example.resolved_at)),
   resolved_by: orNull(text("The operator who resolved the review, or `null`.", example.resolved_by)),
   resolved_because: orNull(text("The reason of the resolution, or `null`.", example.resolved_because))
@@ -134,7 +136,7 @@ export class OperatorImagesApi extends HttpApiGroup.make("operatorImages")
   .annotateContext(
     OpenApi.annotations({
       title: "Operator: image reviews",
-      description: "Image requests that were not charged and wait for a decision."
+      description: "The image requests that were not charged, and the decisions of operators about them."
     })
   ) {}
 

@@ -39,7 +39,7 @@ const finding = {
   check: "clock",
   status: "warn" as const,
   detail: "the database clock is 2400 ms ahead of the local clock",
-  advice: "Synchronize both machines with a time server (NTP)."
+  advice: "Synchronise both machines with a time server (NTP)."
 }
 
 const ChecksBody = Schema.Struct({

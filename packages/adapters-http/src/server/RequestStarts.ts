@@ -18,7 +18,7 @@ export interface Party {
 }
 
 /**
- * The number of requests that an authorized party can start without waiting. Further requests start
+ * The number of requests that an authorised party can start without waiting. Further requests start
  * {@link PARTY_INTERVAL_MILLIS} apart.
  */
 const PARTY_BURST = 200
@@ -46,7 +46,7 @@ export class RequestStarts {
   /** The parties with waiting requests. The party whose request started most recently is the last one. */
   readonly #lines = { authorized: new Map<string, Line>(), anonymous: new Map<string, Line>() }
   /**
-   * The time until which the earlier requests of an authorized party count against its rate. Each request adds one
+   * The time until which the earlier requests of an authorised party count against its rate. Each request adds one
    * interval.
    */
   readonly #countedUntil = new Map<string, number>()

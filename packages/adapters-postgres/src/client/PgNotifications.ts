@@ -61,7 +61,7 @@ const make = ({ probeMillis, retryMillis }: NotificationsOptions) =>
     const listen = Effect.gen(function* () {
       const client = yield* Effect.acquireRelease(
         Effect.sync(() => new Pg.Client({ ...settings, query_timeout: probeMillis })),
-        // The server may be unreachable, so the finalizer does not wait until the connection is closed.
+        // The database may be unreachable, so the finalizer does not wait until the connection is closed.
         (client) => Effect.sync(() => void client.end().catch(() => {}))
       )
       const lost = Effect.async<never, unknown>((resume) => {

@@ -34,7 +34,7 @@ const types: Pg.CustomTypesConfig = {
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 
-/** Time after which the server ends a statement. */
+/** Time after which Postgres ends a statement. */
 export const STATEMENT_TIMEOUT_MILLIS = 30_000
 
 /**
@@ -69,7 +69,7 @@ const SEVERAL_HOSTS = /^[a-z]+:\/\/(?:[^@/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]ho
 
 /**
  * Parses a `postgres://` URL. `sslmode` has the same meaning as in libpq: `require` encrypts, and `verify-full` also
- * checks the server certificate. The URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
+ * checks the certificate of the database server. The URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
  */
 export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.ClientConfig, DatabaseUrlInvalid> => {
   const text = Redacted.value(url)

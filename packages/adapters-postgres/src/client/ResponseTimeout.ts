@@ -1,7 +1,7 @@
 /**
  * Closes pooled connections on which the database does not respond.
  *
- * The server ends a statement after `statement_timeout` and reports this. No report arrives if the server or the network
+ * Postgres ends a statement after `statement_timeout` and reports this. No report arrives if Postgres or the network
  * is frozen, or if a commit waits for a standby. TCP reports a frozen network only after many minutes. A connection on
  * which nothing arrives for longer than the statement timeout, while a statement runs, is therefore closed: the statement
  * fails as on a lost connection, and the pool opens another connection.
@@ -64,5 +64,5 @@ export const withoutTimeLimits: Effect.Effect<void, SqlError, SqlClient.SqlClien
 /** Every connection of the driver has a socket, also with TLS. */
 const socketOf = (client: Pg.PoolClient): Socket => client.connection.stream as Socket
 
-/** Returns true from the start of a statement until the server is ready for the next one. */
+/** Returns true from the start of a statement until Postgres is ready for the next one. */
 const isRunning = (client: Pg.PoolClient): boolean => "readyForQuery" in client && client.readyForQuery === false

@@ -56,7 +56,7 @@ const CONNECTION_CLASSES = new Set([
 ])
 
 /**
- * Returns the SQLSTATE of an error that the server sent, otherwise an empty string. A driver error such as `EPIPE` also
+ * Returns the SQLSTATE of an error that Postgres sent, otherwise an empty string. A driver error such as `EPIPE` also
  * has a code of five characters.
  */
 const serverState = (error: unknown): string => (error instanceof Pg.DatabaseError ? (error.code ?? "") : "")
@@ -121,8 +121,8 @@ export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (CONNECTION_CLASSES.has(classOf(error)) && !isStale(error))
 
 /**
- * Returns true if the outcome of the commit is unknown: the server reported no error, or reported an operator
- * intervention such as a shutdown. After any other error from the server, nothing was committed.
+ * Returns true if the outcome of the commit is unknown: Postgres reported no error, or reported an operator
+ * intervention such as a shutdown. After any other error from Postgres, nothing was committed.
  */
 export const mayHaveCommitted = (error: unknown): boolean =>
   !(error instanceof Pg.DatabaseError) || classOf(error) === OPERATOR_INTERVENTION

@@ -64,7 +64,7 @@ export const lockPlan = (userId: UserId, modelId: ModelId): InTransaction<PlanAc
       : toAccount(row, Tokens)
   })
 
-/** Writes the posted amounts of a locked account. Only `WorkingBalances` writes the pending amount. */
+/** Writes the credits and the debits of a locked account. Only `WorkingBalances` writes the pending amount. */
 export const writePosted = ({ id, creditsPosted, debitsPosted }: Account<bigint>): InTransaction<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -3,10 +3,10 @@
  *
  * Each statement is prepared once per connection, with a plan that finds rows by key. A transaction costs two round
  * trips: the first begins the transaction and reads, the second writes and commits. A transaction that only writes is a
- * single statement. When a transaction exceeds its timeout, the socket is destroyed, so an unresponsive server cannot
- * block the caller.
+ * single statement. When a transaction exceeds its timeout, the socket is destroyed, so an unresponsive database
+ * cannot block the caller.
  *
- * A backend is the server process of one connection. A new connection first terminates the backend of the previous
+ * A backend is the Postgres process of one connection. A new connection first terminates the backend of the previous
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
  * committed.
  *
@@ -44,7 +44,7 @@ export interface Decided<A> {
 export interface ConnectionLimits {
   readonly connectMillis: number
   /**
-   * Timeout of a whole transaction, measured by this process. The server cancels a single statement after the same
+   * Timeout of a whole transaction, measured by this process. Postgres cancels a single statement after the same
    * time.
    */
   readonly transactionMillis: number
@@ -258,10 +258,10 @@ const prepared = (client: DriverClient, { name, text }: Statement, values: Reado
 const commit = async (client: DriverClient, write: BoundStatement | undefined): Promise<void> => {
   const written = write && prepared(client, write.statement, write.values)
   const [committed] = await Promise.all([simpleQuery(client, "COMMIT"), written])
-  if (committed.command !== "COMMIT") throw new ConnectionLost("the server rolled back instead of committing")
+  if (committed.command !== "COMMIT") throw new ConnectionLost("Postgres rolled back instead of committing")
 }
 
-/** Throws a server error unchanged, and any other driver error as a lost connection. */
+/** Throws an error of Postgres unchanged, and any other error of the driver as a lost connection. */
 const lost = (error: unknown): never => {
   throw error instanceof Pg.DatabaseError ? error : new ConnectionLost(error instanceof Error ? error.message : "")
 }

@@ -13,7 +13,7 @@ export type Response = Pg.QueryArrayResult<Array<unknown>>
 /** One connection of the driver. Statements are sent immediately, and their responses arrive in order. */
 export interface DriverClient {
   readonly connect: () => Promise<unknown>
-  /** Fails with `Pg.DatabaseError` if the server reports an error, and with another error if the connection is lost. */
+  /** Fails with `Pg.DatabaseError` if Postgres reports an error, and with another error if the connection is lost. */
   readonly query: (query: {
     readonly name?: string
     readonly text: string

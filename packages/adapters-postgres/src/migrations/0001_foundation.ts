@@ -251,7 +251,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON settlement FOR
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON price FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Posted amounts only grow, and the identity of an account never changes.
+-- The credits and the debits of an account never decrease, and its identity never changes.
 CREATE FUNCTION refuse_shrinking() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the posted amounts of account % only grow', OLD.id USING ERRCODE = 'restrict_violation';

@@ -25,7 +25,8 @@ CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One bucket per sample: tps in tenths of a token per second, ttft in milliseconds.
+  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a token
+  -- per second, the buckets of ttft divide milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -37,7 +38,7 @@ CREATE TABLE usage_hour (
   PRIMARY KEY (hour, model_id)
 ) WITH (fillfactor = 80);
 
--- Rows older than some days are deleted.
+-- Medians cover the last seven days, so older rows are deleted.
 CREATE TABLE speed_hour (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL REFERENCES model,
@@ -54,8 +55,9 @@ CREATE TABLE rankings_document (
   document jsonb NOT NULL
 );
 
--- The hours at the edges of a window are read from the settlements, mostly from the newest ones. Without this setting,
--- the index does not cover the newest rows until the next vacuum, and every query reads all these rows.
+-- The first and the last hour of a window are counted from the settlements, and the last hour has the newest
+-- settlements. Without this option, the index does not cover the newest rows until the next vacuum, and every query reads
+-- all these rows.
 ALTER INDEX settlement_by_time SET (autosummarize = on);
 
 -- Counts the settlements that exist before this migration.

@@ -1,17 +1,20 @@
 /**
  * Stores usage per minute, hour and day instead of only per hour.
  *
- * Windows end at whole minutes. If only sums per hour exist, the partial hours at the ends of a window must be read
- * from the settlements. Every window ends in the current hour, so a busy server then reads millions of rows per minute.
- * A grain is one of the three lengths of time, and a cell is the sum of one minute, hour or day. Any span of whole
- * minutes is a sum of cells, and a long span consists mostly of days.
+ * A window begins and ends at a whole minute. With sums per hour only, the first and the last hour of a window must be
+ * counted from the settlements, because the window contains only a part of these hours. The last hour is the current
+ * hour. It can have a million settlements, and the rankings are computed every minute.
  *
- * The migration recounts everything from the settlements.
+ * A cell is the usage of one model in one minute, hour or day. The grain of a cell is this length of time. The usage in
+ * a window is a sum of cells. A long window consists mostly of whole days, so only few cells are read.
+ *
+ * The migration counts all cells from the settlements.
  */
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;
 
--- Returns the start of the cell that contains the instant. Days begin at midnight in Jakarta (UTC+7 all year).
+-- Returns the start of the minute, hour or day that contains the instant. Days begin at midnight in Jakarta (UTC+7 all
+-- year).
 CREATE FUNCTION cell_of(grain text, instant timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT date_bin(
     CASE grain WHEN 'minute' THEN interval '1 minute' WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' END,
@@ -23,12 +26,14 @@ CREATE TABLE usage_delta (
   minute timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One bucket per sample: tps in tenths of a token per second, ttft in milliseconds.
+  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a token
+  -- per second, the buckets of ttft divide milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- Sums per day are kept permanently. Sums per hour and minute are kept as long as a window can begin or end in them.
+-- Sums per day are kept permanently. A sum per hour or minute is kept as long as a window can begin or end in this hour
+-- or minute.
 CREATE TABLE usage_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -38,7 +43,7 @@ CREATE TABLE usage_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- Histograms: the number of samples in each bucket. Rows older than some days are deleted.
+-- Histograms: the number of samples in each bucket. Rows older than nine days are deleted.
 CREATE TABLE speed_rollup (
   grain text NOT NULL CHECK (grain IN ('minute', 'hour', 'day')),
   start timestamptz NOT NULL,
@@ -50,7 +55,8 @@ CREATE TABLE speed_rollup (
   CHECK (start = cell_of(grain, start))
 ) WITH (fillfactor = 80);
 
--- Only rebuilds and the audit read settlements by time. Both read whole days, so they do not need this setting.
+-- Migration 0004 has set this option for the rankings, which had to find the newest settlements by time. The rankings
+-- read cells instead, so they do not need the option.
 ALTER INDEX settlement_by_time RESET (autosummarize);
 
 INSERT INTO usage_rollup (grain, start, model_id, tokens)

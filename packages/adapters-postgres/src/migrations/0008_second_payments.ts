@@ -1,7 +1,7 @@
 /**
  * Stores second payments: payments that arrive at the deposit address of an order that is already paid.
  *
- * After its credit, an order whose method can receive further payments stays due for refreshes for a while. A provider
+ * An order whose method can receive further payments is refreshed for seven days after its credit. A payment provider
  * can record a second payment as a separate payment that refers to the first payment. The server then finds the order
  * by the id of the first payment, and stores the id of the second payment.
  */

@@ -1,9 +1,9 @@
 /**
- * Adds the largest output of a model, allows the ending of a stream whose balance was used up, and renames the table of
- * open requests. A row of this table contains the facts and the checkpoint of a request besides its hold.
+ * Adds the maximum output of a model and the ending `balance_exhausted`. Renames the table of open requests, because a
+ * row contains the facts and the checkpoint of a request besides its hold.
  *
- * Every stored row satisfies the narrower check that the new check of `settlement` replaces. The check of this large table
- * is therefore not validated for the stored rows.
+ * Every stored row satisfies the narrower check that the new check of `settlement` replaces. The check of this large
+ * table is therefore not validated for the stored rows.
  */
 export const growingHolds = /* sql */ `
 ALTER TABLE model

@@ -204,7 +204,7 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
   return {
     draft: ({ method, amount, quotaUsdMicro, resellerId, operationId, provider, simulated, needsDepositIndex }) =>
       Effect.gen(function* () {
-        // This lock serializes the transactions that create drafts of one reseller. Mints and credits do not take this
+        // This lock serialises the transactions that create drafts of one reseller. Mints and credits do not take this
         // lock.
         yield* sql`SELECT FROM reseller WHERE id = ${resellerId} FOR NO KEY UPDATE`
         const earlier = operationId === undefined ? Option.none() : yield* earlierOf(resellerId, operationId)

@@ -1,12 +1,14 @@
 /**
- * Signs the cursors of lists, and reads a list page by page.
+ * Signs the cursors of lists, and reads one page of a list.
  */
 import { type CursorPage, type ListName, type Position, positionToText } from "@tollgate/domain/validation/Cursor"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 
-/** Signs cursors, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL. */
+/**
+ * Seals cursors: adds a signature, so that a client cannot forge a cursor. A sealed cursor needs no escaping in a URL.
+ */
 export class CursorSealer extends Context.Tag("@tollgate/application/CursorSealer")<
   CursorSealer,
   {
@@ -23,8 +25,8 @@ export interface Listed<Item> {
 }
 
 /**
- * Returns a page of a list. `read` returns at most `limit` items after a position. The limit is one more than the size
- * of the page: if the additional item exists, there is another page.
+ * Returns the page of a list with at most `page.limit` items. Calls `read` with a `limit` that is one higher: if `read`
+ * returns this additional item, there is another page.
  */
 export const listPage = <Item extends { readonly position: Position }, Page extends CursorPage, E, R>(
   list: ListName,

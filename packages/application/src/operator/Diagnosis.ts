@@ -35,7 +35,7 @@ const clock = ({ clockAheadMillis }: DatabaseState): Finding => {
   const apart = `${Math.abs(Math.round(clockAheadMillis))} ms ${clockAheadMillis < 0 ? "behind" : "ahead of"} the local clock`
   return Math.abs(clockAheadMillis) <= MAX_CLOCK_SKEW_MILLIS
     ? ok("clock", `the database clock is ${apart}`)
-    : warn("clock", `the database clock is ${apart}`, "Synchronize both machines with a time server (NTP).")
+    : warn("clock", `the database clock is ${apart}`, "Synchronise both machines with a time server (NTP).")
 }
 
 const durability = ({ synchronousCommit }: DatabaseState, production: boolean): Finding => {
@@ -108,8 +108,9 @@ export const imageFindings = Effect.gen(function* () {
 export const paymentFindings = Effect.gen(function* () {
   const { all } = yield* PaymentProviders
   if (all.length === 0) {
-    const advice = "Resellers cannot top up. Set the credentials of a provider; docs/operations.md lists the variables."
-    return [warn("payments", "no provider is configured", advice)]
+    const advice =
+      "Resellers cannot top up. Set the credentials of a payment provider; docs/operations.md lists the variables."
+    return [warn("payments", "no payment provider is configured", advice)]
   }
   return yield* Effect.forEach(all, probeOne, { concurrency: "unbounded" })
 })
@@ -128,7 +129,7 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
         : fail(
             check,
             `${provider.label}: ${detail}`,
-            "Check the settings of this provider. Top-ups by this method are refused until its response is correct."
+            "Check the settings of this payment provider. Top-ups by this method are refused until its response is correct."
           )
   })
 }

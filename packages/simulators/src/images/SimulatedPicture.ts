@@ -1,5 +1,5 @@
 /**
- * Makes small valid image files with a color gradient, in the three formats that image models return.
+ * Makes small valid image files with a colour gradient, in the three formats that image models return.
  */
 import { createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
@@ -13,7 +13,7 @@ export interface PictureWish {
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean
-  /** The prompt. It determines the colors of a PNG image. */
+  /** The prompt. It determines the colours of a PNG image. */
   readonly words: string
 }
 
@@ -47,7 +47,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1")
 const EIGHT_BITS = 8
 const RGBA = 6
 
-/** Draws a PNG image: a gradient between two colors that depend on the prompt. */
+/** Draws a PNG image: a gradient between two colours that depend on the prompt. */
 const png = ({ widthPx, heightPx, transparent, words }: PictureWish): Buffer => {
   const scale = LONGER_EDGE_PX / Math.max(widthPx, heightPx)
   const width = Math.max(1, Math.round(widthPx * scale))

@@ -13,7 +13,7 @@ export type FaultMode = (typeof FAULT_MODES)[number]
 
 const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
 
-/** A response that is not sent: the connection stays open for a while, or is reset. */
+/** A response that is not sent: the connection stays open without a response, or is reset. */
 export type LostResponse = "hang" | "reset"
 
 const ALL = "all"

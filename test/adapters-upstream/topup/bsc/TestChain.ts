@@ -1,5 +1,5 @@
 /**
- * Runs a test chain with the token contracts at their real addresses. Tests send tokens, finalize blocks and cause
+ * Runs a test chain with the token contracts at their real addresses. Tests send tokens, make blocks final and cause
  * faults on this chain.
  */
 import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"

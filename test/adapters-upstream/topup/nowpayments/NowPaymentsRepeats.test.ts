@@ -88,7 +88,7 @@ describe("a repeated deposit", () => {
     }
   })
 
-  it("is recognized by its address or by its id in the original payment, if it does not contain the id of the original payment", () => {
+  it("is recognised by its address or by its id in the original payment, if it does not contain the id of the original payment", () => {
     for (const [of, parts] of [
       [own("finished", "25"), { parent_payment_id: null }],
       [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]

@@ -37,7 +37,7 @@ export const operatorServiceTexts = {
     checks: "Audit and checks",
     checksText: "The ledger, the database, the payment providers",
     auditLog: "Audit log",
-    auditLogText: "Changes, with their authors and reasons",
+    auditLogText: "Changes, each with its actor and reason",
     sessions: "Sessions of operators",
     sessionsText: "Open sessions, and a button to end them",
     blacklist: "Blacklist",

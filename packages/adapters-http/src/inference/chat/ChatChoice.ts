@@ -1,5 +1,5 @@
 /**
- * These functions normalize one choice of a chat completion: its deltas or its message, its tool calls and its finish
+ * These functions normalise one choice of a chat completion: its deltas or its message, its tool calls and its finish
  * reason.
  *
  * JSON members that identify the provider are removed. Members that clients require but some providers omit are added.
@@ -7,7 +7,7 @@
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 
-/** Normalizes the deltas of one choice. The deltas must be passed in the order of the stream. */
+/** Normalises the deltas of one choice. The deltas must be passed in the order of the stream. */
 export class ChoiceDeltas {
   readonly #toolCalls = new ToolCallDeltas()
   /** True if a delta of this choice was passed on to the client. */
@@ -38,7 +38,7 @@ export class ChoiceDeltas {
   }
 }
 
-/** Normalizes the message of a whole completion. */
+/** Normalises the message of a whole completion. */
 export const normalizedMessage = (given: JsonObject): JsonObject => {
   const message = { ...redacted(given), role: "assistant" }
   if (!Array.isArray(given.tool_calls)) return message

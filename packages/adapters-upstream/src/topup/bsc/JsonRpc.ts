@@ -97,7 +97,7 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         }
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
-          // Remove secrets before the text is cut, because a part of a key would not be recognized.
+          // Remove secrets before the text is cut, because a part of a key would not be recognised.
           const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
