@@ -47,6 +47,7 @@ let customers: ReadonlyArray<Customer>
 
 const stop = signal()
 const calls: Array<Call> = []
+const openCalls = new Set<Call>()
 /** The last checkpoint that the test has seen of each request, in output tokens. */
 const checkpointed = new Map<string, bigint>()
 
@@ -69,9 +70,11 @@ const keepCalling = async (nth: number, servers: ReadonlyArray<Server>, stopped:
     const server = alive[Math.floor(Math.random() * alive.length)] as Server
     const play = nth % 4 === 0 ? LONG : (PLAYS[round % PLAYS.length] as Play)
     const customer = customers[nth % CUSTOMERS] as Customer
-    const client = StreamClient.open(server.process.url, customer.key, play)
-    await client.over
-    calls.push({ client, server, play })
+    const call = { client: StreamClient.open(server.process.url, customer.key, play), server, play }
+    openCalls.add(call)
+    await call.client.over
+    openCalls.delete(call)
+    calls.push(call)
   }
 }
 
@@ -80,6 +83,11 @@ const rememberCheckpoints = async (): Promise<void> => {
     "SELECT request_id, checkpoint_output FROM open_request WHERE checkpoint_output > 0"
   )
   for (const { request_id, checkpoint_output } of holds) checkpointed.set(request_id, checkpoint_output)
+}
+
+const hasCheckpointAt = async (server: Server): Promise<boolean> => {
+  await rememberCheckpoints()
+  return [...openCalls].some((call) => call.server === server && checkpointed.has(call.client.requestId))
 }
 
 it(
@@ -97,6 +105,8 @@ it(
       const heard = calls.length
       await until(() => calls.length > heard + CLIENTS / 4)
       await sleep(Math.random() * 400)
+      // The other kills interrupt a server at any instant.
+      if (kills === 0) await until(() => hasCheckpointAt(victim))
       await rememberCheckpoints()
       victim.killedAtMillis = performance.now()
       await victim.process.kill()
@@ -159,7 +169,7 @@ it(
       "requests with a wrong charge": wrong.length
     })
   },
-  15_000 + KILLS * 4_000
+  60_000 + KILLS * 4_000
 )
 
 const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyArray<string> => {

@@ -2,7 +2,7 @@
  * Runs every proof and writes docs/proof.md (`npm run proof`).
  *
  *     npm run proof -- --hours 1            all proofs; the soak lasts one hour
- *     npm run proof -- --only fuzz,soak     some proofs; the page is not written
+ *     npm run proof -- --only fuzz,soak     some proofs; the other parts of the page are kept
  *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; no page
  *
  * Proofs that compare latencies run alone, one after another. The other proofs run two at a time, beside the soak.
@@ -16,6 +16,7 @@ import { proofPage } from "./Page.ts"
 import { type Proof, proofs, type Result, type Scale } from "./Proofs.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
+const PAGE = join(ROOT, "docs/proof.md")
 const LOGS = join(ROOT, ".tollgate/proof")
 const PROGRESS_MILLIS = 60_000
 
@@ -123,9 +124,9 @@ const others = await Promise.all([runFrom(shared), runFrom(shared), runFrom(ofLo
 clearInterval(progress)
 const results = [...alone, ...others.flat()]
 const inOrder = wanted.flatMap((proof) => results.filter((result) => result.proof === proof))
-const page = proofPage(inOrder, scale)
-if (names === undefined && factor === 1) {
-  writeFileSync(join(ROOT, "docs/proof.md"), page)
+if (factor === 1) {
+  const existing = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : ""
+  writeFileSync(PAGE, proofPage(existing, inOrder, scale))
   print("wrote docs/proof.md")
-} else process.stdout.write(page)
+} else process.stdout.write(proofPage("", inOrder, scale))
 process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
