@@ -1,7 +1,7 @@
 /**
  * Measures the targets in many short rounds. Each round measures every target once, or twice if other processes
- * disturbed the first measurement. The report shows the best round of each target, because other work on the machine
- * can only make a round slower.
+ * disturbed the first measurement. The report shows the best value of each figure over all rounds, because other work
+ * on the machine can only make a round slower.
  *
  * The order of the targets changes with each round, so that no target gains from its position. The ratios depend less
  * on the machine than the absolute figures.

@@ -1,6 +1,6 @@
 /**
- * Formats the measured figures as tables. Beside each figure is its ratio to the figure of the bare proxy. The ratio
- * depends less on the machine than the figure.
+ * Formats the measured figures as tables. Beside each figure is its ratio to the figure of another target, such as the
+ * bare proxy. The ratio depends less on the machine than the figure.
  */
 import { best, type Figure, type Round, type Rounds } from "./Measurements.ts"
 import type { Target } from "./Target.ts"
@@ -87,7 +87,7 @@ export const ttfbTable = (rounds: Rounds, bare: Target): string =>
 export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, bare: Target): number =>
   best(rounds.get(target), figure, better) / best(rounds.get(bare), figure, better)
 
-/** The best round of each target. Each figure has its ratio to the figure of `base` beside it. */
+/** Returns a table of the best figures of each target. Beside each figure is its ratio to the figure of `base`. */
 export const roundsTable = (
   rounds: Rounds,
   columns: ReadonlyArray<Column>,

@@ -4,7 +4,8 @@
  * without traces.
  *
  * The speed of a Node.js process depends on how the JIT compiler has optimised it, and differs by up to 20 % between
- * two processes with the same code. Therefore each server is restarted several times, and the best round counts.
+ * two processes with the same code. Therefore each server is restarted several times, and the best figure of all rounds
+ * counts.
  */
 import { createServer } from "node:http"
 import { join } from "node:path"

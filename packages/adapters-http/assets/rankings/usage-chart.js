@@ -74,7 +74,8 @@ export class UsageChart {
     this.#frame.hidden = typeof globalThis.uPlot !== "function"
     if (series === null || this.#frame.hidden || this.#frame.clientWidth === 0) return
     const { points, keys, bucket } = series
-    // The value of a token is a pair of colours for light and dark. The computed colour of an element is one of them.
+    // The value of a CSS variable is a pair of colours, for light and for dark. The computed colour of an element is
+    // one of the two.
     const probe = document.createElement("span")
     this.#frame.append(probe)
     const token = (/** @type {string} */ name) => {

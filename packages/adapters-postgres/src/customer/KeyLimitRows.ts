@@ -129,8 +129,8 @@ export const lockKey = (keyId: ApiKeyId): InTransaction<void> =>
   })
 
 /**
- * Writes the limits of a locked or new key. A key that gets its first limit of spend or rate begins without counts. A key
- * that has such a limit keeps its counts.
+ * Writes the limits of a locked or new key. A key that becomes a limited key begins without counts. A limited key keeps
+ * its counts.
  */
 export const writeLimits = (keyId: ApiKeyId, limits: KeyLimits): InTransaction<void, UnknownModels> =>
   Effect.gen(function* () {
