@@ -1,7 +1,7 @@
 /**
  * Reads the name of a form part, and whether the part is a file, from the headers of the part.
  *
- * Clients send file names unescaped in UTF-8, so a name can contain any character. The form parser rejects a
+ * Clients send file names unescaped in UTF-8, so a file name can contain any character. The form parser rejects a
  * `content-disposition` header with a character above U+00FF, so this module parses such a header. The file name
  * itself is not used.
  */
