@@ -26,7 +26,7 @@ export interface HistoryResult {
   readonly violation: string | undefined
 }
 
-/** The time in which everything must be settled after the last fault. */
+/** The time after the busy phase in which the history must end, with every request settled. */
 const CALM_MILLIS = 120_000
 
 export class History {
@@ -76,7 +76,7 @@ export class History {
         () => this.#step()
       )
       if (isOver) this.#invariants.checkEnd()
-      else this.#invariants.fail(`the history does not become quiet (${this.#phase}): ${this.#whatWaits()}`)
+      else this.#invariants.fail(`the history did not end (phase ${this.#phase}): ${this.#whatWaits()}`)
     } catch (error) {
       this.#invariants.fail(String((error as Error).stack ?? error))
     }
@@ -96,7 +96,8 @@ export class History {
     const calls = [...this.#invariants.waiting].filter(({ node }) => node.process.alive).map(({ call }) => call)
     const running = this.#requests.filter(({ isOver, node }) => !isOver && node.process.alive)
     const open = [...this.#database.requests.rows()].map(({ requestId }) => requestId)
-    return `calls [${calls}], requests [${running.map(({ requestId }) => requestId)}], open [${open}]`
+    const runningIds = running.map(({ requestId }) => requestId)
+    return `waiting calls [${calls}], running requests [${runningIds}], open requests [${open}]`
   }
 
   #prepare(): void {
@@ -250,10 +251,10 @@ export class History {
     })
   }
 
-  /** Begins no further faults. Every request must be settled some time after the last fault has ended. */
+  /** Ends the busy phase: no further faults begin. A fault that has a duration still continues for this duration. */
   #calm(): void {
     this.#phase = "calm"
-    this.#log(() => "the faults end")
+    this.#log(() => "no further faults begin")
     Object.assign(this.#database.faults, NO_FAULTS)
     this.#database.rejected.clear()
   }
@@ -276,7 +277,8 @@ export class History {
     if (this.#starting > 0 || this.#requests.some(isRunning)) return false
     if ([...this.#invariants.waiting].some(({ node }) => node.process.alive)) return false
     return this.#nodes.every(({ isServing, ledger }) => {
-      // An admission that was refused at its deadline stays in its batch, because its hold may have to be released.
+      // A batch keeps an admission that was refused at its deadline, and the load counts this admission. If the commit
+      // succeeds, the ledger must still release the hold of this admission.
       const { unsettled, waitingAdmissions } = ledger.load()
       return isServing && unsettled === 0 && waitingAdmissions === 0
     })

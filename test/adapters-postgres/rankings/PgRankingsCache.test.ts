@@ -12,7 +12,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
-/** Starts another node with its own connections. */
+/** Builds the rankings cache of one more node, with its own connections. */
 const aNodeOf = (database: TestDatabase.Database) =>
   Effect.map(
     Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))),
@@ -78,7 +78,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("allows a computation longer than the idle timeout of other transactions", () =>
+    it.scoped("completes a computation that takes longer than the idle timeout of the database session", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const database = yield* TestDatabase.TestDatabase
@@ -90,7 +90,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("stores one document per window, and returns no document after its minute", () =>
+    it.scoped("stores one document per window, and returns no document of an earlier minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const sql = yield* SqlClient.SqlClient

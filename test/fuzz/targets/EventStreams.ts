@@ -1,7 +1,8 @@
 /**
- * The target of the decoder of server-sent events. It must return the events that `eventsource-parser` returns, for any
- * positions of chunk boundaries. One difference is documented: an event at the end of the body, without its blank line,
- * is returned if its data is complete.
+ * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return
+ * the events that `eventsource-parser` returns. There is one intended difference, at the end of the body: if the blank
+ * line after the last event is missing, `eventsource-parser` drops the event. The decoder returns this event if its data
+ * is complete.
  */
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { FastCheck } from "effect"
@@ -10,7 +11,7 @@ import { piecesOf } from "../Mutation.ts"
 import { type FuzzTarget, mustEqual, pure } from "../Target.ts"
 import { jsonText } from "./JsonText.ts"
 
-/** Returns the events of a body that arrives in these pieces. */
+/** Returns the events of a body that arrives in these chunks. */
 export type DecodeEvents = (pieces: ReadonlyArray<Buffer>) => ReadonlyArray<SseEvent>
 
 export const decodeEvents: DecodeEvents = (pieces) => {
@@ -48,7 +49,8 @@ const check =
   (decode: DecodeEvents) =>
   (input: Buffer): void => {
     const text = input.toString()
-    // A carriage return at the end of the text ends its line. The reference waits for a line feed after it.
+    // A carriage return ends a line. After a carriage return at the end of the text, `eventsource-parser` still waits
+    // for a line feed.
     const ended = referenceEvents(text.endsWith("\r") ? `${text}\n` : text)
     const unfinished = referenceEvents(`${text}\n\n`).slice(ended.length)
     const expected = [...ended, ...unfinished.filter(isComplete)]

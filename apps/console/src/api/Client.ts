@@ -1,6 +1,7 @@
 /**
- * The client of the gateway, typed by its OpenAPI document. It adds the credential of the session to every request, and
- * ends the session when the gateway refuses the credential.
+ * The client of the gateway's API. The types of requests and responses come from the OpenAPI document of the
+ * gateway. The client adds the credential of the session to every request, and ends the session when the gateway
+ * refuses the credential.
  */
 import createClient from "openapi-fetch"
 import type { paths } from "../../dist/types/GatewayApi.d.ts"
@@ -69,7 +70,7 @@ const refused = (response: Response, body: unknown): Problem => {
 export const download = async (path: string, query: Readonly<Record<string, string>>): Promise<void> => {
   const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
   const headers = { authorization: `Bearer ${credential() ?? ""}` }
-  // A file has no maximum length, so there is no timeout for its whole transfer.
+  // A file has no maximum length, so the download has no timeout.
   const response = await fetch(`${path}?${parameters}`, { headers, cache: "no-store" }).catch(() => {
     throw new Problem(0, NO_RESPONSE, "")
   })

@@ -1,6 +1,6 @@
 /**
- * Reads whether a customer has funds. Concurrent calls for one customer share one query, so a customer who sends many
- * large bodies concurrently uses one connection. No result is cached, so a credit takes effect at the next request.
+ * Reads whether a customer has funds. Concurrent calls for one customer share one query, so concurrent requests of one
+ * customer use only one database connection. No result is cached, so a credit takes effect at the next request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Funds } from "@tollgate/application/inference/Funds"
@@ -10,7 +10,7 @@ import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Maximum number of customers that are looked up concurrently. Further lookups are refused. */
+/** Maximum number of customers whose funds are read concurrently. Reads for further customers are refused. */
 const MAX_CONCURRENT_LOOKUPS = 64
 const TIMEOUT_MILLIS = 3_000
 

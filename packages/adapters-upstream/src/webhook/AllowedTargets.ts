@@ -2,8 +2,8 @@
  * Decides to which URLs webhooks may be sent. A URL must use https on the port 443 or 8443 of a public host, unless the
  * operator has named its origin as a private origin (docs/reference/webhooks.md#wh4).
  *
- * The URL parser of the platform converts every form of an IPv4 address, such as `0x7f.1` or `2130706433`, to its usual
- * form. A host name is checked again when it is resolved.
+ * The URL parser of Node.js converts every form of an IPv4 address, such as `0x7f.1` or `2130706433`, to four decimal
+ * numbers. The addresses of a host name are checked before each attempt, when the name is resolved.
  */
 import { isIP } from "node:net"
 import { WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"
@@ -12,7 +12,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { isPublic } from "./PublicAddresses.ts"
 
-/** The origins, such as `http://10.0.0.5:8080`, for which these rules do not apply. */
+/** The origins, such as `http://10.0.0.5:8080`, that may use http, any port and any address. */
 export type PrivateOrigins = ReadonlySet<string>
 
 export interface AllowedTarget {
@@ -23,7 +23,7 @@ export interface AllowedTarget {
   readonly address: string | undefined
 }
 
-/** The empty text is the default port of https: a parsed URL does not contain it. */
+/** The empty text stands for the port 443, because a parsed https URL omits this port. */
 const PORTS = new Set(["", "8443"])
 
 /** Returns the target; undefined if it is forbidden to send webhooks to the URL. */
