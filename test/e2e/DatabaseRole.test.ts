@@ -1,6 +1,6 @@
 /**
- * Tests the database role of docs/operations.md. Its grants are enough for the server and the command line. It can change
- * neither journals nor table definitions.
+ * Tests the database role of docs/operations.md. The grants of the role are enough for the server and the command line.
+ * The role can change neither journals nor table definitions.
  */
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"

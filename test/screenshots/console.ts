@@ -1,6 +1,6 @@
 /**
- * Takes the screenshots of all pages of visitors, resellers, customers and operators for docs/console. They show a running
- * demo with a new reseller, whose business is made up for the images:
+ * Takes the screenshots of all pages of visitors, resellers, customers and operators for docs/console. The images show
+ * a running demo with a new reseller, whose business is made up for the images:
  *
  *     npm start                        in one terminal
  *     npm run screenshots:console      in another; writes docs/console/*.png

@@ -264,7 +264,7 @@ export class Invariants {
     this.#require(elsewhere, () => `${requestId} is reported as settled by another node`)
   }
 
-  /** Checks that the balances did not cover a refused request at some time since it was sent. */
+  /** Checks a refusal: the lowest balances since the request was sent must not cover the request. */
   #checkRefusal(requestId: string, sinceMillis: number): void {
     const request = this.requests.get(requestId)
     if (request === undefined) return

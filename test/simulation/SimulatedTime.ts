@@ -21,7 +21,7 @@ export class Process {
     this.clockRate = clockRate
   }
 
-  /** Stalls the process for some time, like a stolen CPU or a stopped process. */
+  /** Stalls the process for `millis`, as if the operating system gave the process no processor time. */
   stall(now: number, millis: number): void {
     const until = Math.max(this.stalledUntil, now + millis)
     this.stalledMillis += until - Math.max(this.stalledUntil, now)

@@ -54,8 +54,8 @@ const linkLibraries = ({ postgres }: PostgresBinaries) =>
   })
 
 /**
- * Copies the programs once, because the user that Postgres runs as cannot reach them, for example in the home directory
- * of root. Returns the paths of the copies.
+ * Copies the programs once to a directory that the user of the Postgres process can reach. That user cannot reach the
+ * home directory of root, for example. Returns the paths of the copies.
  */
 const copyOf = ({ initdb, postgres }: PostgresBinaries) =>
   Effect.flatMap(reachableHome, (home) =>

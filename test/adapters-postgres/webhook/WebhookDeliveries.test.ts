@@ -39,7 +39,7 @@ const statusOf = (resellerId: ResellerId) =>
     (found) => found.map(({ status, attempts, lastResult }) => ({ status, attempts, lastResult }))
   )
 
-/** Every test removes its endpoints, so that a claim returns only its own deliveries. */
+/** Deletes the endpoints of earlier tests, so that a claim returns only the deliveries of the current test. */
 const onlyOwn = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE FROM webhook_endpoint`).pipe(Effect.orDie)
 
 describe("the outbox", () => {

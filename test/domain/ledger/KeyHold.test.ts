@@ -107,7 +107,7 @@ interface Running {
 
 const EVERYTHING = { planTokens: Tokens(1_000_000n), paygPico: UsdPico(0n) }
 
-/** Plays steps. A request delivers everything that its hold covers, so each settlement costs as much as it can. */
+/** Plays steps. Each request delivers everything that its hold covers, so each settlement has the highest possible cost. */
 const play = (limits: CountedLimits, all: ReadonlyArray<Step>, onStep: (counts: KeyCounts, now: number) => void) => {
   let counts = NO_COUNTS
   let now = NOON

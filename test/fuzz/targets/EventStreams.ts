@@ -1,8 +1,8 @@
 /**
  * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return
  * the events that `eventsource-parser` returns. There is one intended difference, at the end of the body: if the blank
- * line after the last event is missing, `eventsource-parser` drops the event. The decoder returns this event if its data
- * is complete.
+ * line after the last event is missing, `eventsource-parser` drops the event. The decoder returns the event if the data
+ * of the event is complete.
  */
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { FastCheck } from "effect"

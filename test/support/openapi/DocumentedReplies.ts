@@ -30,7 +30,7 @@ const PAGES: ReadonlyArray<RegExp> = [
 const isPage = ({ headers, status }: RecordedReply): boolean =>
   headers["content-type"]?.startsWith("text/html") === true && [200, 404, 500].includes(status)
 
-/** Routes that exist only to explain an error, which the document does not describe. They need an API key. */
+/** Routes that only explain an error. The document does not describe these routes. Each of them needs an API key. */
 const EXPLAINING: ReadonlyArray<RegExp> = [/^\/v1\/responses\/[^/]+(\/|$)/]
 
 /** Headers that the document does not state: those of HTTP, of CORS and of the security of browsers. */

@@ -8,8 +8,8 @@ import type { Page } from "playwright-core"
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 /**
- * `all` runs every rule. `colors` runs only the rules about colours. It is sufficient for a page in another colour
- * scheme, because the scheme changes nothing else.
+ * `all` runs every rule. `colors` runs only the rules about colours. `colors` is sufficient for a page that `all` has
+ * checked in another colour scheme, because a colour scheme changes nothing else.
  */
 export type Rules = "all" | "colors"
 

@@ -1,6 +1,6 @@
 /**
- * The icons of the navigation, and the logo of the header. Each of these drawings stands beside a text, so `aria-hidden`
- * hides the drawings from screen readers.
+ * The icons of the navigation, and the logo of the header. Each icon and the logo stand beside a text, so `aria-hidden`
+ * hides these drawings from screen readers.
  */
 const home = "M3 11l9-7 9 7v9a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z"
 const people =

@@ -39,7 +39,7 @@ export const useLimitReader = (before: KeyLimits | null): LimitReader => {
   }
 }
 
-/** True if the problem concerns only limits. It is then shown at the fields of these limits. */
+/** True if the problem concerns only limits. The page then shows the problem at the fields of these limits. */
 export const isAboutLimits = (problem: Problem | undefined): boolean =>
   problem?.code === "validation_error" &&
   problem.details.length > 0 &&

@@ -116,7 +116,7 @@ export class JsonReader {
 
   #pause(at: number, depth: number, depthAbove: number, name: number): number {
     if (this.#isObject === NESTING) this.#isObject = NESTING.slice()
-    // A paused string is read again, and its value is then counted again.
+    // The string in which the reader pauses is read again later, and is counted then.
     if (this.#inString >= 0) this.values--
     this.#at = at
     this.#depth = depth

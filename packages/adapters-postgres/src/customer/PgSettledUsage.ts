@@ -90,7 +90,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
         ...(model === undefined ? [] : [sql`s.model_id = (SELECT id FROM model WHERE public_name = ${model})`])
       ])
 
-    /** Returns a query for the users whose requests the reader reads. */
+    /** Returns a query for the users whose usage is read. */
     const users = (reader: UsageReader, { userId }: UsageFilter) =>
       reader._tag === "Customer"
         ? sql`SELECT ${reader.userId}::uuid AS user_id`

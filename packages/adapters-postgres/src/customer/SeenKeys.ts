@@ -1,8 +1,8 @@
 /**
  * Collects the uses of API keys that the authenticator has seen, and stores them when `record` runs.
  *
- * A use is seen when the authenticator looks up a key in the database. It does so at least once per lifetime of a cache
- * entry, so a request whose key is cached costs nothing here.
+ * The authenticator sees a use only when it looks up the key in the database. A cached key is looked up again after the
+ * lifetime of its cache entry. A request whose key is cached costs nothing here.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { KeyUses } from "@tollgate/application/customer/KeyLists"

@@ -41,7 +41,7 @@ export interface AdmissionEntry<T extends WorkTypes> {
 }
 
 /**
- * An extension is decided again after an attempt with an unknown commit outcome. It grows the hold to a total, so a
+ * If the outcome of a commit is unknown, an extension is decided again. An extension grows the hold to a total, so a
  * second decision changes nothing.
  */
 export interface ExtensionEntry<T extends WorkTypes> {

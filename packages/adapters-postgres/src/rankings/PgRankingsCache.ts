@@ -89,8 +89,8 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          // This transaction is idle while the computation uses the second connection. It holds no row locks during
-          // that time.
+          // This transaction is idle while the computation uses the second connection. The idle transaction holds no row
+          // locks.
           yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
           const { askedAtNanos, now, rankings } = yield* stored

@@ -86,7 +86,7 @@ const FOLD = `
   SELECT count(*)::int AS folded FROM taken`
 
 /**
- * Rebuilds the cells day by day, each day in its own transaction, so an interrupted rebuild keeps its finished days.
+ * Rebuilds the cells of each day in a separate transaction, so that an interruption does not undo the finished days.
  */
 const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

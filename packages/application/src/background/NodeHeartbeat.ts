@@ -3,9 +3,9 @@
  *
  * With each of its own heartbeats, a node reads the heartbeats of the other nodes. A node is silent if its heartbeat has
  * not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a jump of any clock makes
- * no node silent. The time is measured only while this node's own heartbeats are stored in time. A gap between them means
- * that the database was unreachable or that this process was paused. The same can be true of the other nodes, so the
- * measurement begins again after a gap.
+ * no node silent. The time is measured only while this node's own heartbeats are stored in time. A gap between these
+ * heartbeats means that the database was unreachable or that this process was paused. During the gap, the other nodes may
+ * have been unable to store heartbeats too. Therefore the measurement begins again after a gap.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

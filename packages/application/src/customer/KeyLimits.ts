@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** A key with its limits, and with its counts at this time if the ledger counts its requests. */
+/** A key with its limits. A limited key also has its current counts. */
 export interface KeyStatus {
   readonly key: ApiKey
   readonly counts: KeyCounts | undefined

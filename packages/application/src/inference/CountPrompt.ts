@@ -3,8 +3,8 @@
  *
  *     find the model ─▶ query its providers, with one timeout for all ─▶ count locally
  *
- * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). Because the
- * count is free, its time and its work are bounded.
+ * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). A count
+ * is free for the customer, so limits bound the time and the work of a count.
  */
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"

@@ -12,7 +12,8 @@ export class Funds extends Context.Tag("@tollgate/application/Funds")<
   {
     /**
      * Returns whether a token plan or the pay-as-you-go balance of the customer has an available amount. Fails with
-     * {@link Overloaded} if the database is unreachable or too many customers are looked up.
+     * {@link Overloaded} if the database is unreachable, or if the funds of too many
+     * customers are read at the same time.
      */
     readonly areAvailable: (userId: UserId) => Effect.Effect<boolean, Overloaded>
   }

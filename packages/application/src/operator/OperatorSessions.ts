@@ -88,8 +88,8 @@ export class OperatorRequests extends Context.Tag("@tollgate/application/Operato
 }
 
 /**
- * Refuses the request if the operator API is off, or if its IP address has used up its share of the requests in
- * progress.
+ * Refuses the request if the operator API is off, or if the IP address of the client has used up its share of the
+ * requests in progress.
  */
 const admitted = <A, E, R>(address: ClientAddress, request: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {

@@ -89,7 +89,10 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
       scope: EndpointScope,
       id: WebhookDeliveryId
     ) => Effect.Effect<WebhookDelivery, WebhookDeliveryNotFound>
-    /** Makes a delivery due again, with the same event id. Its 24 hours begin again. Writes an audit log entry. */
+    /**
+     * Makes a delivery due again, with the same event id. The 24 hours of its attempts begin again. The audit log records
+     * the replay.
+     */
     readonly replay: (
       scope: EndpointScope,
       id: WebhookDeliveryId,

@@ -91,8 +91,8 @@ const ModelMember = Schema.Struct({
 })
 
 /**
- * The members that `tollgate catalog show --json` prints in addition to the members of a catalog file. They are
- * accepted and ignored, so that an operator can edit and apply this output.
+ * The members that `tollgate catalog show --json` prints in addition to the members of a catalog file. A catalog file
+ * can contain these members without an effect, so that an operator can edit the output of the command and apply it.
  */
 const ShownModel = { model_id: Schema.optional(Schema.String), retired: Schema.optional(Schema.Boolean) }
 

@@ -209,7 +209,7 @@ export const aModel = (parts: Partial<Model> = {}): Model => ({
   ...parts
 })
 
-/** Returns a catalog with the model `m`. It has one route for each provider; earlier providers have priority. */
+/** Returns a catalog with the model `m`. The model has one route for each provider; earlier providers have priority. */
 export const catalogOf = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const whole = providers.map((provider, i) => aProvider({ name: ProviderName(`provider-${i}`), ...provider }))
   const routes = whole.map(({ name }, i) => ({ provider: name, upstreamModel: `m-${i}`, priority: i, weight: 1 }))

@@ -1,5 +1,5 @@
 /**
- * Renders the members of a JSON body, its parameters and its headers as tables.
+ * Renders tables of the members of a JSON body, of parameters and of headers.
  */
 import { type Document, type Parameter, resolved, type Schema } from "./Document.ts"
 import { html, inline, type Markup } from "./Markup.ts"

@@ -1,7 +1,7 @@
 /**
  * Computes the number of tokens that arrived at the address of an order, from token balances at final blocks. If the
- * order is paid, also searches for the transfers. The transfers are evidence and give the time of the payment. They do
- * not decide whether the order is paid.
+ * order is paid, also searches for the transfers. The transfers are evidence and give the time of the payment. The
+ * balances, not the transfers, decide whether the order is paid.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"

@@ -1,6 +1,6 @@
 /**
  * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are evidence and
- * give the time of the payment. They do not decide whether the order is paid.
+ * give the time of the payment. The balance, not the transfers, decides whether the order is paid.
  *
  * Many BSC nodes search only a few blocks per call or refuse every search, and each BSC node reports its limit
  * differently. The scan therefore halves the searched range of blocks after a refusal, at most four times.

@@ -116,8 +116,8 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
 
 const CREATED = /^20[01]$/
 /**
- * Matches the status codes after which a payment needs no further cancellation. They include the codes for a payment
- * that is already closed or was never created.
+ * Matches the status codes with which a cancellation succeeds. Some of these codes mean that the payment is already
+ * closed or was never created.
  */
 const CANCELLED = /^(200|404|407|412)$/
 const PROBED = /^(2\d\d|404|407)$/

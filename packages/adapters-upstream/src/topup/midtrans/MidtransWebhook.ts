@@ -1,6 +1,6 @@
 /**
- * Verifies webhooks from Midtrans. The signature is a member of the body. It covers the order number, the status code,
- * the amount (exactly as written) and the server key of the Midtrans account.
+ * Verifies webhooks from Midtrans. The signature is a member of the body. The signature covers the order number, the
+ * status code, the amount (exactly as written) and the server key of the Midtrans account.
  */
 import { createHash } from "node:crypto"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"

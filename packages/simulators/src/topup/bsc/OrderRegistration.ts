@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 const TIMEOUT_MILLIS = 1_000
 
 /**
- * Registers an order when its payment is opened, and again at each refresh, because a restarted simulator has lost its
- * orders.
+ * Registers an order at the simulator when the payment of the order is opened, and again at each refresh, because the
+ * simulator loses all orders when it restarts.
  */
 export const registeringOrders = (provider: PaymentProvider, simulatorUrl: string): PaymentProvider => ({
   ...provider,
