@@ -145,7 +145,7 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
 
 /**
  * Builds the stores that prepare a deployment before it serves: the catalog, and the customer and reseller of the demo.
- * The process that starts workers uses them. It is not a node, because it serves no requests.
+ * The primary process uses these stores. The primary process is not a node, because it serves no requests.
  */
 export const preparationStores = (config: ServerConfig) =>
   Layer.mergeAll(resellerStores, accountStores, PgCurrentCatalog.layer()).pipe(

@@ -12,7 +12,7 @@ export const changeDocument = ({ added, changed, retired, version }: CatalogChan
   retired
 })
 
-/** The JSON of a change that was not made. It also contains the changed members. */
+/** The JSON of a change that was not made. This JSON also contains the changed members. */
 export const previewDocument = (change: CatalogChange): Json => ({
   ...(changeDocument(change) as object),
   members: change.members.map(({ after, before, member, name }) => ({ name, member, before, after }))

@@ -29,8 +29,8 @@ export interface WorkerPool {
 }
 
 /**
- * Starts the workers and waits until all serve. They are drained when the scope ends. Fails if a worker cannot start;
- * the others are then stopped.
+ * Starts the workers and waits until all serve. The workers are drained when the scope ends. If a worker cannot start,
+ * stops the other workers and fails.
  */
 export const start = (options: WorkerPoolOptions): Effect.Effect<WorkerPool, StartFailed, EndedNodes | Scope.Scope> =>
   Effect.gen(function* () {

@@ -150,8 +150,8 @@ const BUSY_UTILIZATION = 0.5
 const SAMPLE_MILLIS = 50
 
 /**
- * Returns the clock and a function that tells whether the event loop is busy. It is busy if it worked for more than half
- * of the last sample. A sample lasts 50 ms or longer.
+ * Returns the clock and a function that tells whether the event loop is busy. The event loop is busy if it worked for
+ * more than half of the last sample. A sample lasts 50 ms or longer.
  */
 const eventLoop = (): Surroundings => {
   let sample = performance.eventLoopUtilization()

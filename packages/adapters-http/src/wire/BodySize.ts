@@ -67,7 +67,7 @@ export class BodySize {
 
   /**
    * Adds one string value. `start` and `end` are the positions of the value between its quotes. `nameStart` and
-   * `nameEnd` are the positions of the member name. They are equal for an array element. `surplus` is the number of
+   * `nameEnd` are the positions of the member name, and are equal for an array element. `surplus` is the number of
    * bytes by which the escapes in the value are longer than the characters that they encode.
    */
   addString(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number, surplus: number): void {

@@ -43,7 +43,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 /** The character that stands for the names of the model while the rest of the text is searched. */
 const PLACEHOLDER = "\u0001"
 
-/** Matches the ids of tool calls. They come from the client's own messages, so they are not searched. */
+/** Matches the ids of tool calls. These ids come from the client's own messages, so they are not searched. */
 const CALL_IDS = /\b(?:call|toolu)_[\w-]+/g
 
 /**

@@ -48,8 +48,8 @@ export class DeliveredText {
   }
 
   /**
-   * The number of deltas written so far. For each write, the caller stores this number and `sentCharacters`. It passes
-   * both to {@link markDelivered} once the socket has taken the written bytes.
+   * The number of deltas written so far. For each write, the caller stores this number and `sentCharacters`. The
+   * caller passes both to {@link markDelivered} once the socket has taken the written bytes.
    */
   get sentDeltas(): number {
     return this.#pieces.length

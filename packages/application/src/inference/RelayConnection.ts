@@ -1,8 +1,9 @@
 /**
  * The interface between the use case `RelayRequest` and the HTTP adapter, for one request.
  *
- * The use case decides the order of the steps and the charge. The HTTP adapter implements this interface. It has read
- * the request from the client, sends the request to one upstream at a time, and writes to the client's socket.
+ * The use case decides the order of the steps and the charge. The HTTP adapter implements this interface. The
+ * adapter has read the request from the client, sends the request to one upstream at a time, and writes to the client's
+ * socket.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"

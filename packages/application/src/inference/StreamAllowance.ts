@@ -53,7 +53,7 @@ export class StreamAllowance implements Allowance {
   readonly #delivery: Delivery
   readonly #ports: AllowancePorts
   #hold: Hold | undefined
-  /** The prompt tokens of unsized content that the hold covered when it was created. They are not used for output. */
+  /** The prompt tokens of unsized content that the first hold covered. These tokens are not used for output. */
   #reservedInput = Tokens.zero
   /** The exact count of the prompt; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined

@@ -2,8 +2,8 @@
  * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
  * After a failure the draft is abandoned and stays invisible. The provider may have opened the payment although the
- * request failed. Such a payment of an abandoned draft is called orphaned. It is cancelled in the background if the
- * provider supports cancellation.
+ * request failed. Such a payment of an abandoned draft is called orphaned. An orphaned payment is cancelled in the
+ * background if the provider supports cancellation.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"

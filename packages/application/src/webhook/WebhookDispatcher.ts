@@ -23,8 +23,8 @@ const MAX_ATTEMPTS = 128
 const MAX_PER_ENDPOINT = 4
 const MAX_PER_OWNER = 16
 /**
- * The duration of the lease of a delivery. It is longer than the timeout of an attempt, so a lease ends during an
- * attempt only if its node is paused.
+ * The duration of the lease of a delivery. This is longer than the timeout of an attempt, so a lease ends during an
+ * attempt only if the node with the lease is paused.
  */
 const LEASE = Duration.seconds(60)
 
