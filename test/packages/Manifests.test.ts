@@ -6,12 +6,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import ts from "typescript"
 import { describe, expect, it } from "vitest"
+import { TESTED_NODES } from "../nodes/TestedNodes.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
 interface Manifest {
   readonly name: string
   readonly version: string
+  readonly engines: { readonly node: string }
   readonly bin?: Readonly<Record<string, string>> | string
   readonly scripts?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, unknown>>
@@ -131,6 +133,20 @@ describe("the manifest of", () => {
     expect(workspaces.map((folder) => manifestOf(folder).version)).toEqual(
       workspaces.map(() => manifestOf(".").version)
     )
+  })
+
+  it("each package accepts the major versions of Node.js that are tested, and the container image has one of them", () => {
+    const tested = TESTED_NODES.map((version) => Number.parseInt(version, 10))
+    for (const folder of [".", ...workspaces, ...examples]) {
+      const accepted = manifestOf(folder).engines.node.split(" || ")
+      expect(
+        accepted.map((range) => Number(/^\^(\d+)\.\d+\.\d+$/.exec(range)?.[1])),
+        folder
+      ).toEqual(tested)
+    }
+    const images = [...readFileSync(join(ROOT, "Dockerfile"), "utf8").matchAll(/^FROM node:(\d+)-/gm)]
+    expect(images.length).toBeGreaterThan(0)
+    for (const [, major] of images) expect(tested).toContain(Number(major))
   })
 
   it("each package exports its sources to this repository, and its compiled outputs to other projects", () => {

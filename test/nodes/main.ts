@@ -1,0 +1,56 @@
+/**
+ * Runs the tests that depend on Node.js with each tested version, except the major version that is installed
+ * (`npm run test:nodes`). Exits with 1 if a test fails.
+ *
+ * `--node MAJOR` selects a version, also the installed one. Test files or folders replace the default list:
+ *
+ *     npm run test:nodes -- --node 24 test/e2e/Shutdown.test.ts
+ */
+import { spawnSync } from "node:child_process"
+import { delimiter, dirname, join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { NODE_TESTS, TESTED_NODES } from "./TestedNodes.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const INSTALL_TIMEOUT_MILLIS = 300_000
+const TESTS_TIMEOUT_MILLIS = 1_800_000
+
+const { positionals, values } = parseArgs({ options: { node: { type: "string" } }, allowPositionals: true })
+
+const majorOf = (version: string): string => version.split(".", 1)[0] ?? ""
+
+/** Installs a version from the npm registry, unless it is installed. Returns the path of its executable. */
+const install = (version: string): string => {
+  const folder = join(ROOT, ".tollgate/nodes", version)
+  const executable = join(folder, "node_modules/node/bin/node")
+  const installed = () => spawnSync(executable, ["--version"], { encoding: "utf8" }).stdout?.trim()
+  if (installed() !== `v${version}`) {
+    const options = ["--prefix", folder, "--no-fund", "--no-audit", "--loglevel=error"]
+    spawnSync("npm", ["install", ...options, `node@${version}`], { stdio: "inherit", timeout: INSTALL_TIMEOUT_MILLIS })
+    if (installed() !== `v${version}`) throw new Error(`npm could not install Node.js ${version} in ${folder}`)
+  }
+  return executable
+}
+
+/** Runs the tests. Their child processes, such as servers and npm, use the same version. Returns whether all passed. */
+const pass = (executable: string, tests: ReadonlyArray<string>): boolean => {
+  const { status } = spawnSync(executable, ["node_modules/vitest/vitest.mjs", "run", "--no-isolate", ...tests], {
+    cwd: ROOT,
+    env: { ...process.env, PATH: `${dirname(executable)}${delimiter}${process.env.PATH}` },
+    stdio: "inherit",
+    timeout: TESTS_TIMEOUT_MILLIS
+  })
+  return status === 0
+}
+
+const selected = TESTED_NODES.filter((version) =>
+  values.node === undefined ? majorOf(version) !== majorOf(process.versions.node) : majorOf(version) === values.node
+)
+if (selected.length === 0) throw new Error(`The tested versions are ${TESTED_NODES.join(", ")}.`)
+const failed = selected.filter((version) => {
+  const executable = install(version)
+  console.log(`\nNode.js ${version}`)
+  return !pass(executable, positionals.length > 0 ? positionals : NODE_TESTS)
+})
+if (failed.length > 0) console.error(`Tests failed with Node.js ${failed.join(" and ")}.`)
+process.exitCode = failed.length > 0 ? 1 : 0
