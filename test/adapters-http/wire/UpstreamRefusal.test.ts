@@ -91,7 +91,9 @@ describe("an error in a 2xx response", () => {
     [{ code: 502, type: "x" }, "UpstreamFailed"],
     ["429", "UpstreamFailed"],
     [null, "UpstreamFailed"],
-    [{ code: { a: 1 }, type: [] }, "UpstreamFailed"]
+    [{ code: { a: 1 }, type: [] }, "UpstreamFailed"],
+    [{ code: 429, type: { toString: 1 } }, "TechnicalLimit"],
+    [{ type: { toString: 1 } }, "UpstreamFailed"]
   ])("is mapped by its code, status or type: %j becomes %s", (error, tag) => {
     expect(refusalOfError(error)._tag).toBe(tag)
   })

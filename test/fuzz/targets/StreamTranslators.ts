@@ -145,11 +145,11 @@ const dataOf = ({ data }: SseEvent): JsonObject => {
   return object
 }
 
-/** Checks the whole text of a client's stream by the rules of its protocol. Returns the content in it. */
+/** Checks the whole text of a client's stream by the rules of its protocol. Returns the content and the last event. */
 export const checkClientStream = async (
   protocol: StreamedProtocol,
   text: string
-): Promise<{ readonly content: string; readonly isComplete: boolean }> => {
+): Promise<{ readonly content: string; readonly isComplete: boolean; readonly last: JsonObject }> => {
   const { isLastWord, isError, contentOf, client, isShown } = rules[protocol]
   const events = referenceEvents(text)
   const data = events.map(dataOf)
@@ -163,7 +163,7 @@ export const checkClientStream = async (
   must(!events.slice(0, -1).some((event, i) => isLastWord(event, data[i] ?? {})), "frames follow the final event")
   const shown = data.filter((_, i) => isShown(events[i] as SseEvent))
   mustEqual(await readByClient(client, text), isComplete ? shown : "an error", "the events that the client reads")
-  return { content: contentOf(data), isComplete }
+  return { content: contentOf(data), isComplete, last: lastData }
 }
 
 const readByClient = async (client: Rules["client"], text: string): Promise<unknown> => {

@@ -52,7 +52,7 @@ export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => 
  */
 export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)
-  const codes = [object?.code, object?.status, object?.status_code, object?.type].map(String)
+  const codes = [object?.code, object?.status, object?.status_code, object?.type].map(asCode)
   const is = (...known: ReadonlyArray<string>) => codes.some((code) => known.includes(code))
   if (is("429", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED")) {
     return new TechnicalLimit({ retryAfterSeconds: DEFAULT_RETRY_SECONDS })
@@ -61,6 +61,9 @@ export const refusalOfError = (error: unknown): UpstreamRefusal => {
   if (is("400", "422", "invalid_request_error")) return new UpstreamRejected({ message: REJECTED, param: null })
   return new UpstreamFailed({ cause: `an error instead of a response${codeForLog(object)}` })
 }
+
+/** Returns the text of a code, and an empty text for other values. An object cannot always be converted to a string. */
+const asCode = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "")
 
 const REJECTED = "The model does not accept this request. Check its parameters and messages."
 
