@@ -68,7 +68,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: `${LEDGER}/GroupCommitQueue.ts`,
     correct: "while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
     faulty: "if (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
-    violates: /does not become quiet|took|has no result/
+    violates: /did not end|took|has no result/
   },
   {
     name: "a stream writes content that its hold does not cover",
