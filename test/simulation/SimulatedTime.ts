@@ -70,7 +70,12 @@ export class SimulatedTime {
 
   /** Schedules an event. */
   after(millis: number, process: Process | undefined, run: () => void): Event {
-    const event = new Event(this.now + millis, this.#order++, process, run)
+    return this.at(this.now + millis, process, run)
+  }
+
+  /** Schedules an event at an instant. Events of one instant keep the order in which they were scheduled. */
+  at(atMillis: number, process: Process | undefined, run: () => void): Event {
+    const event = new Event(atMillis, this.#order++, process, run)
     this.#push(event)
     return event
   }

@@ -215,7 +215,8 @@ export class ModelClient implements DriverClient {
       if (frozenUntil > this.#time.now) this.#send(packets, frozenUntil, process, deliver)
       else deliver()
     }
-    const event = this.#time.after(at - this.#time.now, process, arrive)
+    // A duration would be rounded, and packets that wait for the same instant could change their order.
+    const event = this.#time.at(at, process, arrive)
     packets.push(event)
   }
 }
