@@ -13,7 +13,7 @@ import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, type Plan, type Round } from "./Measurements.ts"
 import { jsonColumns, roundsTable } from "./Report.ts"
 import { freePort, type Target } from "./Target.ts"
-import { isBuilt, startTollgate, type TollgateTarget } from "./Tollgate.ts"
+import { startTollgate, type TollgateTarget } from "./Tollgate.ts"
 import { SERVING_CPU, startWorker } from "./Worker.ts"
 
 const PASSES = 6
@@ -43,10 +43,6 @@ export const measureTraces = async (
   stops: Array<() => Promise<void>>,
   print: (text: string) => void
 ): Promise<boolean> => {
-  if (!isBuilt()) {
-    print("apps/server is not built.")
-    return false
-  }
   const upstream = await startWorker<number>("MockUpstream.ts", SERVING_CPU)
   const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
   const collector = await startCollector()

@@ -13,7 +13,7 @@ import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, type Plan } from "./Measurements.ts"
 import { jsonColumns, roundsTable, streamColumns } from "./Report.ts"
 import type { Target } from "./Target.ts"
-import { isBuilt, startTollgate } from "./Tollgate.ts"
+import { startTollgate } from "./Tollgate.ts"
 import { startWorker } from "./Worker.ts"
 
 const WORKERS = 2
@@ -28,10 +28,6 @@ export const measureWorkers = async (
   stops: Array<() => Promise<void>>,
   print: (text: string) => void
 ): Promise<boolean> => {
-  if (!isBuilt()) {
-    print("apps/server is not built.")
-    return false
-  }
   const cpus = availableParallelism()
   if (cpus < WORKERS + OTHER_CPUS) {
     print(

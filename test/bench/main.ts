@@ -185,6 +185,7 @@ const accept = (
 }
 
 try {
+  if ((onlyWorkers || onlyTraces) && !isBuilt()) throw new Error("apps/server is not built; run npm run build")
   const measured = onlyWorkers
     ? await measureWorkers(plan, directory, stops, print)
     : onlyTraces
