@@ -6,11 +6,12 @@
  * The order of the targets changes with each round, so that no target gains from its position. The ratios depend less
  * on the machine than the absolute figures.
  */
+
+import { type BenchProcess, MEASURED_CPU } from "./BenchProcess.ts"
 import type { RequestKind } from "./BenchRequest.ts"
 import type { Load, LoadResult, Order } from "./LoadGenerator.ts"
 import { busyMicros, cpuMicros, residentKib } from "./ProcessFigures.ts"
 import type { Target } from "./Target.ts"
-import { MEASURED_CPU, type Worker } from "./Worker.ts"
 
 export interface Plan {
   readonly rounds: number
@@ -44,11 +45,11 @@ export const DISTURBED_SHARE = 0.1
 export type Rounds = ReadonlyMap<Target, ReadonlyArray<Round>>
 
 export class Bench {
-  readonly #load: Worker
+  readonly #load: BenchProcess
   readonly #plan: Plan
   readonly #onResult: (target: Target, result: LoadResult) => void
 
-  constructor(load: Worker, plan: Plan, onResult: (target: Target, result: LoadResult) => void) {
+  constructor(load: BenchProcess, plan: Plan, onResult: (target: Target, result: LoadResult) => void) {
     this.#load = load
     this.#plan = plan
     this.#onResult = onResult

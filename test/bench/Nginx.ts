@@ -5,9 +5,9 @@
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { MEASURED_CPU, pinned, stop } from "./BenchProcess.ts"
 import { family } from "./ProcessFigures.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
-import { MEASURED_CPU, pinned, stop } from "./Worker.ts"
 
 export const startNginx = async (upstreamPort: number, directory: string): Promise<Target | undefined> => {
   if (spawnSync("nginx", ["-v"]).status !== 0) return undefined

@@ -24,10 +24,10 @@ import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Layer } from "effect"
 import * as Pg from "pg"
+import { canPin, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { longHistory } from "./LongHistory.ts"
 import { cachedRate, type Minute, underLoad, WINDOWS } from "./RankingsUnderLoad.ts"
 import { isBuilt, startTollgate } from "./Tollgate.ts"
-import { canPin, SERVING_CPU, startWorker } from "./Worker.ts"
 
 const SETTLEMENTS = Number(process.argv[2] ?? 1_000_000)
 const MAX_COLD_MILLIS = 250
@@ -121,7 +121,7 @@ const printMinute = ({ cached, computed, computedMillis, p99Micros }: Minute) =>
   )
 
 const served = async (): Promise<boolean> => {
-  const upstream = await startWorker<number>("MockUpstream.ts", SERVING_CPU)
+  const upstream = await startBenchProcess<number>("MockUpstream.ts", SERVING_CPU)
   const node = await startTollgate(upstream.ready, directory)
   try {
     const rate = await cachedRate(node)

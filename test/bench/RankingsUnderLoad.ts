@@ -4,11 +4,11 @@
  * compute.
  */
 
+import { type BenchProcess, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import type { Part, Span } from "./Latencies.ts"
 import type { Load, LoadResult } from "./LoadGenerator.ts"
 import type { Target } from "./Target.ts"
 import type { TollgateTarget } from "./Tollgate.ts"
-import { SERVING_CPU, startWorker, type Worker } from "./Worker.ts"
 
 export const WINDOWS = ["day", "week", "month", "all"]
 const MINUTE = 60_000
@@ -30,7 +30,7 @@ const WARM_UP_MILLIS = 20_000
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 const untilNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
 
-const run = async (load: Worker, order: Load): Promise<LoadResult> => {
+const run = async (load: BenchProcess, order: Load): Promise<LoadResult> => {
   const result = await load.request<LoadResult>({ order: "run", ...order })
   if (result.errors > 0) throw new Error(`${result.errors} errors, the first: ${result.firstError}`)
   return result
@@ -38,7 +38,7 @@ const run = async (load: Worker, order: Load): Promise<LoadResult> => {
 
 /** Returns the requests per second for documents in memory, for the slowest window. */
 export const cachedRate = async ({ port }: Target): Promise<number> => {
-  const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
+  const load = await startBenchProcess("LoadGenerator.ts", SERVING_CPU)
   try {
     const rates: Array<number> = []
     for (const window of WINDOWS) {
@@ -72,7 +72,7 @@ export interface UnderLoad {
 
 export const underLoad = async (node: TollgateTarget, count: number): Promise<UnderLoad> => {
   const other = await node.beside()
-  const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
+  const load = await startBenchProcess("LoadGenerator.ts", SERVING_CPU)
   const generatedAtByMinute = new Map<string, Set<string>>()
   const fetchWindow = async ({ port }: Target, window: string): Promise<void> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/rankings?window=${window}`)

@@ -6,10 +6,10 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
+import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./BenchProcess.ts"
 import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
 import { family } from "./ProcessFigures.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
-import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./Worker.ts"
 
 /** The checkout that this benchmark belongs to. */
 export const THIS_CHECKOUT = resolve(import.meta.dirname, "../..")

@@ -9,12 +9,12 @@
  */
 import { createServer } from "node:http"
 import { join } from "node:path"
+import { SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, type Plan, type Round } from "./Measurements.ts"
 import { jsonColumns, roundsTable } from "./Report.ts"
 import { freePort, type Target } from "./Target.ts"
 import { startTollgate, type TollgateTarget } from "./Tollgate.ts"
-import { SERVING_CPU, startWorker } from "./Worker.ts"
 
 const PASSES = 6
 const ROUNDS_PER_PASS = 4
@@ -43,8 +43,8 @@ export const measureTraces = async (
   stops: Array<() => Promise<void>>,
   print: (text: string) => void
 ): Promise<boolean> => {
-  const upstream = await startWorker<number>("MockUpstream.ts", SERVING_CPU)
-  const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
+  const upstream = await startBenchProcess<number>("MockUpstream.ts", SERVING_CPU)
+  const load = await startBenchProcess("LoadGenerator.ts", SERVING_CPU)
   const collector = await startCollector()
   stops.push(load.stop, upstream.stop, collector.stop)
   const servers: Array<TollgateTarget> = []

@@ -9,12 +9,12 @@
  * measured with one customer for each connection, and with a few customers that all connections share.
  */
 import { availableParallelism } from "node:os"
+import { startBenchProcess } from "./BenchProcess.ts"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, type Plan } from "./Measurements.ts"
 import { jsonColumns, roundsTable, streamColumns } from "./Report.ts"
 import type { Target } from "./Target.ts"
 import { startTollgate } from "./Tollgate.ts"
-import { startWorker } from "./Worker.ts"
 
 const WORKERS = 2
 /** The load, the upstream and Postgres use about this many CPUs beside the workers. */
@@ -35,8 +35,8 @@ export const measureWorkers = async (
         "So these figures do not show what a second worker adds on a machine with free CPUs."
     )
   }
-  const upstream = await startWorker<number>("MockUpstream.ts", undefined)
-  const load = await startWorker("LoadGenerator.ts", undefined)
+  const upstream = await startBenchProcess<number>("MockUpstream.ts", undefined)
+  const load = await startBenchProcess("LoadGenerator.ts", undefined)
   stops.push(load.stop, upstream.stop)
   const { jsonConnections: connections } = fullPlan
   const single = await startTollgate(upstream.ready, directory, {

@@ -10,6 +10,7 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os"
 import { join } from "node:path"
+import { canPin, MEASURED_CPU, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds } from "./Measurements.ts"
 import { startNginx } from "./Nginx.ts"
@@ -26,7 +27,6 @@ import {
 import type { Target } from "./Target.ts"
 import { isBuilt, startTollgate } from "./Tollgate.ts"
 import { measureTraces } from "./Traces.ts"
-import { canPin, MEASURED_CPU, SERVING_CPU, startWorker } from "./Worker.ts"
 import { measureWorkers } from "./Workers.ts"
 
 const full: Plan = {
@@ -74,12 +74,12 @@ print(
 )
 
 const run = async (): Promise<boolean> => {
-  const upstream = await startWorker<number>("MockUpstream.ts", SERVING_CPU)
-  const load = await startWorker("LoadGenerator.ts", SERVING_CPU)
+  const upstream = await startBenchProcess<number>("MockUpstream.ts", SERVING_CPU)
+  const load = await startBenchProcess("LoadGenerator.ts", SERVING_CPU)
   stops.push(load.stop, upstream.stop)
   const noKey = { keys: ["none"] }
   const startBare = async (): Promise<Target> => {
-    const proxy = await startWorker<number>("BareProxy.ts", MEASURED_CPU, [String(upstream.ready)])
+    const proxy = await startBenchProcess<number>("BareProxy.ts", MEASURED_CPU, [String(upstream.ready)])
     return { ...noKey, name: "bare proxy", port: proxy.ready, pids: [proxy.pid], stop: proxy.stop }
   }
 

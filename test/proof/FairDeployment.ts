@@ -12,10 +12,10 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
+import { stop } from "../bench/BenchProcess.ts"
 import { MODEL, UPSTREAM_MODEL } from "../bench/BenchRequest.ts"
 import { eventually, freePort } from "../bench/Target.ts"
 import { PRODUCTION_FLAGS, THIS_CHECKOUT } from "../bench/Tollgate.ts"
-import { stop } from "../bench/Worker.ts"
 import { HANGING_MODEL } from "./FairAttacks.ts"
 
 const SERVER = join(THIS_CHECKOUT, "apps/server/dist/main.js")

@@ -13,8 +13,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { startBenchProcess } from "../bench/BenchProcess.ts"
 import { isBuilt } from "../bench/Tollgate.ts"
-import { startWorker } from "../bench/Worker.ts"
 import { recordFigures } from "../support/Figures.ts"
 import { ChatProbe } from "./ChatProbe.ts"
 import { type AttackName, attackNames, type Outcomes } from "./FairAttacks.ts"
@@ -97,7 +97,7 @@ const figuresOf = ({ answered, bystander, chats, quietMillis, underAttackMillis 
 const measure = async (
   attack: AttackName,
   deployment: FairDeployment,
-  attacker: Awaited<ReturnType<typeof startWorker>>
+  attacker: Awaited<ReturnType<typeof startBenchProcess>>
 ): Promise<Result> => {
   const probe = new ChatProbe(deployment.port, deployment.key)
   const { stop: _, ...target } = deployment
@@ -130,8 +130,8 @@ const measure = async (
 const main = async (): Promise<void> => {
   if (!isBuilt()) throw new Error("the server is not built; run: npm run build")
   const directory = mkdtempSync(join(tmpdir(), "tollgate-proof-"))
-  const upstream = await startWorker<number>("MockUpstream.ts", undefined)
-  const attacker = await startWorker<number>("../proof/FairAttacker.ts", undefined)
+  const upstream = await startBenchProcess<number>("MockUpstream.ts", undefined)
+  const attacker = await startBenchProcess<number>("../proof/FairAttacker.ts", undefined)
   const deployment = await startFairDeployment(upstream.ready, attacker.ready, directory)
   const results: Array<Result> = []
   try {

@@ -19,9 +19,9 @@ import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
+import { startBenchProcess } from "../bench/BenchProcess.ts"
 import { residentKib } from "../bench/ProcessFigures.ts"
 import { startTollgate } from "../bench/Tollgate.ts"
-import { startWorker } from "../bench/Worker.ts"
 import { recordFigures } from "../support/Figures.ts"
 import { ChatProbe } from "./ChatProbe.ts"
 
@@ -37,7 +37,7 @@ const { values } = parseArgs({
 })
 
 const directory = mkdtempSync(join(tmpdir(), "tollgate-hostile-"))
-const upstream = await startWorker<number>("MockUpstream.ts", undefined)
+const upstream = await startBenchProcess<number>("MockUpstream.ts", undefined)
 const heap = values["heap-mib"]
 const tollgate = await startTollgate(upstream.ready, directory, {
   nodeFlags: heap === undefined ? [] : [`--max-old-space-size=${heap}`]

@@ -27,8 +27,8 @@ import { Quota } from "@tollgate/application/reseller/Quota"
 import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"
 import { Attempts, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
@@ -49,7 +49,7 @@ export const layer = Layer.mergeAll(
   absent(TokenSigner),
   absent(TopUpOrders),
   absent(PaymentProviders),
-  absent(PaymentRefresher),
+  absent(OrderPayments),
   absent(TopUpPolicy),
   absent(Quota),
   absent(Tiers),

@@ -17,8 +17,8 @@ import * as PgBalanceWatch from "@tollgate/adapters-postgres/webhook/PgBalanceWa
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { inferencePorts, policies, signers, trustedProxies, webhooks } from "@tollgate/composition/GatewayPorts"
 import { operatorStores, requestStores, resellerStores } from "@tollgate/composition/GatewayStores"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
@@ -112,7 +112,7 @@ const ports = (settings: ProgrammeSettings) =>
     policies({ bounds: defaultBounds, link: settings.linkPolicy }),
     Layer.succeed(OperatorPolicy, { enabled: settings.operatorConsole, isProduction: false }),
     NoRankings.layer,
-    PaymentRefresher.layer,
+    OrderPayments.layer,
     webhooks(settings.webhookOrigins),
     inferencePorts(() => Redacted.make("sk-provider"))
   ).pipe(

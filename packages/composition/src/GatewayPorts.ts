@@ -20,7 +20,7 @@ import { CustomerPolicy } from "@tollgate/application/customer/Customers"
 import * as OpenRequests from "@tollgate/application/inference/OpenRequests"
 import type { Database } from "@tollgate/application/operations/Database"
 import { OperatorPolicy } from "@tollgate/application/operator/OperatorSessions"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import { TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import * as WebhookDispatcher from "@tollgate/application/webhook/WebhookDispatcher"
 import type { LinkPolicy } from "@tollgate/domain/customer/Customer"
@@ -54,7 +54,7 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
       enabled: servesOperators(config),
       isProduction: config.NODE_ENV === "production"
     }),
-    PaymentRefresher.layer,
+    OrderPayments.layer,
     webhooks(config.WEBHOOK_PRIVATE_ORIGINS)
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 

@@ -52,7 +52,7 @@ export interface Meter {
   /** The value of `deltas` when the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
   /** The token counts of a messages stream, merged from several events. */
-  readonly figures: Messages.Figures
+  readonly messageCounts: Messages.TokenCounts
 }
 
 export const startMeter = (protocol: MeteredProtocol): Meter => ({
@@ -61,7 +61,7 @@ export const startMeter = (protocol: MeteredProtocol): Meter => ({
   deltas: 0,
   reported: ReportedUsage.unreported,
   deltasAtLastOutputReport: 0,
-  figures: Messages.noFigures
+  messageCounts: Messages.noCounts
 })
 
 /**
@@ -157,27 +157,29 @@ const append = (
 }
 
 const withReport = (meter: Meter, event: JsonObject): Meter => {
-  const figures = meter.protocol === "messages" ? figuresAfter(meter.figures, event) : meter.figures
-  const usage = usageOf(meter, figures, event)
+  const messageCounts = meter.protocol === "messages" ? countsAfter(meter.messageCounts, event) : meter.messageCounts
+  const usage = usageOf(meter, messageCounts, event)
   const reported = ReportedUsage.merge(meter.reported, usage)
   const reportsOutput = usage.output !== undefined && usage.output === reported.output
   return {
     ...meter,
-    figures,
+    messageCounts,
     reported,
     deltasAtLastOutputReport: reportsOutput ? meter.deltas : meter.deltasAtLastOutputReport
   }
 }
 
-const figuresAfter = (figures: Messages.Figures, event: JsonObject): Messages.Figures =>
-  event.type === "message" ? Messages.withFigures(figures, event.usage) : Messages.foldFigures(figures, event)
+const countsAfter = (messageCounts: Messages.TokenCounts, event: JsonObject): Messages.TokenCounts =>
+  event.type === "message"
+    ? Messages.mergeCounts(messageCounts, event.usage)
+    : Messages.countsAfterEvent(messageCounts, event)
 
-const usageOf = (meter: Meter, figures: Messages.Figures, event: JsonObject): ReportedUsage.ReportedUsage => {
+const usageOf = (meter: Meter, messageCounts: Messages.TokenCounts, event: JsonObject): ReportedUsage.ReportedUsage => {
   switch (meter.protocol) {
     case "chat":
       return Chat.usageOf(event.usage)
     case "messages":
-      return figures === meter.figures ? ReportedUsage.unreported : Messages.reportedBy(figures)
+      return messageCounts === meter.messageCounts ? ReportedUsage.unreported : Messages.reportedBy(messageCounts)
     case "responses":
       return event.object === "response" ? Responses.usageOf(event.usage) : Responses.usageOfEvent(event)
   }

@@ -7,7 +7,7 @@ import { PAYMENT_PROVIDERS } from "@tollgate/adapters-upstream/topup/PaymentProv
 import { paymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import { createTopUp, refreshTopUp, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
@@ -33,7 +33,7 @@ const toyGateway = Effect.gen(function* () {
   const providers = ConfiguredProviders.layer({ current: config.providers.map(({ make }) => make) })
   const context = yield* Layer.build(
     Layer.provideMerge(
-      PaymentRefresher.layer,
+      OrderPayments.layer,
       Layer.merge(providers, Layer.succeed(TopUpPolicy, { bounds: defaultBounds }))
     )
   )

@@ -3,15 +3,15 @@
  * the real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
  */
 
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import {
   type AmountRejected,
   type OpenedPayment,
+  type PaymentNotification,
   type PaymentProvider,
   PaymentProviders,
-  type ProviderUnavailable,
-  type Reported
+  type ProviderUnavailable
 } from "@tollgate/application/topup/PaymentProviders"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import {
   type AbandonedTopUp,
   type EarlierTopUp,
@@ -182,8 +182,8 @@ export class TopUpFixture {
     }))
   )
 
-  /** Provides the refresher and its ports, without logging. */
-  readonly layer = PaymentRefresher.layer.pipe(
+  /** Provides `OrderPayments` and its ports, without logging. */
+  readonly layer = OrderPayments.layer.pipe(
     Layer.provideMerge(Layer.suspend(() => this.ports)),
     Layer.merge(Logger.remove(Logger.defaultLogger))
   )
@@ -196,7 +196,7 @@ export const anOpening = (): OpenedPayment => ({
   state: { baseline: "0" }
 })
 
-export const aWebhook = (reported: Reported) => ({
-  verify: () => Effect.succeed(reported),
+export const aWebhook = (notification: PaymentNotification) => ({
+  verify: () => Effect.succeed(notification),
   acknowledgement: { success: true }
 })

@@ -2,7 +2,7 @@ import { describe, expect, layer } from "@effect/vitest"
 import * as PgDatabase from "@tollgate/adapters-postgres/operations/PgDatabase"
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import { Database } from "@tollgate/application/operations/Database"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import { createTopUp, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
@@ -37,7 +37,7 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
   )
   return createTopUp(reseller, { method: "crypto_bep20", amount_usd_micro: 10_000_000 }).pipe(
     Effect.map(({ order }) => order),
-    Effect.provide(Layer.provideMerge(PaymentRefresher.layer, providers)),
+    Effect.provide(Layer.provideMerge(OrderPayments.layer, providers)),
     Effect.provideService(TopUpPolicy, { bounds: defaultBounds })
   )
 }

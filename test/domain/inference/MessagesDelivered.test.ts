@@ -75,7 +75,7 @@ property(
 
 const reportedAfter = (...events: ReadonlyArray<object>) =>
   Delivered.reportedBy(
-    events.reduce<Delivered.Figures>((known, event) => Delivered.foldFigures(known, { ...event }), {})
+    events.reduce<Delivered.TokenCounts>((known, event) => Delivered.countsAfterEvent(known, { ...event }), {})
   )
 const delta = (usage: object) => ({ type: "message_delta", delta: {}, usage })
 
@@ -132,7 +132,7 @@ describe("messages usage", () => {
   it.each([null, undefined, "12", { input_tokens: -1 }, { output_tokens: "9" }])(
     "is unreported if the `usage` member is %j",
     (usage) => {
-      expect(Delivered.reportedBy(Delivered.withFigures({}, usage))).toEqual({ prompt: undefined, output: undefined })
+      expect(Delivered.reportedBy(Delivered.mergeCounts({}, usage))).toEqual({ prompt: undefined, output: undefined })
     }
   )
 

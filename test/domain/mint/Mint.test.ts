@@ -2,7 +2,7 @@ import type { UserId } from "@tollgate/domain/customer/User"
 import * as Account from "@tollgate/domain/ledger/Account"
 import {
   decideMint,
-  decideReplay,
+  decideRepeatedMint,
   fingerprintOf,
   type MintBasis,
   MintId,
@@ -155,14 +155,14 @@ describe("an operation id", () => {
   const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
 
   it("returns the first result if it is repeated", () => {
-    expect(decideReplay(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
+    expect(decideRepeatedMint(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))
   })
 
   it.each([
     ["another customer", { customerEmail: "bob@example.com" as Email }],
     ["another tier", { planTierId: "other" }]
   ])("is a conflict when it is repeated for %s", (_, other) => {
-    expect(Either.isLeft(decideReplay({ ...request, ...other }, mint))).toBe(true)
+    expect(Either.isLeft(decideRepeatedMint({ ...request, ...other }, mint))).toBe(true)
   })
 
   property(

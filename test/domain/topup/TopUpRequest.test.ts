@@ -1,7 +1,7 @@
 import { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import {
   amountPathOf,
-  decideRepeat,
+  decideRepeatedTopUp,
   decideTerms,
   defaultBounds,
   type TopUpBounds,
@@ -146,7 +146,9 @@ describe("a top-up request", () => {
 describe("a request with the operation id of an earlier order", () => {
   const termsOf = (body: object) => Either.getOrThrow(order(body))
   const repeats = (body: object, earlier: object): boolean =>
-    Either.isRight(Either.flatMap(read(TopUpRequest)(body), (request) => decideRepeat(request, termsOf(earlier))))
+    Either.isRight(
+      Either.flatMap(read(TopUpRequest)(body), (request) => decideRepeatedTopUp(request, termsOf(earlier)))
+    )
 
   it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)("repeats an equal order by %s", (method) => {
     const body = { method, [amountPathOf(method)]: 5_000_000 }

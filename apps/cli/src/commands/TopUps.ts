@@ -5,8 +5,8 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
+import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import type { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import * as PaymentRefresher from "@tollgate/application/topup/PaymentRefresher"
 import { refreshOpenTopUps } from "@tollgate/application/topup/RefreshDueOrders"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { refreshTopUpForOperator } from "@tollgate/application/topup/TopUps"
@@ -76,7 +76,7 @@ const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed
     { order: Args.optional(order) },
     ({ order }) =>
       (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
-        Effect.provide(PaymentRefresher.layer.pipe(Layer.provideMerge(providers)))
+        Effect.provide(OrderPayments.layer.pipe(Layer.provideMerge(providers)))
       )
   )
 

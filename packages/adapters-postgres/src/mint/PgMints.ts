@@ -13,7 +13,7 @@ import type { UserId } from "@tollgate/domain/customer/User"
 import {
   decideMint,
   decideRate,
-  decideReplay,
+  decideRepeatedMint,
   type Mint,
   MintFingerprint,
   MintId,
@@ -108,7 +108,7 @@ export const layer: Layer.Layer<Mints, never, SqlClient.SqlClient> = Layer.effec
         Effect.gen(function* () {
           const quota = yield* lockQuotaOf(resellerId)
           const earlier = yield* earlierMint(resellerId, request.operationId)
-          if (earlier !== undefined) return yield* decideReplay(request, earlier)
+          if (earlier !== undefined) return yield* decideRepeatedMint(request, earlier)
 
           const now = yield* databaseTime
           const id = MintId(yield* nextUuidV7)

@@ -47,13 +47,13 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
           checks.push({ id, invariant, violations: row.count })
         }
         checks.push({ ...RECOMPUTED, violations: yield* countDisagreements })
-        return { checks, figures: yield* figures }
+        return { checks, figures: yield* readFigures }
       }).pipe(transact, withSql)
     }
   })
 )
 
-const figures = Effect.gen(function* () {
+const readFigures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<FiguresRow>`SELECT
     (SELECT count(*) FROM account WHERE kind <> 'system') AS accounts,

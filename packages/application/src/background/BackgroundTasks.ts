@@ -19,8 +19,8 @@ import type { InferenceLedger } from "../ledger/InferenceLedger.ts"
 import { OpenHolds } from "../ledger/OpenHolds.ts"
 import { type Heartbeat, Nodes } from "../operations/Nodes.ts"
 import { UsageRollUps } from "../rankings/UsageRollUps.ts"
+import type { OrderPayments } from "../topup/OrderPayments.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
-import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
 import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
 import { WebhookCounts } from "../webhook/WebhookCounts.ts"
@@ -47,7 +47,7 @@ export type BackgroundPorts =
   | ImageRequests
   | TopUpOrders
   | PaymentProviders
-  | PaymentRefresher
+  | OrderPayments
   | UsageRollUps
   | KeyUses
   | WebhookDispatcher

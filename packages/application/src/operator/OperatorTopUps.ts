@@ -9,8 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SingleFlight from "../operations/SingleFlight.ts"
+import type { OrderPayments } from "../topup/OrderPayments.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
-import type { PaymentRefresher } from "../topup/PaymentRefresher.ts"
 import { type OpenRefreshCounts, refreshOpenTopUps } from "../topup/RefreshDueOrders.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
 import { refreshTopUpForOperator } from "../topup/TopUps.ts"
@@ -46,11 +46,11 @@ export class OpenTopUpRefresh extends Context.Tag("@tollgate/application/OpenTop
     readonly run: Effect.Effect<OpenRefreshCounts>
   }
 >() {
-  static readonly layer: Layer.Layer<OpenTopUpRefresh, never, TopUpOrders | PaymentProviders | PaymentRefresher> =
+  static readonly layer: Layer.Layer<OpenTopUpRefresh, never, TopUpOrders | PaymentProviders | OrderPayments> =
     Layer.scoped(
       OpenTopUpRefresh,
       Effect.map(
-        SingleFlight.make<"refresh", OpenRefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher>(1),
+        SingleFlight.make<"refresh", OpenRefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments>(1),
         (refreshes) => ({
           run: refreshes.run(
             "refresh",

@@ -11,8 +11,13 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type BadSignature, type PaymentProvider, PaymentProviders, type Reported } from "./PaymentProviders.ts"
-import { PaymentRefresher } from "./PaymentRefresher.ts"
+import { OrderPayments } from "./OrderPayments.ts"
+import {
+  type BadSignature,
+  type PaymentNotification,
+  type PaymentProvider,
+  PaymentProviders
+} from "./PaymentProviders.ts"
 import { TopUpCounts, type WebhookOutcome } from "./TopUpCounts.ts"
 import { TopUpOrders } from "./TopUpOrders.ts"
 
@@ -44,13 +49,13 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
 
 const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
-    const { reported, label, acknowledgement } = yield* genuine(named, headers, body)
+    const { notification, label, acknowledgement } = yield* genuine(named, headers, body)
 
-    const stored = yield* orderOf(reported, label)
+    const stored = yield* orderOf(notification, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* PaymentRefresher).refreshAfterReport(stored.value), ACKNOWLEDGEMENT_TIMEOUT)
+      yield* Effect.timeoutOption((yield* OrderPayments).refreshAfterWebhook(stored.value), ACKNOWLEDGEMENT_TIMEOUT)
     } else {
-      const orderNumber = reported.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
+      const orderNumber = notification.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
       const provider = named[0]?.name
       yield* Effect.logInfo("a webhook named no order of this provider", { provider, orderNumber })
     }
@@ -61,7 +66,7 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
  * Finds the order of a webhook. A repeated payment belongs to the order of the original payment, even if the webhook
  * names another order.
  */
-const orderOf = ({ orderNumber, repeated }: Reported, label: string) =>
+const orderOf = ({ orderNumber, repeated }: PaymentNotification, label: string) =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const repeatedOf = repeated === undefined ? Option.none() : yield* orders.noteRepeated(label, repeated)
@@ -82,7 +87,7 @@ const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, bo
       if (webhook === undefined) continue
       const verified = yield* Effect.either(webhook.verify(headers, body))
       if (verified._tag === "Right") {
-        return { reported: verified.right, label, acknowledgement: webhook.acknowledgement }
+        return { notification: verified.right, label, acknowledgement: webhook.acknowledgement }
       }
       refusal = verified.left
     }

@@ -81,7 +81,7 @@ export interface RepeatedPayment {
 }
 
 /** The content of a webhook that this gateway uses. The signature of the webhook is valid. */
-export interface Reported {
+export interface PaymentNotification {
   /** The order number in the webhook. It is possible that no order has this number. */
   readonly orderNumber?: string | undefined
   readonly repeated?: RepeatedPayment | undefined
@@ -92,7 +92,7 @@ export interface PaymentWebhook {
   readonly verify: (
     headers: Readonly<Record<string, string | undefined>>,
     body: Uint8Array
-  ) => Effect.Effect<Reported, BadSignature>
+  ) => Effect.Effect<PaymentNotification, BadSignature>
   /** The response that the provider expects, as JSON. */
   readonly acknowledgement: unknown
 }

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { cancelOrphanedPayment } from "./OpenPayment.ts"
 import { providerOf } from "./OrderPayment.ts"
+import { OrderPayments } from "./OrderPayments.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
-import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 /** The age at which a draft becomes stale. No provider needs so long to open a payment. */
@@ -54,7 +54,7 @@ const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
 /** Abandons stale drafts and cancels their payments, then refreshes all due orders except those in `done`. */
 export const refreshDueTopUps = (
   done: ReadonlySet<OrderId> = new Set()
-): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | PaymentRefresher> =>
+): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments> =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const providers = (yield* PaymentProviders).all.map(({ label }) => label)
@@ -77,7 +77,7 @@ export const refreshDueTopUps = (
 export const refreshOpenTopUps: Effect.Effect<
   OpenRefreshCounts,
   never,
-  TopUpOrders | PaymentProviders | PaymentRefresher
+  TopUpOrders | PaymentProviders | OrderPayments
 > = Effect.gen(function* () {
   const { search } = yield* TopUpOrders
   const done = new Set<OrderId>()
@@ -109,13 +109,13 @@ const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, Sto
   )
 
 /** Refreshes orders concurrently. A failed refresh is logged and does not stop the other refreshes. */
-const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
+const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, OrderPayments> =>
   Effect.map(Effect.forEach(found, refreshOne, { concurrency: MAX_CONCURRENT_REFRESHES }), (all) =>
     all.reduce(sum, NONE)
   )
 
-const refreshOne = (stored: StoredTopUp): Effect.Effect<RefreshCounts, never, PaymentRefresher> =>
-  PaymentRefresher.pipe(
+const refreshOne = (stored: StoredTopUp): Effect.Effect<RefreshCounts, never, OrderPayments> =>
+  OrderPayments.pipe(
     Effect.flatMap(({ refreshNow }) => refreshNow(stored)),
     Effect.map(({ refreshed, order }) => ({
       attempted: 1,

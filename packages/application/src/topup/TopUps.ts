@@ -8,15 +8,20 @@
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { OrderId, orderIdOf, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
-import { decideRepeat, decideTerms, type TopUpBounds, type TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
+import {
+  decideRepeatedTopUp,
+  decideTerms,
+  type TopUpBounds,
+  type TopUpRequest
+} from "@tollgate/domain/topup/TopUpRequest"
 import { type PageQuery, readTopUpPage } from "@tollgate/domain/validation/Page"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { unavailable } from "./OpenPayment.ts"
+import { OrderPayments } from "./OrderPayments.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
-import { PaymentRefresher } from "./PaymentRefresher.ts"
 import { type EarlierTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 /** The minimum and maximum amounts that this deployment accepts. */
@@ -46,8 +51,8 @@ export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
 /** Returns the order that an earlier request created. Waits until the payment of this order is opened. */
 const repeat = (request: TopUpRequest, earlier: EarlierTopUp) =>
   Effect.gen(function* () {
-    yield* decideRepeat(request, earlier.draft)
-    const order = earlier.order ?? (yield* (yield* PaymentRefresher).awaitOpening(earlier))
+    yield* decideRepeatedTopUp(request, earlier.draft)
+    const order = earlier.order ?? (yield* (yield* OrderPayments).awaitOpening(earlier))
     const repeated: CreatedTopUp = { order, alreadyApplied: true }
     return repeated
   })
@@ -64,7 +69,7 @@ const openOrder = (reseller: Reseller, request: TopUpRequest) =>
     const resellerId = reseller.id
     const operationId = request.operation_id ?? undefined
     const draft = orders.draft({ ...terms, resellerId, operationId, provider: label, simulated, needsDepositIndex })
-    const order = yield* (yield* PaymentRefresher).open(found.value, reseller, draft)
+    const order = yield* (yield* OrderPayments).open(found.value, reseller, draft)
     const created: CreatedTopUp = { order, alreadyApplied: false }
     return created
   })
@@ -86,7 +91,7 @@ export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
     const id = readId(orderId)
     if (Option.isNone(id)) return yield* new TopUpNotFound()
     const stored = yield* (yield* TopUpOrders).own(resellerId, id.value)
-    return yield* (yield* PaymentRefresher).refresh(stored)
+    return yield* (yield* OrderPayments).refresh(stored)
   })
 
 /** Refreshes an order for an operator, even if it is credited. The order is named by its id or its order number. */
@@ -95,5 +100,5 @@ export const refreshTopUpForOperator = (idOrNumber: string) =>
     const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
     const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
     if (Option.isNone(stored)) return yield* new TopUpNotFound()
-    return yield* (yield* PaymentRefresher).refreshNow(stored.value)
+    return yield* (yield* OrderPayments).refreshNow(stored.value)
   })

@@ -86,17 +86,17 @@ const callContent = (call: JsonObject | undefined): string =>
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   if (usage === undefined) return ReportedUsage.unreported
-  const prompt = ReportedUsage.figureOf(usage.prompt_tokens)
-  const completion = ReportedUsage.figureOf(usage.completion_tokens)
-  const total = ReportedUsage.figureOf(usage.total_tokens)
+  const prompt = ReportedUsage.countOf(usage.prompt_tokens)
+  const completion = ReportedUsage.countOf(usage.completion_tokens)
+  const total = ReportedUsage.countOf(usage.total_tokens)
   const details = asObject(usage.prompt_tokens_details)
   const read =
-    ReportedUsage.figureOf(details?.cached_tokens) ??
-    ReportedUsage.figureOf(usage.prompt_cache_hit_tokens) ??
-    ReportedUsage.figureOf(usage.cached_tokens) ??
+    ReportedUsage.countOf(details?.cached_tokens) ??
+    ReportedUsage.countOf(usage.prompt_cache_hit_tokens) ??
+    ReportedUsage.countOf(usage.cached_tokens) ??
     0
-  const written = ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0
-  const reasoning = ReportedUsage.figureOf(asObject(usage.completion_tokens_details)?.reasoning_tokens)
+  const written = ReportedUsage.countOf(details?.cache_write_tokens) ?? 0
+  const reasoning = ReportedUsage.countOf(asObject(usage.completion_tokens_details)?.reasoning_tokens)
   return {
     prompt:
       prompt === undefined

@@ -20,7 +20,7 @@ const tokensOf = (item: unknown): number => (typeof item === "number" ? 1 : asAr
 /** Reads the `usage` member of a response. Some providers report only the total, which equals the prompt tokens. */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
-  const prompt = ReportedUsage.figureOf(usage?.prompt_tokens) ?? ReportedUsage.figureOf(usage?.total_tokens)
+  const prompt = ReportedUsage.countOf(usage?.prompt_tokens) ?? ReportedUsage.countOf(usage?.total_tokens)
   if (prompt === undefined) return ReportedUsage.unreported
   const input = Tokens.fromCount(prompt)
   return { prompt: { input, cacheWrite: Tokens.zero, cacheRead: Tokens.zero }, output: Tokens.zero }

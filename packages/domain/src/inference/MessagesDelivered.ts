@@ -34,47 +34,47 @@ const inputOf = ({ input }: JsonObject): string =>
 const summaryIn = (part: JsonObject, type: string): string => (part.type === type ? asText(part.content) : "")
 
 /** The reported token counts of a message, by wire name. An absent count is unreported, which differs from 0. */
-export type Figures = { readonly [Name in (typeof FIGURES)[number]]?: number }
+export type TokenCounts = { readonly [Name in (typeof COUNT_NAMES)[number]]?: number }
 
-const FIGURES = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] as const
+const COUNT_NAMES = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] as const
 
-export const noFigures: Figures = {}
+export const noCounts: TokenCounts = {}
 
 /** Returns the token counts after this event. Returns the same object if the event reports nothing new. */
-export const foldFigures = (known: Figures, event: JsonObject): Figures => {
-  if (event.type === "message_delta") return withFigures(known, event.usage)
+export const countsAfterEvent = (known: TokenCounts, event: JsonObject): TokenCounts => {
+  if (event.type === "message_delta") return mergeCounts(known, event.usage)
   if (event.type !== "message_start") return known
   const { output_tokens: _placeholder, ...prompt } = asObject(asObject(event.message)?.usage) ?? {}
-  return withFigures(known, prompt)
+  return mergeCounts(known, prompt)
 }
 
 /** Merges a usage report. Each count is a running total: a later count is used, except a 0 after a count above 0. */
-export const withFigures = (known: Figures, member: unknown): Figures => {
+export const mergeCounts = (known: TokenCounts, member: unknown): TokenCounts => {
   const usage = asObject(member)
   if (usage === undefined) return known
-  let figures = known
-  for (const name of FIGURES) {
-    const figure = ReportedUsage.figureOf(usage[name])
-    const total = figure === undefined ? undefined : figure + compactionIn(usage, name)
-    if (total !== undefined && (total > 0 || known[name] === undefined)) figures = { ...figures, [name]: total }
+  let counts = known
+  for (const name of COUNT_NAMES) {
+    const count = ReportedUsage.countOf(usage[name])
+    const total = count === undefined ? undefined : count + compactionIn(usage, name)
+    if (total !== undefined && (total > 0 || known[name] === undefined)) counts = { ...counts, [name]: total }
   }
-  return figures
+  return counts
 }
 
 /** Returns the tokens of compactions. According to Anthropic's documentation, the totals do not include these tokens. */
 const compactionIn = ({ iterations }: JsonObject, name: string): number =>
   asArray(iterations)
     .map((item) => asObject(item))
-    .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.figureOf(item[name]) ?? 0) : 0), 0)
+    .reduce((sum, item) => sum + (item?.type === "compaction" ? (ReportedUsage.countOf(item[name]) ?? 0) : 0), 0)
 
 /**
  * Returns the usage that these counts state. `input_tokens` excludes cached tokens. While the output is unreported,
  * zeros in all counts of the prompt mean that the prompt is unreported too: no prompt is empty, so the zeros are a
  * placeholder for later counts.
  */
-export const reportedBy = (figures: Figures): ReportedUsage.ReportedUsage => {
-  const { input_tokens: input, cache_creation_input_tokens: written = 0, cache_read_input_tokens: read = 0 } = figures
-  const output = figures.output_tokens
+export const reportedBy = (counts: TokenCounts): ReportedUsage.ReportedUsage => {
+  const { input_tokens: input, cache_creation_input_tokens: written = 0, cache_read_input_tokens: read = 0 } = counts
+  const output = counts.output_tokens
   return {
     prompt:
       input === undefined || (output === undefined && input + written + read === 0)

@@ -27,12 +27,12 @@ export const merge = (earlier: ReportedUsage, later: ReportedUsage): ReportedUsa
 export const isZero = (prompt: PromptUsage): boolean => prompt.input + prompt.cacheWrite + prompt.cacheRead === 0n
 
 /** The largest accepted token count. It is above the limits of all models: a larger count is wrong and is ignored. */
-const MAX_FIGURE = 10_000_000
+const MAX_COUNT = 10_000_000
 
 /** Returns the token count in a member of a usage report; undefined if the member is not a count or is too large. */
-export const figureOf = (member: unknown): number | undefined => {
+export const countOf = (member: unknown): number | undefined => {
   const count = asCount(member)
-  return count !== undefined && count <= MAX_FIGURE ? count : undefined
+  return count !== undefined && count <= MAX_COUNT ? count : undefined
 }
 
 /**

@@ -53,19 +53,19 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)
   if (usage === undefined) return ReportedUsage.unreported
-  const input = ReportedUsage.figureOf(usage.input_tokens)
-  const output = ReportedUsage.figureOf(usage.output_tokens)
-  const total = ReportedUsage.figureOf(usage.total_tokens)
+  const input = ReportedUsage.countOf(usage.input_tokens)
+  const output = ReportedUsage.countOf(usage.output_tokens)
+  const total = ReportedUsage.countOf(usage.total_tokens)
   const details = asObject(usage.input_tokens_details)
-  const reasoning = ReportedUsage.figureOf(asObject(usage.output_tokens_details)?.reasoning_tokens)
+  const reasoning = ReportedUsage.countOf(asObject(usage.output_tokens_details)?.reasoning_tokens)
   return {
     prompt:
       input === undefined
         ? undefined
         : ReportedUsage.promptIncludingCached(
             Tokens.fromCount(input),
-            Tokens.fromCount(ReportedUsage.figureOf(details?.cached_tokens) ?? 0),
-            Tokens.fromCount(ReportedUsage.figureOf(details?.cache_write_tokens) ?? 0)
+            Tokens.fromCount(ReportedUsage.countOf(details?.cached_tokens) ?? 0),
+            Tokens.fromCount(ReportedUsage.countOf(details?.cache_write_tokens) ?? 0)
           ),
     output: ReportedUsage.outputWithin(input, output, total, reasoning)
   }

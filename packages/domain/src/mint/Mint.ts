@@ -129,7 +129,10 @@ const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 /**
  * Decides a request whose operation id has already minted: returns the first mint if customer and tier are the same.
  */
-export const decideReplay = (request: MintRequest, earlier: Mint): Either.Either<MintResult, IdempotencyConflict> =>
+export const decideRepeatedMint = (
+  request: MintRequest,
+  earlier: Mint
+): Either.Either<MintResult, IdempotencyConflict> =>
   earlier.fingerprint === fingerprintOf(request)
     ? Either.right({ mint: earlier, alreadyApplied: true })
     : Either.left(new IdempotencyConflict())

@@ -102,7 +102,10 @@ const inDollars = (method: PaymentMethod, quotaUsdMicro: UsdMicro, tokenKind: To
  * Decides a request with the operation id of an earlier order. The order is the result of both requests if they have
  * the same method, amount and token.
  */
-export const decideRepeat = (request: TopUpRequest, earlier: TopUpTerms): Either.Either<void, IdempotencyConflict> =>
+export const decideRepeatedTopUp = (
+  request: TopUpRequest,
+  earlier: TopUpTerms
+): Either.Either<void, IdempotencyConflict> =>
   isRequestFor(request, earlier) ? Either.void : Either.left(new IdempotencyConflict())
 
 const isRequestFor = (request: TopUpRequest, { method, amount, quotaUsdMicro }: TopUpTerms): boolean => {

@@ -235,16 +235,16 @@ describe("the status of an order", () => {
         "/v1/payment/8003": json(anError(404, "PAYMENT_NOT_FOUND", "Payment not found"), 404)
       }
       upstream.always((request) => also[request.path] ?? respond(request))
-      const check = (...repeatedPayments: ReadonlyArray<string>) =>
+      const refreshWith = (...repeatedPayments: ReadonlyArray<string>) =>
         provider.refresh(intent, { ...opened, repeatedPayments })
-      expect(yield* check("8003")).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 15_000_000n } })
-      expect(yield* check("8002", "8001")).toMatchObject({
+      expect(yield* refreshWith("8003")).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 15_000_000n } })
+      expect(yield* refreshWith("8002", "8001")).toMatchObject({
         _tag: "Pending",
         received: { receivedUsdMicro: 25_000_123n }
       })
 
       also["/v1/payment/8001"] = json({}, 503)
-      expect(yield* Effect.flip(check())).toMatchObject({ kind: "server_error" })
+      expect(yield* Effect.flip(refreshWith())).toMatchObject({ kind: "server_error" })
     }).pipe(quiet)
   )
 

@@ -29,7 +29,7 @@ const aNotification = (parts: object = {}) => ({
   ...parts
 })
 const bytesOf = (notification: unknown) => Buffer.from(JSON.stringify(notification))
-const signatureOf = (body: Uint8Array, key = KEY) => TripayWebhook.callbackSignature(body, key).toString("hex")
+const signatureOf = (body: Uint8Array, key = KEY) => TripayWebhook.webhookSignature(body, key).toString("hex")
 
 describe("the signature of a payment", () => {
   it("equals the example that Tripay publishes", () => {

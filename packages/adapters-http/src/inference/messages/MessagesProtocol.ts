@@ -1,7 +1,7 @@
 /**
  * `messagesProtocol` describes the messages protocol to the relay.
  */
-import { noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { mergeCounts, noCounts, reportedBy } from "@tollgate/domain/inference/MessagesDelivered"
 import { errorBody, errorObject } from "../../wire/InferenceErrors.ts"
 import { refusalOfStatus } from "../../wire/UpstreamRefusal.ts"
 import type { StreamingProtocol } from "../relay/RelayProtocol.ts"
@@ -18,7 +18,7 @@ export const messagesProtocol: StreamingProtocol<MessagesRequest> = {
   bodyFor: withUpstreamModel,
   headersFor: messagesHeadersFor,
   translate: (_request, context, body) => translatedResponse(context, body),
-  usageOf: ({ usage }) => reportedBy(withFigures(noFigures, usage)),
+  usageOf: ({ usage }) => reportedBy(mergeCounts(noCounts, usage)),
   refusal: refusalOfStatus,
   errorBody: (error, requestId) => errorBody(error, requestId, "anthropic"),
   stream: {

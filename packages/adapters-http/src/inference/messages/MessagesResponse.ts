@@ -4,7 +4,7 @@
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
-import { contentOfMessage, noFigures, reportedBy, withFigures } from "@tollgate/domain/inference/MessagesDelivered"
+import { contentOfMessage, mergeCounts, noCounts, reportedBy } from "@tollgate/domain/inference/MessagesDelivered"
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { parseResponse } from "../../wire/ParseResponse.ts"
@@ -20,12 +20,12 @@ export const translatedResponse = (
 ): Either.Either<TranslatedResponse, ResponseFailure> =>
   fromMessage(body, (given) => {
     const message = redactedMessage(given, publicNamesOf(context))
-    const figures = withFigures(noFigures, message.usage)
+    const counts = mergeCounts(noCounts, message.usage)
     return Either.right({
       body: message.content === given.content ? withContentOf(body, message) : JSON.stringify(message),
       encoding: "utf8",
       content: () => contentOfMessage(message),
-      usage: figures === noFigures ? undefined : reportedBy(figures)
+      usage: counts === noCounts ? undefined : reportedBy(counts)
     })
   })
 

@@ -12,10 +12,10 @@ import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import {
   contentOfEvent,
-  type Figures,
-  foldFigures,
-  noFigures,
-  reportedBy
+  countsAfterEvent,
+  noCounts,
+  reportedBy,
+  type TokenCounts
 } from "@tollgate/domain/inference/MessagesDelivered"
 import type { SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
@@ -36,7 +36,7 @@ const noOutput: Translation = { frames: "", content: "", usage: undefined, end: 
 
 export class MessagesStream implements StreamTranslator {
   readonly #names: PublicNames
-  #figures: Figures = noFigures
+  #counts: TokenCounts = noCounts
   #started = false
   /** True if a stop reason was passed on. After a stop reason, `message_stop` is added if the provider omits it. */
   #stopped = false
@@ -74,15 +74,15 @@ export class MessagesStream implements StreamTranslator {
     if ((type === "message_start") === this.#started) return this.#fail(failure(`the event ${type} is out of order`))
     const typed = given.type === type ? given : { ...given, type }
     const event = redactedEvent(complete(typed), this.#names)
-    const known = this.#figures
+    const known = this.#counts
     this.#started = true
-    this.#figures = foldFigures(known, typed)
+    this.#counts = countsAfterEvent(known, typed)
     this.#stopped ||= type === "message_delta" && isPresent(asObject(event.delta)?.stop_reason)
     this.#ended = type === "message_stop"
     return {
       frames: `event: ${type}\ndata: ${event === given ? inOneLine(data) : JSON.stringify(event)}\n\n`,
       content: contentOfEvent(event),
-      usage: this.#figures === known ? undefined : reportedBy(this.#figures),
+      usage: this.#counts === known ? undefined : reportedBy(this.#counts),
       end: this.#ended ? "complete" : undefined
     }
   }

@@ -7,7 +7,11 @@
  * the other files of the adapter do not.
  */
 import { createHmac } from "node:crypto"
-import { BadSignature, type PaymentWebhook, type Reported } from "@tollgate/application/topup/PaymentProviders"
+import {
+  BadSignature,
+  type PaymentNotification,
+  type PaymentWebhook
+} from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
@@ -39,7 +43,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
         },
         () => "wrong signature" as const
       ),
-      Either.map(({ body }) => reportedIn(body)),
+      Either.map(({ body }) => notificationIn(body)),
       Effect.mapError(() => new BadSignature({ provider }))
     ),
   acknowledgement: {}
@@ -49,7 +53,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
  * Returns the order and the repeated payment that a notification reports. Notifications of payouts and other events
  * contain neither.
  */
-const reportedIn = (body: unknown): Reported =>
+const notificationIn = (body: unknown): PaymentNotification =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),
     onRight: ({ order_id, parent_payment_id, payment_id }) => ({

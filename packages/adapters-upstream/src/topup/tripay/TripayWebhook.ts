@@ -12,11 +12,11 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ExactJson from "../wire/ExactJson.ts"
 import { isDigest } from "../wire/WebhookDigest.ts"
-import { ACKNOWLEDGEMENT, Callback, SIGNATURE_HEADER } from "./TripayWire.ts"
+import { ACKNOWLEDGEMENT, Notification, SIGNATURE_HEADER } from "./TripayWire.ts"
 
 export const make = (provider: string, privateKey: Redacted.Redacted<string>): PaymentWebhook => ({
   verify: (headers, body) =>
-    isDigest(callbackSignature(body, privateKey), headers[SIGNATURE_HEADER])
+    isDigest(webhookSignature(body, privateKey), headers[SIGNATURE_HEADER])
       ? Effect.succeed({ orderNumber: orderNumberIn(body) })
       : Effect.fail(new BadSignature({ provider })),
   acknowledgement: ACKNOWLEDGEMENT
@@ -28,7 +28,7 @@ export const make = (provider: string, privateKey: Redacted.Redacted<string>): P
  */
 const orderNumberIn = (body: Uint8Array): string | undefined =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
-    Either.flatMap(Schema.decodeUnknownEither(Callback)),
+    Either.flatMap(Schema.decodeUnknownEither(Notification)),
     Either.map(({ merchant_ref }) => merchant_ref),
     Either.getOrUndefined
   )
@@ -41,7 +41,7 @@ export const paymentSignature = (
 ): string => hmac(privateKey, `${merchantCode}${merchantRef}${amount}`).toString("hex")
 
 /** Computes the signature of the raw body of a webhook. */
-export const callbackSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
+export const webhookSignature = (body: Uint8Array, privateKey: Redacted.Redacted<string>): Buffer =>
   hmac(privateKey, body)
 
 const hmac = (privateKey: Redacted.Redacted<string>, signed: string | Uint8Array): Buffer =>

@@ -45,7 +45,7 @@ export const Channels = Schema.Array(
   })
 )
 
-export const Callback = Schema.Struct({ merchant_ref: Schema.String })
+export const Notification = Schema.Struct({ merchant_ref: Schema.String })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 

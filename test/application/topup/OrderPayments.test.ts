@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
+import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
@@ -11,9 +11,9 @@ import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
 const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
 
-/** Runs a test with a refresher and one stored order. */
+/** Runs a test with `OrderPayments` and one stored order. */
 const withAnOrder = <A, E>(
-  body: (fixture: TopUpFixture, stored: ReturnType<TopUpFixture["store"]>) => Effect.Effect<A, E, PaymentRefresher>,
+  body: (fixture: TopUpFixture, stored: ReturnType<TopUpFixture["store"]>) => Effect.Effect<A, E, OrderPayments>,
   order = anOrder()
 ) => {
   const fixture = new TopUpFixture()
@@ -25,7 +25,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed(seen("Paid"))
-        const order = yield* (yield* PaymentRefresher).refresh(stored)
+        const order = yield* (yield* OrderPayments).refresh(stored)
         expect(order.status).toBe("credited")
         expect(fixture.log).toEqual(["refresh", "record", "credit"])
         expect(fixture.quota.creditsPosted).toBe(order.quotaUsdMicro)
@@ -37,7 +37,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
-        const { refresh } = yield* PaymentRefresher
+        const { refresh } = yield* OrderPayments
         const calls = yield* Effect.fork(
           Effect.all(
             Array.from({ length: 200 }, () => refresh(stored)),
@@ -56,7 +56,7 @@ describe("a refresh", () => {
   it.effect("sends at most one provider request per second for a real-money order", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refresh } = yield* PaymentRefresher
+        const { refresh } = yield* OrderPayments
         for (let tenths = 0; tenths <= 20; tenths++) {
           yield* refresh(stored)
           yield* TestClock.adjust("100 millis")
@@ -73,7 +73,7 @@ describe("a refresh", () => {
         const stored = fixture.store(anOrder({ provider: "sim", simulated: true }))
         yield* Effect.provide(
           Effect.gen(function* () {
-            const { refresh } = yield* PaymentRefresher
+            const { refresh } = yield* OrderPayments
             yield* refresh(stored)
             fixture.response = Effect.succeed(seen("Paid"))
             expect((yield* refresh(stored)).status).toBe("credited")
@@ -89,7 +89,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
-        const { refresh } = yield* PaymentRefresher
+        const { refresh } = yield* OrderPayments
         const first = yield* Effect.fork(refresh(stored))
         yield* Effect.yieldNow()
         const second = yield* Effect.fork(refresh(stored))
@@ -107,7 +107,7 @@ describe("a refresh", () => {
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
         fixture.response = Effect.fail(down())
-        expect((yield* (yield* PaymentRefresher).refresh(stored)).status).toBe("credited")
+        expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
         expect(fixture.log).toEqual(["credit"])
       })
     )
@@ -117,7 +117,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const credited = { ...stored, order: anOrder({ status: "credited" }) }
-        expect(yield* (yield* PaymentRefresher).refresh(credited)).toBe(credited.order)
+        expect(yield* (yield* OrderPayments).refresh(credited)).toBe(credited.order)
         expect(fixture.log).toEqual([])
       })
     )
@@ -131,7 +131,7 @@ describe("a refresh", () => {
           const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
           const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
           fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
-          const { refreshNow, refreshAfterReport } = yield* PaymentRefresher
+          const { refreshNow, refreshAfterWebhook } = yield* OrderPayments
           const { order, refreshed } = yield* refreshNow(stored)
           expect({
             refreshed,
@@ -139,7 +139,7 @@ describe("a refresh", () => {
             anomalies: anomaliesOf(order),
             excess: excessUsdMicroOf(order)
           }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
-          yield* Effect.fork(refreshAfterReport(stored))
+          yield* Effect.fork(refreshAfterWebhook(stored))
           yield* TestClock.adjust("1 seconds")
           expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
           expect(fixture.quota.creditsPosted).toBe(0n)
@@ -156,7 +156,7 @@ describe("a refresh", () => {
       (fixture, stored) =>
         Effect.gen(function* () {
           fixture.response = response
-          expect(yield* (yield* PaymentRefresher).refreshNow(stored)).toEqual({ order, refreshed: false })
+          expect(yield* (yield* OrderPayments).refreshNow(stored)).toEqual({ order, refreshed: false })
         }),
       order
     )
@@ -168,7 +168,7 @@ describe("a refresh", () => {
         fixture.response = Effect.succeed(seen("Paid"))
         for (const status of ["expired", "failed"] as const) {
           const stored = fixture.store(anOrder({ status }))
-          expect((yield* (yield* PaymentRefresher).refresh(stored)).status).toBe("credited")
+          expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
           yield* TestClock.adjust("1 seconds")
         }
       })
@@ -184,7 +184,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = response
-        const refreshed = yield* Effect.fork((yield* PaymentRefresher).refresh(stored))
+        const refreshed = yield* Effect.fork((yield* OrderPayments).refresh(stored))
         yield* TestClock.adjust("8 seconds")
         expect(yield* Fiber.join(refreshed)).toBe(stored.order)
         expect(fixture.log).toEqual(["refresh"])
@@ -196,7 +196,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed({ _tag: "Suspicious", received: undefined, reason: "another amount" })
-        expect((yield* (yield* PaymentRefresher).refresh(stored)).status).toBe("pending")
+        expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("pending")
         expect(fixture.log).toEqual(["refresh", "record"])
       })
     )
@@ -214,7 +214,7 @@ describe("a refresh", () => {
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
-          expect(yield* (yield* PaymentRefresher).refresh(stored)).toBe(stored.order)
+          expect(yield* (yield* OrderPayments).refresh(stored)).toBe(stored.order)
           expect(fixture.log).toEqual([])
         }),
       order
@@ -225,7 +225,7 @@ describe("a refresh", () => {
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
-          expect((yield* (yield* PaymentRefresher).refresh(stored)).status).toBe("credited")
+          expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
           expect(fixture.log).toEqual(["credit"])
         }),
       anOrder({ provider: "gone", status: "crediting" })
@@ -241,16 +241,16 @@ describe("a refresh after a webhook", () => {
           Effect.sync(() => seen("Pending")),
           "500 millis"
         )
-        const { refresh, refreshAfterReport } = yield* PaymentRefresher
+        const { refresh, refreshAfterWebhook } = yield* OrderPayments
         yield* Effect.fork(refresh(stored))
         yield* TestClock.adjust("100 millis")
-        const reported = yield* Effect.fork(refreshAfterReport(stored))
+        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* TestClock.adjust("400 millis")
         fixture.response = Effect.succeed(seen("Paid"))
         yield* TestClock.adjust("900 millis")
         expect(fixture.count("refresh")).toBe(1)
         yield* TestClock.adjust("100 millis")
-        expect((yield* Fiber.join(reported)).status).toBe("credited")
+        expect((yield* Fiber.join(pending)).status).toBe("credited")
         expect(fixture.count("refresh")).toBe(2)
       })
     )
@@ -259,17 +259,17 @@ describe("a refresh after a webhook", () => {
   it.effect("runs once for all webhooks that arrive before it begins", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refresh, refreshAfterReport } = yield* PaymentRefresher
+        const { refresh, refreshAfterWebhook } = yield* OrderPayments
         yield* refresh(stored)
         fixture.response = Effect.succeed(seen("Paid"))
-        const reported = yield* Effect.fork(
+        const pending = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 100 }, () => refreshAfterReport(stored)),
+            Array.from({ length: 100 }, () => refreshAfterWebhook(stored)),
             { concurrency: "unbounded" }
           )
         )
         yield* TestClock.adjust("1 seconds")
-        expect((yield* Fiber.join(reported)).map(({ status }) => status)).toEqual(Array(100).fill("credited"))
+        expect((yield* Fiber.join(pending)).map(({ status }) => status)).toEqual(Array(100).fill("credited"))
         expect(fixture.log).toEqual(["refresh", "record", "refresh", "record", "credit"])
       })
     )
@@ -278,12 +278,12 @@ describe("a refresh after a webhook", () => {
   it.effect("runs again for the next webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refreshAfterReport } = yield* PaymentRefresher
-        yield* refreshAfterReport(stored)
+        const { refreshAfterWebhook } = yield* OrderPayments
+        yield* refreshAfterWebhook(stored)
         fixture.response = Effect.succeed(seen("Paid"))
-        const reported = yield* Effect.fork(refreshAfterReport(stored))
+        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* TestClock.adjust("1 seconds")
-        expect((yield* Fiber.join(reported)).status).toBe("credited")
+        expect((yield* Fiber.join(pending)).status).toBe("credited")
       })
     )
   )
@@ -291,12 +291,12 @@ describe("a refresh after a webhook", () => {
   it.effect("continues after the sender of the webhook disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refresh, refreshAfterReport } = yield* PaymentRefresher
+        const { refresh, refreshAfterWebhook } = yield* OrderPayments
         yield* refresh(stored)
         fixture.response = Effect.succeed(seen("Paid"))
-        const reported = yield* Effect.fork(refreshAfterReport(stored))
+        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* Effect.yieldNow()
-        yield* Fiber.interrupt(reported)
+        yield* Fiber.interrupt(pending)
         yield* TestClock.adjust("1 seconds")
         expect(fixture.orders.get(stored.order.id)?.order.status).toBe("credited")
       })
@@ -322,9 +322,7 @@ describe("the opening of a payment", () => {
     return draft
   }
   const open = (fixture: TopUpFixture) =>
-    Effect.flatMap(PaymentRefresher, ({ open }) =>
-      open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))
-    )
+    Effect.flatMap(OrderPayments, ({ open }) => open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture))))
 
   it.effect("makes the order visible once the provider has opened the payment", () =>
     withAnOrder((fixture) =>
@@ -411,7 +409,7 @@ describe("the opening of a payment", () => {
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
-        const { open } = yield* PaymentRefresher
+        const { open } = yield* OrderPayments
         const stored: Array<number> = []
         const opens = (i: number, reseller = aReseller()) => {
           const storing = Effect.sync(() => {
@@ -445,7 +443,7 @@ describe("the opening of a payment", () => {
     const hanging = { ...fixture.provider(), label: "hangs", open: () => Effect.never }
     fixture.providers = [...fixture.providers, hanging]
     return Effect.gen(function* () {
-      const { open } = yield* PaymentRefresher
+      const { open } = yield* OrderPayments
       for (let i = 0; i < 200; i++) {
         const resellerId = ResellerId.make(`01930000-0000-7000-8000-${String(i % 9).padStart(12, "0")}`)
         const order = Effect.succeed({ ...draft(fixture), resellerId, id: newId(i) })
@@ -464,7 +462,7 @@ describe("the refreshes of a provider that hangs", () => {
     const hanging = { ...fixture.provider(), label: "hangs", refresh: () => Effect.never }
     fixture.providers = [...fixture.providers, hanging]
     return Effect.gen(function* () {
-      const { refresh } = yield* PaymentRefresher
+      const { refresh } = yield* OrderPayments
       for (let i = 0; i < 300; i++) {
         const id = OrderId.make(`01930000-0000-7000-8001-${String(i).padStart(12, "0")}`)
         yield* Effect.fork(refresh(fixture.store(anOrder({ id, provider: "hangs" }))))

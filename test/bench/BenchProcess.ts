@@ -1,6 +1,6 @@
 /**
- * Starts the processes of a benchmark. In this file, a worker is a process that receives requests as messages from the
- * benchmark. It is not a worker of a server.
+ * Starts the processes of a benchmark. Each process runs one file of this folder, and receives requests from
+ * the benchmark as messages.
  *
  * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
  * program `taskset`, every process can run on any CPU.
@@ -23,19 +23,19 @@ export const pinned = (
 ): [string, Array<string>] =>
   canPin && cpu !== undefined ? ["taskset", ["-c", String(cpu), command, ...args]] : [command, [...args]]
 
-export interface Worker {
+export interface BenchProcess {
   readonly pid: number
   /** Sends a message and waits for the result. Must not be called again before the result has arrived. */
   readonly request: <Result>(message: unknown) => Promise<Result>
   readonly stop: () => Promise<void>
 }
 
-/** Runs a file of this folder as a worker, and waits until the worker reports with the message `{ ready }`. */
-export const startWorker = async <Ready>(
+/** Runs a file of this folder as a process, and waits until the process reports with the message `{ ready }`. */
+export const startBenchProcess = async <Ready>(
   file: string,
   cpu: number | undefined,
   args: ReadonlyArray<string> = []
-): Promise<Worker & { readonly ready: Ready }> => {
+): Promise<BenchProcess & { readonly ready: Ready }> => {
   const [command, commandArgs] = pinned(cpu, process.execPath, [
     ...process.execArgv,
     join(import.meta.dirname, file),

@@ -1,6 +1,6 @@
 /**
- * Limits this node's requests to payment providers: one refresh per order at a time, a maximum number of concurrent
- * refreshes and openings, and a pause between two refreshes of an order.
+ * Opens the payments of orders, and refreshes orders. Limits this node's requests to payment providers: one refresh per
+ * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
  * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A `crediting`
@@ -46,8 +46,8 @@ const MAX_AWAIT_PAUSE_MILLIS = 1_000
 
 type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 
-export class PaymentRefresher extends Context.Tag("@tollgate/application/PaymentRefresher")<
-  PaymentRefresher,
+export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayments")<
+  OrderPayments,
   {
     /**
      * Runs `draft`, which stores a draft, and opens its payment. If the reseller has used up its share of the openings
@@ -74,14 +74,14 @@ export class PaymentRefresher extends Context.Tag("@tollgate/application/Payment
      */
     readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
     /** Refreshes an order after a webhook. The refresh begins after this call, at the end of the pause. */
-    readonly refreshAfterReport: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
+    readonly refreshAfterWebhook: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}
 
 type Ports = TopUpOrders | PaymentProviders
 
-export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
-  PaymentRefresher,
+export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
+  OrderPayments,
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
     const { all: providers } = yield* PaymentProviders
@@ -190,7 +190,7 @@ export const layer: Layer.Layer<PaymentRefresher, never, Ports> = Layer.scoped(
 
       refreshNow,
 
-      refreshAfterReport: (stored) =>
+      refreshAfterWebhook: (stored) =>
         Effect.map(
           scheduled.run(
             stored.order.id,
