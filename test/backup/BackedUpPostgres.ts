@@ -1,6 +1,4 @@
-/**
- * Runs a Postgres of Debian that archives its write-ahead log with pgBackRest and the files of `deploy/backup`.
- */
+/** Runs Debian's Postgres, which archives its write-ahead log with pgBackRest and the files of `deploy/backup`. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

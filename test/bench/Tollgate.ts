@@ -21,8 +21,10 @@ export const PRODUCTION_FLAGS = ["--max-semi-space-size=64", "--v8-pool-size=1"]
 
 /** The default number of customers that send the requests. */
 const CUSTOMERS = 4
-/** The number of customers that are created or read at the same time; each takes a process of the command line. */
-const AT_ONCE = 4
+/**
+ * The number of customers that are created or read at the same time. Each needs its own process of the command line.
+ */
+const CONCURRENT_COMMANDS = 4
 const CREDIT_USD_MICRO = 1_000_000_000_000n
 
 /**
@@ -127,13 +129,13 @@ export const startTollgate = async (
     const emails = Array.from({ length: customers }, (_, i) => `bench-${i}@example.com`)
     const keys: Array<string> = []
     while (keys.length < customers) {
-      const next = emails.slice(keys.length, keys.length + AT_ONCE)
+      const next = emails.slice(keys.length, keys.length + CONCURRENT_COMMANDS)
       keys.push(...(await Promise.all(next.map((email) => createCustomer(tollgate, email)))))
     }
     const balance = async (): Promise<bigint> => {
       let sum = 0n
-      for (let i = 0; i < emails.length; i += AT_ONCE) {
-        const next = emails.slice(i, i + AT_ONCE)
+      for (let i = 0; i < emails.length; i += CONCURRENT_COMMANDS) {
+        const next = emails.slice(i, i + CONCURRENT_COMMANDS)
         const shown = await Promise.all(next.map((email) => tollgate("users", "show", email)))
         for (const user of shown) sum += BigInt(member(user, "payg", "balance_usd_micro"))
       }

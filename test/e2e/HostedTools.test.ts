@@ -1,6 +1,6 @@
 /**
- * Requests with hosted tools, which the provider runs and charges per call, sent with the official SDKs. They are refused
- * before a provider is called, unless the catalog allows the tool for the model.
+ * Tests requests with hosted tools, which the provider runs and charges per call. The official SDKs send the requests.
+ * The gateway refuses them before it calls a provider, unless the catalog allows the tool for the model.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"

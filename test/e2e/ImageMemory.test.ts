@@ -9,9 +9,9 @@ import { TestGateway } from "../support/TestGateway.ts"
 import { text } from "../support/upstream/Script.ts"
 
 const MIB = 1024 * 1024
-const AT_ONCE = 8
+const PARALLEL_REQUESTS = 8
 /** The limit of the memory growth. One copy of each response needs 214 MiB; two copies would need 428 MiB. */
-const GROWTH_AT_MOST_MIB = 320
+const MAX_GROWTH_MIB = 320
 
 let gateway: TestGateway
 let server: ServerProcess
@@ -52,13 +52,15 @@ const generate = async (key: string): Promise<string> => {
 it.skipIf(!existsSync("/proc/self/status"))(
   "eight parallel images of 20 MiB add less than 320 MiB to the memory of the server",
   async () => {
-    const customers = await Promise.all(Array.from({ length: AT_ONCE }, () => gateway.newCustomer(1_000_000n)))
+    const customers = await Promise.all(
+      Array.from({ length: PARALLEL_REQUESTS }, () => gateway.newCustomer(1_000_000n))
+    )
     gateway.upstream.always(text(answer, "application/json"))
     const before = peakMib()
     const made = await Promise.all(customers.map(({ key }) => generate(key)))
     expect(made).toEqual(customers.map(() => "200 settled 26"))
     const growth = peakMib() - before
-    expect(growth).toBeLessThan(GROWTH_AT_MOST_MIB)
+    expect(growth).toBeLessThan(MAX_GROWTH_MIB)
   },
   60_000
 )

@@ -211,7 +211,7 @@ export class PatroniCluster {
       "listen-peer-urls": `http://${HOST}:${etcdPeerPort}`,
       "initial-advertise-peer-urls": `http://${HOST}:${etcdPeerPort}`,
       "initial-cluster": members,
-      // Three nodes on one machine respond slower than three machines, so elections start later than by default.
+      // Three nodes on one machine respond more slowly than three machines, so elections start later than by default.
       "heartbeat-interval": "300",
       "election-timeout": "3000",
       "log-level": "error"

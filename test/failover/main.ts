@@ -44,7 +44,7 @@ const LOST_MILLIS = 45_000
 /**
  * After this time without a quorum, no request may be served. Until then, a commit that has begun may still succeed.
  */
-const SERVED_AT_MOST_MILLIS = 15_000
+const MAX_SERVED_MILLIS = 15_000
 /** The time within which the gateways must serve again, and within which the last requests must end. */
 const RETURN_MILLIS = 600_000
 const SERVED_AGAIN = 20
@@ -100,7 +100,7 @@ const loseQuorum = async (
   const killed = await kill()
   await sleep(LOST_MILLIS)
   const backMillis = activeMillis()
-  const lateMillis = atMillis + SERVED_AT_MOST_MILLIS
+  const lateMillis = atMillis + MAX_SERVED_MILLIS
   const late = load.received.filter(
     // A stream that began earlier may continue until its hold is used up.
     ({ beganAtMillis, endedAtMillis, status, streamed }) =>

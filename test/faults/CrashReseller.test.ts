@@ -15,7 +15,7 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 const KILLS = Number(process.env.KILLS ?? 3)
 const RESELLERS = 6
 /** The maximum number of mints per reseller. It is below the rate limit per minute. */
-const MOST_MINTS = 25
+const MAX_MINTS = 25
 const TIER_USD_CENTS = 100
 const TIER_USD_MICRO = 1_000_000n
 const TIER_TOKENS = 1_000
@@ -162,7 +162,7 @@ const makeKey = async (actor: Actor, round: number): Promise<void> => {
 const keepGoing = async (actor: Actor, nth: number, stopped: () => boolean): Promise<void> => {
   for (let round = nth; !stopped(); round++) {
     await topUp(actor, round)
-    if (actor.minted.size < MOST_MINTS) await mint(actor, `operation ${round}`)
+    if (actor.minted.size < MAX_MINTS) await mint(actor, `operation ${round}`)
     await makeKey(actor, round)
   }
 }

@@ -25,7 +25,7 @@ import { done, event, json, script, signal, until as when } from "../support/ups
 
 const messages = [{ role: "user" as const, content: "Say hello." }]
 /** The time within which the gateway must refuse a request, whatever the state of the database. */
-const PATIENCE_MILLIS = 6_500
+const REFUSAL_TIMEOUT_MILLIS = 6_500
 
 /** The response timeout of the database, shorter than in production and longer than a statement on a busy machine. */
 const RESPONSE_TIMEOUT_MILLIS = 5_000
@@ -130,7 +130,7 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     const { gateway, goAway, comeBack, close } = await set()
     const { upstream } = gateway
     const clientOf = (apiKey: string) =>
-      new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, timeout: PATIENCE_MILLIS })
+      new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, timeout: REFUSAL_TIMEOUT_MILLIS })
     const client = clientOf(gateway.key)
     const stranger = await gateway.newCustomer(1_000n)
     const revoked = await revokedKey(gateway)

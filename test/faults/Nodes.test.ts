@@ -276,7 +276,7 @@ describe("a node that other nodes consider dead", () => {
       starved.signal("SIGCONT")
       await sleep(100)
     }
-    // The machine is paused for longer than the time to death.
+    // The machine is paused for longer than NODE_DEAD_AFTER_SECONDS.
     starved.signal("SIGSTOP")
     blockEventLoop(2_200)
     starved.signal("SIGCONT")

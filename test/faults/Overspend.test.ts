@@ -1,7 +1,7 @@
 /**
- * Many parallel streams of one customer with little money, over two nodes, in each streaming protocol. Together the
- * streams deliver what the balance covers, and nothing is written off. Each stream ends with an error that the official
- * SDK raises.
+ * Tests many parallel streams of one customer with little money, over two nodes, in each streaming protocol. Together
+ * the streams deliver what the balance covers, and nothing is written off. Each stream ends with an error that the
+ * official SDK raises.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"

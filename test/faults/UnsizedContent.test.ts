@@ -1,7 +1,7 @@
 /**
- * Many parallel requests of one customer with little money, over two nodes. The provider of each request loads the
- * earlier response that `previous_response_id` names, so that the prompt is far larger than the body. At most one of
- * these requests costs more than the balance.
+ * Tests many parallel requests of one customer with little money, over two nodes. The provider of each request loads
+ * the earlier response that `previous_response_id` names, so that the prompt is far larger than the body. At most one
+ * of these requests costs more than the balance.
  */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

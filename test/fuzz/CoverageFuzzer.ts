@@ -1,6 +1,7 @@
 /**
  * Runs a target with inputs that are guided by coverage: an input that reaches code which no earlier input has reached
- * joins the pool, and later inputs are changes of the pool. V8 reports the coverage of blocks (CONTRIBUTING.md, Fuzzing).
+ * joins the pool, and later inputs are changed copies of inputs in the pool. V8 reports the coverage of blocks
+ * (CONTRIBUTING.md, Fuzzing).
  *
  * Reading the coverage takes milliseconds, so it is read once for many inputs. Only if a batch has reached new code, its
  * inputs are checked again one by one, to find the input that reached it.
@@ -113,7 +114,10 @@ const firstFinding = async (check: Check, batch: ReadonlyArray<Buffer>): Promise
   return undefined
 }
 
-/** Makes changes of inputs of the pool. Newer inputs are chosen more often, and some inputs are two inputs joined. */
+/**
+ * Makes changed copies of inputs in the pool. Newer inputs are chosen more often. Some of the new inputs are two inputs
+ * of the pool, joined.
+ */
 const nextBatch = (
   { words, grammar }: FuzzTarget,
   pool: ReadonlyArray<Buffer>,

@@ -1,6 +1,6 @@
 /**
- * Changes of an input: bytes are removed, doubled, exchanged, replaced or inserted. Also cuts an input into pieces, at
- * positions that depend only on the input, so that a finding can be reproduced from the input alone.
+ * Defines the changes of an input: bytes are removed, doubled, exchanged, replaced or inserted. Also cuts an input into
+ * pieces, at positions that depend only on the input, so that a finding can be reproduced from the input alone.
  */
 import { FastCheck } from "effect"
 

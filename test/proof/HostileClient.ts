@@ -10,7 +10,7 @@ import { MODEL } from "../bench/BenchRequest.ts"
 setPriority(constants.priority.PRIORITY_LOW)
 
 const BODY_BYTES = 31 * 1024 * 1024
-const AT_ONCE = 3
+const CONCURRENT_BODIES = 3
 /** The time for which each shape is sent, again and again. */
 const ATTACK_MILLIS = 4_000
 
@@ -69,7 +69,7 @@ for (const [name, path, bodyOf] of shapes) {
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, repeat))
+  await Promise.all(Array.from({ length: CONCURRENT_BODIES }, repeat))
   results[name] = [...statuses].map(([status, count]) => `${count} x ${status}`).join(", ")
 }
 process.send?.(results)

@@ -1,6 +1,6 @@
 /**
- * The same random histories of ledger transactions on real Postgres and on the model of the database. Every statement must
- * return the same rows or the same SQLSTATE, and every step must leave the same rows.
+ * Runs the same random histories of ledger transactions on real Postgres and on the model of the database. Every
+ * statement must return the same rows or the same SQLSTATE, and every step must leave the same rows.
  */
 
 import { SqlClient } from "@effect/sql"

@@ -21,7 +21,10 @@ interface Waiting {
   readonly node: SimulatedNode
 }
 
-/** The time by which a callback may exceed its deadline: late timers and callbacks of an earlier batch. */
+/**
+ * The time by which a callback may exceed its deadline, because timers can be late and the callbacks of an earlier
+ * batch can run first.
+ */
 const LATE_MILLIS = 500
 
 export class Invariants {

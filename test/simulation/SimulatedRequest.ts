@@ -32,7 +32,7 @@ const TICK_MILLIS = 100
 const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
-/** The observations of a request that do not use the checked code. */
+/** Receives what the clients of a request received, so that the checks do not depend on the checked code. */
 export interface Observer {
   /** Called when content was written to the client. */
   readonly onSent: (request: SimulatedRequest) => void

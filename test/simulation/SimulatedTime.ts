@@ -53,7 +53,7 @@ export class Event {
 const turnOfEventLoop = setImmediate
 const afterMicrotasks = () => new Promise<void>((resolve) => void turnOfEventLoop(resolve))
 
-const MOST_EVENTS = 200_000
+const MAX_EVENTS = 200_000
 
 export class SimulatedTime {
   readonly random: Random
@@ -111,7 +111,7 @@ export class SimulatedTime {
         this.#push(event)
         continue
       }
-      if (++this.events > MOST_EVENTS) throw new Error("the history does not end")
+      if (++this.events > MAX_EVENTS) throw new Error("the history does not end")
       this.current = process
       run()
       // Promises belong to processes only, so the microtasks of an event belong to its process.

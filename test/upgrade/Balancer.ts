@@ -29,7 +29,7 @@ export class Balancer {
   #next = 0
   /** The number of requests that were sent to another server because the first server refused the connection. */
   retried = 0
-  /** The number of requests that got no response from a server. The client gets 502, or a broken stream. */
+  /** The number of requests that got no complete response from a server. The client gets 502, or a broken stream. */
   broken = 0
 
   static async start(): Promise<Balancer> {

@@ -29,7 +29,7 @@ const aServer = (csvAt: Readonly<Record<string, Stream.Stream<string>>>) =>
   })
 
 describe("a CSV response", () => {
-  it.scopedLive("ends without the end of the response if a later page cannot be read", () =>
+  it.scopedLive("is cut off before its end if a later page cannot be read", () =>
     Effect.gen(function* () {
       const url = yield* aServer({
         "/whole": Stream.make("a\r\n", "1\r\n"),

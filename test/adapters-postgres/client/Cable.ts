@@ -12,7 +12,8 @@ import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
 /**
- * The proxy can garble a BEGIN statement. Postgres then rejects the statement, and executes the following statements.
+ * The proxy can change the bytes of a BEGIN statement. Postgres then rejects this statement, and executes the following
+ * statements.
  */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")

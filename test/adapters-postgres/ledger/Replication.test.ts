@@ -40,7 +40,7 @@ beforeAll(async () => {
   settings = fromSocket((await Effect.runPromise(Scope.extend(started, scope))).socketDir)
   await administer("CREATE TABLE note (word text PRIMARY KEY)")
   connection = new DedicatedConnection(settings, limits)
-  // Opens the connection while no standby is required: opening it waits for the standby as well.
+  // Opens the connection while no standby is required. Otherwise the opening would wait for the standby too.
   await read()
 })
 afterAll(async () => {

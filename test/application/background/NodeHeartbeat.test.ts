@@ -36,7 +36,10 @@ const aNode = () => {
   return { world, start, firstSweepOf }
 }
 
-/** The last heartbeat at this time of a node that sends one every 5 seconds until it dies. */
+/**
+ * Returns a function from the time to the last heartbeat of a node, which sends a heartbeat every 5 seconds until
+ * `death`.
+ */
 const beatUntil = (death: number) => (now: number) => `${Math.min(Math.floor(now / 5), Math.floor(death / 5))}`
 
 describe("a node", () => {
@@ -51,17 +54,15 @@ describe("a node", () => {
     })
   )
 
-  it.scoped(
-    "sweeps the holds of a node whose heartbeat has not changed for the time to death, or that has no row",
-    () =>
-      Effect.gen(function* () {
-        const { world, start, firstSweepOf } = aNode()
-        const [alive, dead] = [beatUntil(1_000), beatUntil(42)]
-        world.others = (now) => ({ alive: alive(now), dead: dead(now), unknown: now < 42 ? `${now}` : null })
-        yield* start
-        yield* TestClock.adjust("120 seconds")
-        expect([firstSweepOf("alive"), firstSweepOf("dead"), firstSweepOf("unknown")]).toEqual([undefined, 70, 75])
-      })
+  it.scoped("sweeps the holds of a node whose heartbeat has not changed for too long, or that has no row", () =>
+    Effect.gen(function* () {
+      const { world, start, firstSweepOf } = aNode()
+      const [alive, dead] = [beatUntil(1_000), beatUntil(42)]
+      world.others = (now) => ({ alive: alive(now), dead: dead(now), unknown: now < 42 ? `${now}` : null })
+      yield* start
+      yield* TestClock.adjust("120 seconds")
+      expect([firstSweepOf("alive"), firstSweepOf("dead"), firstSweepOf("unknown")]).toEqual([undefined, 70, 75])
+    })
   )
 
   it.scoped("sweeps no living node when the database's clock jumps, forwards or backwards", () =>

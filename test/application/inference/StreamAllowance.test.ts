@@ -1,6 +1,6 @@
 /**
- * The allowance of streams over one shared balance, in random interleavings of deliveries, extensions, failures of the
- * ledger, endings and crashes. The ledger decides by the domain rules; its answers arrive in random order.
+ * Tests the allowance of streams that share one balance, in random interleavings of deliveries, extensions, failures of
+ * the ledger, endings and crashes. The ledger decides by the domain rules; its answers arrive in random order.
  */
 
 import { Delivery } from "@tollgate/application/inference/Delivery"
@@ -96,7 +96,8 @@ class World {
     const allowance = new StreamAllowance(admission, request, delivery, ports)
     delivery.allowance = allowance
     this.streams.push({ admission, delivery, allowance, hold: held.right.hold })
-    // The use case opens the allowance only if the hold covers the prompt, which it counts if it must.
+    // The use case opens the allowance only if the hold covers the prompt. If necessary, the use case counts the prompt
+    // first.
     allowance.open(held.right.hold, Tokens.Tokens(tokensOf(PROMPT) + 6n))
   }
 

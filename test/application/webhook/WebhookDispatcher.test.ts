@@ -72,7 +72,7 @@ const dispatcherOver = (queue: Queue, send: WebhookSender["Type"]["send"]) =>
 const yields = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("the webhook dispatcher", () => {
-  it.scoped("sends to other endpoints while one endpoint hangs, which has at most four attempts", () =>
+  it.scoped("makes at most four attempts at an endpoint that hangs, and sends to other endpoints meanwhile", () =>
     Effect.gen(function* () {
       const queue = new Queue()
       const gate = yield* Deferred.make<void>()

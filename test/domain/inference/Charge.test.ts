@@ -89,7 +89,7 @@ describe("the charge of a request", () => {
 
   it.each([
     ["zeros in every chunk", 0n, 0n],
-    ["a figure with its first chunk", 10n, 1n]
+    ["a count with its first chunk", 10n, 1n]
   ])("has the locally counted output if the stream is cut and the provider reported only %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
@@ -190,14 +190,14 @@ describe("the charge of a request", () => {
 })
 
 describe("reported usage", () => {
-  it("is the last figure above 0 if zeros follow", () => {
+  it("is the last count above 0 if zeros follow", () => {
     const running = [1n, 5n, 9n].map((output) => ({ prompt: prompt(3n), output: n(output) }))
     const zeros = { prompt: prompt(0n), output: n(0n) }
     const merged = [...running, zeros, unreported].reduce(ReportedUsage.merge, unreported)
     expect(merged).toEqual({ prompt: prompt(3n), output: 9n })
   })
 
-  it("is a reported zero if no other figure precedes the zero", () => {
+  it("is a reported zero if no other count precedes the zero", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 

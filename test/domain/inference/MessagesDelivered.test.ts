@@ -94,7 +94,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("replaces each figure with the later running total", () => {
+  it("replaces each count with the later running total", () => {
     const events = [
       messageStart({ usage: usage(5, 1, { read: 300 }) }),
       delta({ output_tokens: 2 }),
@@ -108,7 +108,7 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt while zeros are placeholders, and a prompt of 0 if the final figure is 0", () => {
+  it("has no prompt while zeros are placeholders, and a prompt of 0 if the final count is 0", () => {
     const start = messageStart({ usage: usage(0, 0) })
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
@@ -136,8 +136,8 @@ describe("messages usage", () => {
     }
   )
 
-  const figures = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  property("never decreases if the reported totals increase", [FastCheck.array(figures)], (told) => {
+  const counts = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
+  property("never decreases if the reported totals increase", [FastCheck.array(counts)], (told) => {
     let [input, output, read] = [0, 0, 0]
     const events = told.map((grown) => {
       input += grown.input

@@ -269,7 +269,7 @@ describe("the rate of a key", () => {
     expect(settled.window.tokens).toBe(30n)
   })
 
-  it("counts tokens in excess of the estimate in the window of the settlement", () => {
+  it("counts the tokens above the estimate in the window of the settlement", () => {
     const limits = { ...NO_LIMITS, tokensPerMinute: 100n }
     const { counts, hold } = Either.getOrThrow(decideKeyHold(demandOf(10n), { limits, counts: NO_COUNTS }, NOON))
     const more = settleKeyHold(hold, UsdPico(0n), usageOf(10n, 70n), counts, NOON + 2 * MINUTE)

@@ -1,6 +1,6 @@
 /**
  * The target of credentials and other values that clients present: API keys, cursors, reseller tokens and addresses of
- * proxies. A changed text must never be accepted: an accepted API key and cursor is exactly a text that the server
+ * proxies. A changed text must never be accepted: an accepted API key or cursor is exactly a text that the server
  * writes, and an accepted token has a correct signature.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"

@@ -1,6 +1,6 @@
 /**
- * Changes of JSON frames and responses: frames are dropped, doubled and exchanged, and single members get unusual values
- * or are removed. The result is still JSON, unlike most results of changed bytes.
+ * Defines the changes of JSON frames and responses: frames are dropped, doubled and exchanged, and single members get
+ * unusual values or are removed. The result is still JSON, unlike most results of changed bytes.
  */
 import { FastCheck } from "effect"
 

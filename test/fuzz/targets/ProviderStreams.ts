@@ -1,6 +1,4 @@
-/**
- * Streams and whole responses as providers send them, for each protocol: realistic ones, and ones with changes.
- */
+/** Generates streams and whole responses as providers send them, for each protocol: realistic ones and changed ones. */
 import { FastCheck } from "effect"
 import { chatFrames, chunk, completion, errorBody, usage, usageChunk } from "../../support/upstream/ChatWire.ts"
 import * as Messages from "../../support/upstream/MessagesWire.ts"

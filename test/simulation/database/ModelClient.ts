@@ -1,9 +1,9 @@
 /**
  * The client of one connection to the modelled database, and the network between them.
  *
- * The network delays packets in both directions, keeps them in order, and can lose the connection. Of the packets on
- * the way, a random number is then delivered, and the later packets are lost. A frozen network delivers nothing until
- * it thaws. Either side can notice a lost connection late, or never.
+ * The network delays packets in both directions, keeps them in order, and can lose the connection. When the connection
+ * is lost, the first packets on the way are still delivered, and the later packets are lost; their numbers are random.
+ * A frozen network delivers nothing until it thaws. Either side can notice a lost connection late, or never.
  */
 import type { Driver, DriverClient, Response } from "@tollgate/adapters-postgres/ledger/LedgerDriver"
 import * as Pg from "pg"
@@ -139,7 +139,7 @@ export class ModelClient implements DriverClient {
     }
   }
 
-  /** Ends the connection with its process. The backend notices it, unless the network is broken. */
+  /** Ends the connection because its process has ended. The backend notices this, unless the network is broken. */
   abandon(): void {
     if (this.#closed) return
     this.#closed = true

@@ -24,7 +24,7 @@ export interface Reply {
 export type SessionEnd = Refused | undefined
 
 const TRANSIENT = ["40001", "40P01", "53100", "53200", "25006", "57014"]
-/** The statement timeout is set by the client; this is the limit of a slow statement without one. */
+/** The maximum duration of a slow statement if the client has set no statement timeout. */
 const LONGEST_STATEMENT_MILLIS = 10_000
 const READ_ONLY_END: Reply = { rows: [], command: "ROLLBACK" }
 

@@ -1,5 +1,6 @@
 /**
- * A script defines how a test upstream responds to one request: it sends a head, then runs steps on the socket.
+ * A script defines how a test upstream responds to one request. The upstream sends a head, and then runs steps on the
+ * socket.
  *
  *     script({ steps: [event(chunk), wait(20), until(signal), cut] })
  *

@@ -9,7 +9,10 @@ import type { PaymentSimulation } from "@tollgate/adapters-upstream/topup/Paymen
 import { fromEmbedded, type PostgresLayer } from "@tollgate/composition/Postgres"
 import * as Effect from "effect/Effect"
 
-/** Joins the embedded Postgres of a running server, or starts one until the command ends. */
+/**
+ * Joins the embedded Postgres of a running server. If no server runs, starts an embedded Postgres, which stops when the
+ * command ends.
+ */
 export const embeddedPostgres = (dataDir: string): PostgresLayer =>
   fromEmbedded(dataDir, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 

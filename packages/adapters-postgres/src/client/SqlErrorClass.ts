@@ -68,13 +68,13 @@ export const isTransient = (error: unknown): boolean =>
   isConnectionLost(error) || classOf(error) === TRANSACTION_ROLLBACK || isStale(error)
 
 /**
- * SQLSTATE classes of errors that say nothing about the statement: the database is unavailable or has no resources, or a
+ * SQLSTATE classes of errors that the statement has not caused: the database is unavailable or has no resources, or a
  * concurrent transaction has prevented this one.
  */
 const UNAVAILABLE_CLASSES = new Set(["08", "28", "3D", TRANSACTION_ROLLBACK, "53", "55", OPERATOR_INTERVENTION, "58"])
 /**
- * Read-only standby, and the timeouts of an idle and of a long transaction. Other errors of class 25 have wrong
- * statements.
+ * Read-only standby, and the timeouts of an idle and of a long transaction. Wrong statements cause the other errors of
+ * class 25.
  */
 const UNAVAILABLE_STATES = new Set(["25006", "25P03", "25P04"])
 

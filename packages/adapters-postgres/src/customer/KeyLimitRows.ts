@@ -142,7 +142,8 @@ export const writeLimits = (keyId: ApiKeyId, limits: KeyLimits): InTransaction<v
       models = ${limits.models === undefined ? null : [...limits.models]}::text[] WHERE id = ${keyId}`
     if (!counted && before?.counted !== true) return
     if (before?.counted !== true) yield* beginCounts(keyId)
-    // After this lock, no transaction of the ledger changes the amounts that the open requests of the key set aside.
+    // While this transaction holds the lock, no transaction of the ledger changes the amounts that the open requests of
+    // the key set aside.
     yield* sql`SELECT FROM counted_key WHERE key_id = ${keyId} FOR NO KEY UPDATE`
     yield* sql`UPDATE counted_key SET revision = revision + 1,
       spend_per_day_usd_micro = ${limits.spendPerDay ?? null}::bigint,

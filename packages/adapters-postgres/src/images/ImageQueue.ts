@@ -4,8 +4,9 @@
  *
  * Both are group commit queues with a batch size of 1. The first queue refuses a caller whose deadline passes. The
  * request of this caller may have begun, because the commit was running or the connection was lost during the commit.
- * In these cases, the first queue releases the hold of the request, on the connection for begins. A new connection
- * first terminates the session of the previous connection, so the outcome of the earlier commit is then certain.
+ * In these cases, the first queue releases the hold of the request, on the connection with which requests begin. A new
+ * connection first terminates the session of the previous connection, so the outcome of the earlier commit is then
+ * certain.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"

@@ -43,7 +43,7 @@ export const pgDriver: Driver = {
   }
 }
 
-/** The driver of all ledger connections. It is a reference with a default value, because only a simulation replaces it. */
+/** The driver of all ledger connections. Its default is the real driver, and only a simulation replaces it. */
 export class LedgerDriver extends Context.Reference<LedgerDriver>()("@tollgate/adapters-postgres/LedgerDriver", {
   defaultValue: () => pgDriver
 }) {}

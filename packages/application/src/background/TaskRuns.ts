@@ -29,7 +29,7 @@ export class TaskRunCounters {
   }
 }
 
-/** The records of this process: a reference with a default value, because every process has exactly one copy. */
+/** The records of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class TaskRuns extends Context.Reference<TaskRuns>()("@tollgate/application/TaskRuns", {
   defaultValue: () => new TaskRunCounters()
 }) {}

@@ -19,7 +19,7 @@ export interface PepperCounts {
   readonly all: number
   /**
    * Keys that are stored neither under the current nor under the previous pepper. Servers with these peppers refuse
-   * them.
+   * such keys.
    */
   readonly refused: number
   /** Keys that are stored under the previous pepper, or under a pepper that is not recorded. */

@@ -1,6 +1,6 @@
 /**
- * An array-backed set whose members store their index. It is made for members that are added and deleted with every
- * request: the last member replaces a deleted member.
+ * An array-backed set whose members store their index. Members are added and deleted with every request, so both must
+ * be fast: the last member takes the place of a deleted member.
  *
  * A built-in `Set` keeps its old hash table after each rehash. That table references finished requests, which stay in
  * memory until the next full garbage collection.

@@ -95,7 +95,7 @@ export class RequestTrace {
   constructor(tracer: Tracer.Tracer, nowNanos: () => bigint, requestId: RequestId, attributes: Attributes) {
     this.#tracer = tracer
     this.#nowNanos = nowNanos
-    // An empty id of the parent makes the span the root of the trace.
+    // An empty parent id makes the span the root of the trace.
     const root = Tracer.externalSpan({ traceId: traceIdOf(requestId), spanId: "" })
     this.request = this.#span("inference request", root, "server", { request_id: requestId, ...attributes })
   }

@@ -39,8 +39,8 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
      */
     readonly sweep: Effect.Effect<number>
     /**
-     * Like `sweep`, but only these nodes and deregistered nodes are dead. If a node has sent a heartbeat after the
-     * given one, it is alive.
+     * Does the same as `sweep`, but only these nodes and deregistered nodes count as dead. A node that has sent a
+     * heartbeat after the given heartbeat is alive.
      */
     readonly sweepSilent: (silent: ReadonlyArray<Heartbeat>) => Effect.Effect<number>
   }

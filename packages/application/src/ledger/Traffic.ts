@@ -181,7 +181,7 @@ export class TrafficCounters {
   }
 }
 
-/** The counters of this process: a reference with a default value, because every process has exactly one copy. */
+/** The counters of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class Traffic extends Context.Reference<Traffic>()("@tollgate/application/Traffic", {
   defaultValue: () => new TrafficCounters()
 }) {}

@@ -18,7 +18,7 @@ export class WriteOffSums {
   }
 }
 
-/** The sums of this process. They are a reference with a default value, because every process has exactly one copy. */
+/** The sums of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class WriteOffs extends Context.Reference<WriteOffs>()("@tollgate/application/WriteOffs", {
   defaultValue: () => new WriteOffSums()
 }) {}

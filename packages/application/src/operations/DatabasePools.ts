@@ -31,7 +31,7 @@ export class OpenPools {
   }
 }
 
-/** The pools of this process: a reference with a default value, because every process has exactly one list. */
+/** The pools of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class DatabasePools extends Context.Reference<DatabasePools>()("@tollgate/application/DatabasePools", {
   defaultValue: () => new OpenPools()
 }) {}

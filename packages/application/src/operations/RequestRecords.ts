@@ -1,6 +1,4 @@
-/**
- * Declares the reads with which an operator examines single requests and the spend of all customers.
- */
+/** Declares the queries with which an operator examines single requests and the spend of all customers. */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { RequestNotFound, RequestRecord } from "@tollgate/domain/inference/RequestRecord"
 import type { SpendDimension, SpendSums } from "@tollgate/domain/operations/SpendReport"

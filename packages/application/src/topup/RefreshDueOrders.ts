@@ -30,11 +30,11 @@ const PAGE_SIZE = 200
 export interface RefreshCounts {
   readonly attempted: number
   /**
-   * The number of attempted orders that were read from their provider, or that needed no provider. The other orders are
-   * unchanged.
+   * The number of these orders whose payment was read from the provider, or whose refresh needed no provider. The other
+   * orders are unchanged.
    */
   readonly refreshed: number
-  /** The number of attempted orders that became `credited` during this run. */
+  /** The number of these orders that became `credited` during this run. */
   readonly credited: number
 }
 

@@ -68,7 +68,7 @@ export class TopUpCounters {
   }
 }
 
-/** The counters of this process: a reference with a default value, because every process has exactly one copy. */
+/** The counters of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class TopUpCounts extends Context.Reference<TopUpCounts>()("@tollgate/application/TopUpCounts", {
   defaultValue: () => new TopUpCounters()
 }) {}

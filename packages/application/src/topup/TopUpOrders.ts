@@ -58,7 +58,7 @@ export interface EarlierTopUp {
   readonly order: TopUpOrder | undefined
 }
 
-/** The reseller has an order with this operation id. */
+/** The reseller already has an order with this operation id. */
 export class OperationUsed extends Data.TaggedError("OperationUsed")<{ readonly earlier: EarlierTopUp }> {}
 
 export interface AbandonedTopUp {

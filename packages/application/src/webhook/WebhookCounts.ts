@@ -15,7 +15,7 @@ export class WebhookCounters {
   running = 0
 }
 
-/** The counters of this process: a reference with a default value, because every process has exactly one copy. */
+/** The counters of this process. A `Context.Reference` has a default value, so no layer has to provide it. */
 export class WebhookCounts extends Context.Reference<WebhookCounts>()("@tollgate/application/WebhookCounts", {
   defaultValue: () => new WebhookCounters()
 }) {}

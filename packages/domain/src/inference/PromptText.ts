@@ -20,9 +20,9 @@ const TOKENS_BEFORE_OUTPUT = 3
  * a different way.
  *
  * `counted` is charged if the provider did not report the prompt tokens. It is OpenAI's count for a 1024 x 1024 image
- * in high detail. `reserved` is included in the hold. It is the largest common count: Anthropic's, for a 1.15 megapixel
- * image. A hold that is too high does no harm, because the settlement releases the unused part. A charge must not be
- * too high, because a charge is final.
+ * in high detail. `reserved` is included in the hold. It is Anthropic's count for an image of 1.15 megapixels, the
+ * largest count of the common providers. A hold that is too high does no harm, because the settlement releases the
+ * unused part. A charge must not be too high, because a charge is final.
  */
 export const TOKENS_PER_ATTACHMENT = { counted: 765, reserved: 1_600 } as const
 

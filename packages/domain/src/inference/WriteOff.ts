@@ -9,7 +9,10 @@ import type { Protocol } from "./InferenceRequest.ts"
 export type WriteOffReason =
   /** A text or embeddings response that was not streamed. Its cost is known only after the provider has finished. */
   | "whole_response"
-  /** A stream whose provider reported more tokens than the hold covered. Without such a report, a stream stops first. */
+  /**
+   * A stream whose provider reported more tokens than the hold covered. Without such a report, a stream ends before its
+   * cost exceeds its hold.
+   */
   | "reported_usage"
   /**
    * A stream whose prompt was counted locally, because the provider did not report it. The prompt has more tokens than

@@ -4,7 +4,7 @@
  *
  * The budget part of a hold is the list price of the usage that the hold covers, whether a token plan or the
  * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. The delivered
- * output does not bound the cost of a whole response or of a prompt with unsized content. Such a request is admitted
+ * output does not limit the cost of a whole response or of a prompt with unsized content. Such a request is admitted
  * only if the budget covers its whole estimate.
  */
 import * as Either from "effect/Either"
@@ -195,8 +195,8 @@ export const growKeyHold = (
 
 /**
  * Releases the budget part of a hold and adds the cost to the spend. The charged tokens replace the tokens that were
- * counted at the admission. If the window of the admission has ended, only the excess of charged tokens is counted, in
- * the current window.
+ * counted at the admission. If the window of the admission has ended, the current window counts the charged tokens that
+ * exceed the tokens of the admission.
  */
 export const settleKeyHold = (
   hold: KeyHold,

@@ -83,8 +83,8 @@ export class TooManyUnpaidOrders extends Schema.TaggedError<TooManyUnpaidOrders>
 }) {}
 
 /**
- * An unpaid order is a draft whose payment is being opened, without `expiresAt`, or a pending order whose payment
- * instructions have not expired.
+ * An unpaid order is a draft whose payment is being opened, which has no `expiresAt` yet, or a pending order whose
+ * payment instructions have not expired.
  */
 export interface UnpaidOrder {
   readonly expiresAt: Date | undefined

@@ -230,7 +230,7 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly consoleFolder?: string
   /** True if the page `/` shows models and prices. */
   readonly publicPrices?: boolean
-  /** Ends the delay of the drain instead of the time in `drainDelaySeconds`. */
+  /** The delay of the drain ends when this promise is fulfilled, and not after `drainDelaySeconds`. */
   readonly endOfDelay?: Promise<void>
 }
 
@@ -330,7 +330,7 @@ export const startGateway = async ({
   return gateway
 }
 
-/** Returns a clock on which the delay of the drain takes until a promise is fulfilled. */
+/** Returns a clock on which the delay of the drain ends when a promise is fulfilled. */
 const clockOf = (
   { drainDelaySeconds }: Partial<GatewayOptions.GatewayOptions>,
   endOfDelay: Promise<void> | undefined

@@ -29,7 +29,10 @@ export interface WireNodeFacts {
   readonly time: Date
 }
 
-/** Answers the methods for the chain id, a block and a contract call with these facts, and others with an error. */
+/**
+ * Responds to the methods for the chain id, a block and a contract call with these facts, and to other methods with an
+ * error.
+ */
 export const wireNode =
   (facts: WireNodeFacts) =>
   (request: ReceivedRequest): Script => {
