@@ -1,5 +1,5 @@
 import { MemoryReservation } from "@tollgate/adapters-http/http/MemoryReservation"
-import { EditForm, formHeaderError, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
+import { boundaryOf, EditForm, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
 import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
@@ -8,19 +8,13 @@ import { describe, expect, it } from "vitest"
 import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "./Pictures.ts"
 
 const MIB = 1024 * 1024
-const CONTENT_TYPE = `multipart/form-data; boundary="${BOUNDARY}"`
 
 const anyModel: ModelCheck = () => Either.void
 
 /** Reads a form in chunks of these sizes in bytes. The last size applies to all further chunks. */
-const read = (
-  form: Buffer,
-  sizes: ReadonlyArray<number> = [64 * 1024],
-  checkModel = anyModel,
-  contentType = CONTENT_TYPE
-) => {
+const read = (form: Buffer, sizes: ReadonlyArray<number> = [64 * 1024], checkModel = anyModel, boundary = BOUNDARY) => {
   const reservation = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
-  const reader = new EditForm(contentType, reservation, checkModel)
+  const reader = new EditForm(boundary, reservation, checkModel)
   let at = 0
   for (let i = 0; at < form.length; i++) {
     const size = sizes[Math.min(i, sizes.length - 1)] ?? form.length
@@ -49,6 +43,24 @@ const NAMES = [
   "café.png",
   ""
 ]
+
+const boundaryError = (contentType: string | undefined) =>
+  Either.match(boundaryOf(contentType), { onLeft: ({ _tag }) => _tag, onRight: () => undefined })
+
+const wellFormed = aForm(model, prompt).toString("latin1")
+const FIRST_LINE = `--${BOUNDARY}\r\n`
+const MALFORMED: ReadonlyArray<readonly [string, Buffer]> = (
+  [
+    ["LF alone ends a delimiter", wellFormed.replace(FIRST_LINE, `--${BOUNDARY}\n`)],
+    ["CR alone ends a delimiter", wellFormed.replace(FIRST_LINE, `--${BOUNDARY}\r`)],
+    ["two other characters end a delimiter", wellFormed.replace(FIRST_LINE, `--${BOUNDARY}xx`)],
+    ["one hyphen follows a delimiter", wellFormed.replace(FIRST_LINE, `--${BOUNDARY}-\n`)],
+    ["LF alone ends a header", wellFormed.replace("\r\n\r\n", "\nX: y\r\n\r\n")],
+    ["a header contains CR", wellFormed.replace("\r\n\r\n", "\r\nX: y\rz\r\n\r\n")],
+    ["a delimiter follows headers without an empty line", wellFormed.replace("\r\n\r\npainter", "")],
+    ["a delimiter starts at the empty line after the headers", wellFormed.replace("\r\n\r\npainter", "\r\n")]
+  ] as const
+).map(([name, text]) => [name, Buffer.from(text, "latin1")])
 
 const texts = (form: ParsedForm | undefined) => Object.fromEntries(form?.texts ?? [])
 
@@ -96,6 +108,14 @@ describe("a form", () => {
     }
   })
 
+  it.each(MALFORMED)("is refused for any chunks if %s", (_, form) => {
+    const error = { _tag: "InvalidRequest", message: "The form is malformed.", param: null }
+    expect(read(form, [1]).error).toMatchObject(error)
+    for (let at = 1; at < form.length; at++) {
+      expect(read(form, [at, form.length]).error, `cut at ${at}`).toMatchObject(error)
+    }
+  })
+
   it("can name its file `image` or `image[]`, and must contain only one file", () => {
     expect(verdict(model, prompt, image(aPng(), "image[]"))).toBe("read")
     expect(verdict(model, prompt, image(), image())).toBe("InvalidRequest image")
@@ -115,6 +135,14 @@ describe("a form", () => {
     expect(verdict({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: base64"] })).toBe("InvalidRequest null")
     expect(verdict({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
+  })
+
+  it("must not contain a part that repeats a header", () => {
+    const message = "A part of the form repeats a header."
+    for (const part of [prompt, image()]) {
+      const repeated = { ...part, headers: ['content-disposition: form-data; name="n"'] }
+      expect(read(aForm(model, repeated)).error).toMatchObject({ _tag: "InvalidRequest", message })
+    }
   })
 
   it("is refused at its first unsupported part, which can be a file or a text", () => {
@@ -211,11 +239,20 @@ describe("the content type of a form", () => {
     "multipart/form-data",
     "text/multipart/form-data"
   ])("is refused unless it declares multipart/form-data and a boundary: %s", (type) => {
-    expect(formHeaderError(type)?._tag).toBe("InvalidRequest")
+    expect(boundaryError(type)).toBe("InvalidRequest")
   })
 
   it("can declare a boundary of at most 70 characters", () => {
-    expect(formHeaderError(`multipart/form-data; boundary=${"x".repeat(70)}`)).toBeUndefined()
-    expect(formHeaderError(`multipart/form-data; boundary="${"x".repeat(71)}"`)?._tag).toBe("InvalidRequest")
+    expect(boundaryOf(`multipart/form-data; boundary=${"x".repeat(70)}`)).toEqual(Either.right("x".repeat(70)))
+    expect(boundaryError(`multipart/form-data; boundary="${"x".repeat(71)}"`)).toBe("InvalidRequest")
+  })
+
+  it("can declare only a boundary of RFC 2046", () => {
+    const declared = (value: string) => boundaryOf(`Multipart/Form-Data; charset=utf-8; boundary=${value}`)
+    expect(declared('"a b\'()+_,-./:=?"')).toEqual(Either.right("a b'()+_,-./:=?"))
+    expect(boundaryOf('multipart/form-data; a="; boundary=x"; boundary=y')).toEqual(Either.right("y"))
+    for (const value of ['""', '"a "', '"a\\"b"', "é", "a@b"]) {
+      expect(Either.isLeft(declared(value)), value).toBe(true)
+    }
   })
 })

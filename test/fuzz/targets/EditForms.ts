@@ -3,7 +3,7 @@
  * not depend on the chunk boundaries, and the parser of Node.js must read the same fields from a form that is accepted.
  */
 import { MemoryReservation } from "@tollgate/adapters-http/http/MemoryReservation"
-import { EditForm, type FormError, formHeaderError, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
+import { boundaryOf, EditForm, type FormError, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
 import { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { Either, FastCheck } from "effect"
 import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "../../adapters-http/images/Pictures.ts"
@@ -17,10 +17,10 @@ export type ReadForm = (
 ) => Either.Either<ParsedForm, Pick<FormError, "_tag">>
 
 export const readForm: ReadForm = (contentType, pieces) => {
-  const refused = formHeaderError(contentType)
-  if (refused !== undefined) return Either.left(refused)
+  const boundary = boundaryOf(contentType)
+  if (Either.isLeft(boundary)) return Either.left(boundary.left)
   const reservation = new MemoryReservation(new RelayCounters().imageMemory, 1024 * 1024)
-  const form = new EditForm(contentType, reservation, () => Either.void)
+  const form = new EditForm(boundary.right, reservation, () => Either.void)
   for (const piece of pieces) {
     const error = form.take(piece)
     if (error !== undefined) return Either.left(error)

@@ -5,6 +5,7 @@
  * Each field is checked as soon as it is complete. Therefore a form whose first field names an unsuitable model is
  * refused before its file is read.
  */
+import { MIMEType } from "node:util"
 import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { ImageTooLarge, type UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
 import { type FieldError, fieldOf, readField } from "@tollgate/domain/images/ImageFields"
@@ -13,6 +14,7 @@ import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { BodyConsumer } from "../http/RequestBody.ts"
+import { FormDelimiters } from "./FormDelimiters.ts"
 import { isFile, isFormData, nameOf } from "./FormPart.ts"
 
 const MIB = 1024 * 1024
@@ -21,11 +23,6 @@ export const MAX_SOURCE_BYTES = 10 * MIB
 /** The maximum size of a text field in bytes, which is larger than the longest prompt. */
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_PARTS = 16
-const MAX_BOUNDARY_CHARACTERS = 70
-
-/** The maximum number of hyphens at the end of a closing delimiter (a boundary may consist of hyphens). */
-const MAX_HYPHENS = MAX_BOUNDARY_CHARACTERS + 4
-const HYPHEN = 0x2d
 
 export type FormError = FieldError | ModelNotFound | UnsupportedEndpoint | ImageTooLarge | Overloaded
 
@@ -34,19 +31,27 @@ export interface ParsedForm {
   readonly file: Buffer | undefined
 }
 
-const FORM_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
-const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i
+/** A boundary of RFC 2046, section 5.1.1: at most 70 characters, of which the last is not a space. */
+const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/
 
-/** Returns an error unless the content-type header declares a multipart form and its boundary. */
-export const formHeaderError = (contentType: string | undefined): InvalidRequest | undefined => {
-  if (contentType === undefined || !FORM_TYPE.test(contentType)) {
-    return malformed("Send the image and its fields as 'multipart/form-data'.")
+/** Returns the boundary that the content-type header declares. Fails unless the header declares a multipart form. */
+export const boundaryOf = (contentType: string | undefined): Either.Either<string, InvalidRequest> => {
+  const type = mimeType(contentType ?? "")
+  if (type?.essence !== "multipart/form-data") {
+    return Either.left(malformed("Send the image and its fields as 'multipart/form-data'."))
   }
-  const [, quoted, bare] = BOUNDARY.exec(contentType) ?? []
-  const boundary = quoted ?? bare ?? ""
-  return boundary.length < 1 || boundary.length > MAX_BOUNDARY_CHARACTERS
-    ? malformed(`The content-type of the form must have a boundary of 1 to ${MAX_BOUNDARY_CHARACTERS} characters.`)
-    : undefined
+  const boundary = type.params.get("boundary") ?? ""
+  return BOUNDARY.test(boundary)
+    ? Either.right(boundary)
+    : Either.left(malformed("The content-type of the form must have a boundary of 1 to 70 characters of RFC 2046."))
+}
+
+const mimeType = (text: string): MIMEType | undefined => {
+  try {
+    return new MIMEType(text)
+  } catch {
+    return undefined
+  }
 }
 
 export const formTooLarge = () => new ImageTooLarge({ message: `The form is larger than ${MAX_FORM_BYTES} bytes.` })
@@ -55,6 +60,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   readonly #reservation: MemoryReservation
   readonly #checkModel: ModelCheck
   readonly #parser: Multipasta.Parser
+  readonly #delimiters: FormDelimiters
   readonly #texts = new Map<string, string>()
   readonly #file: Array<Uint8Array> = []
   #fileBytes = 0
@@ -64,17 +70,17 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   #complete = false
   /** The name of the part that is being parsed. */
   #part = ""
-  #withheld: Buffer = Buffer.alloc(0)
 
-  constructor(contentType: string, reservation: MemoryReservation, checkModel: ModelCheck) {
+  constructor(boundary: string, reservation: MemoryReservation, checkModel: ModelCheck) {
     this.#reservation = reservation
     this.#checkModel = checkModel
     this.#parser = Multipasta.make({
-      headers: { "content-type": contentType },
+      headers: { "content-type": `multipart/form-data; boundary="${boundary}"` },
       maxParts: MAX_PARTS,
       maxFieldSize: MAX_FIELD_BYTES,
       isFile: (info) => {
         this.#part = nameOf(info)
+        this.#step(() => (hasRepeatedHeader(info) ? malformed("A part of the form repeats a header.") : undefined))
         return isFile(info)
       },
       onField: (info, value) => this.#step(() => this.#addText(info, value)),
@@ -84,43 +90,32 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
         this.#complete = true
       }
     })
+    this.#delimiters = new FormDelimiters(boundary, (piece) => this.#write(piece))
   }
 
   take(chunk: Buffer): FormError | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > MAX_FORM_BYTES) return formTooLarge()
     if (!this.#reservation.take(chunk.length)) return new Overloaded({ retryAfterSeconds: 1 })
-    const given = this.#withheld.length === 0 ? chunk : Buffer.concat([this.#withheld, chunk])
-    // The parser must receive both hyphens that close a form in the same chunk. Therefore hyphens at the end of a chunk
-    // are withheld until the next chunk arrives.
-    const whole = given.length - hyphensAtEnd(given)
-    this.#withheld = given.subarray(whole)
-    return this.#write(given.subarray(0, whole))
+    if (!this.#delimiters.take(chunk)) this.#error ??= malformed("The form is malformed.")
+    return this.#error
   }
 
   end(): Either.Either<ParsedForm, FormError> {
-    this.#write(this.#withheld)
-    this.#guarded(() => this.#parser.end())
     if (this.#error !== undefined) return Either.left(this.#error)
     if (!this.#complete) return Either.left(malformed("The form ends before its closing boundary."))
     const file = this.#files === 0 ? undefined : Buffer.concat(this.#file, this.#fileBytes)
     return Either.right({ texts: this.#texts, file })
   }
 
-  #write(bytes: Buffer): FormError | undefined {
-    if (bytes.length > 0 && this.#error === undefined && !this.#complete) {
-      this.#guarded(() => this.#parser.write(bytes))
-    }
-    return this.#error
-  }
-
   /**
-   * Runs a parser call and converts an exception to an error. The parser throws for an invalid percent-escape in a
-   * file name, and for the bytes after a part whose headers it could not parse.
+   * Passes a piece of the form to the parser, and converts an exception to an error. The parser throws for an invalid
+   * percent-escape in a file name.
    */
-  #guarded(parse: () => void): void {
+  #write(piece: Buffer): void {
+    if (this.#error !== undefined || this.#complete) return
     try {
-      parse()
+      this.#parser.write(piece)
     } catch {
       this.#error ??= malformed("The form is malformed.")
     }
@@ -181,6 +176,8 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   }
 }
 
+const hasRepeatedHeader = ({ headers }: Multipasta.PartInfo): boolean => Object.values(headers).some(Array.isArray)
+
 const isTransferEncoded = ({ headers }: Multipasta.PartInfo): boolean =>
   !/^\s*(?:binary|7bit|8bit)?\s*$/i.test(String(headers["content-transfer-encoding"] ?? ""))
 
@@ -192,15 +189,6 @@ const textOf = (bytes: Uint8Array): string | undefined => {
   } catch {
     return undefined
   }
-}
-
-const hyphensAtEnd = (bytes: Buffer): number => {
-  let count = 0
-  while (count < bytes.length && bytes[bytes.length - 1 - count] === HYPHEN) {
-    count += 1
-    if (count > MAX_HYPHENS) return 0
-  }
-  return count
 }
 
 const encoded = () => malformed("Send the parts of the form without content-transfer-encoding.")

@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { presentedKey } from "../auth/PresentedKey.ts"
 import { announcedBytes, consumeBody, isEncoded } from "../http/RequestBody.ts"
-import { EditForm, type FormError, formHeaderError, formTooLarge, MAX_FORM_BYTES, type ParsedForm } from "./EditForm.ts"
+import { boundaryOf, EditForm, type FormError, formTooLarge, MAX_FORM_BYTES, type ParsedForm } from "./EditForm.ts"
 import { readGeneration } from "./GenerationBody.ts"
 import { attemptImage, type ImageAttemptContext } from "./ImageAttempt.ts"
 import { readSource } from "./SourceHeader.ts"
@@ -76,12 +76,12 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
   }
 
   #parseForm(checkModel: ModelCheck): Effect.Effect<ParsedForm, FormError> {
-    const contentType = this.#request.headers["content-type"] ?? ""
-    const error = isEncoded(this.#request.headers) ? encoded() : formHeaderError(contentType)
-    if (error !== undefined) return Effect.fail(error)
+    if (isEncoded(this.#request.headers)) return Effect.fail(encoded())
+    const boundary = boundaryOf(this.#request.headers["content-type"])
+    if (Either.isLeft(boundary)) return Effect.fail(boundary.left)
     if (announcedBytes(this.#request.headers) > MAX_FORM_BYTES) return Effect.fail(formTooLarge())
     return Effect.async((resume) => {
-      const form = new EditForm(contentType, this.#context.reservation, checkModel)
+      const form = new EditForm(boundary.right, this.#context.reservation, checkModel)
       return Effect.sync(consumeBody(this.#request, form, resume))
     })
   }
