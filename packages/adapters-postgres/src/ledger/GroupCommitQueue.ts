@@ -77,8 +77,6 @@ export class GroupCommitQueue<T extends WorkTypes> {
   readonly #availability: Availability
   readonly #waiting = new WaitingRequests<T>()
   #batch: Batch<T> = EMPTY
-  /** Functions that pass the results of committed batches to the callbacks. A function is removed when it runs. */
-  readonly #deliveries: Array<() => void> = []
   #working = false
   #onIdle: () => void = () => {}
   #watching = false
@@ -199,61 +197,52 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   async #work(): Promise<void> {
-    do {
-      while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {
-        const lockWait = this.#contended.due ? "none" : "bounded"
-        this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
-        this.#availability.batchBegins()
-        const finished = this.#finish(this.#batch, lockWait)
-        // The callbacks of the previous batch run while the database works on this batch.
-        this.#deliver()
-        await finished
-        this.#batch = EMPTY
-        this.#availability.batchEnds()
-      }
-    } while (this.#deliver())
+    while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {
+      const lockWait = this.#contended.due ? "none" : "bounded"
+      this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
+      this.#availability.batchBegins()
+      await this.#finish(this.#batch, lockWait)
+      this.#batch = EMPTY
+      this.#availability.batchEnds()
+    }
     this.#working = false
     if (!this.#contended.waiting) this.#onIdle()
     else if (!this.#stopped) this.#contended.whenDue(() => this.#wake())
-  }
-
-  /** Calls the callbacks of committed batches. Returns true if there were any: callbacks can queue more work. */
-  #deliver(): boolean {
-    const deliveries = this.#deliveries.splice(0)
-    for (const deliver of deliveries) deliver()
-    return deliveries.length > 0
   }
 
   async #finish(batch: Batch<T>, lockWait: LockWait): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
       const work = attempt === 0 && lockWait === "bounded" ? batch : withoutRefused(this.#kind, batch)
       if (size(work) === 0) return
+      const begunAt = performance.now()
+      const onUnknownCommit = (outcome: Outcome<T>) =>
+        recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
+      let outcome: Outcome<T>
       try {
-        const begunAt = performance.now()
-        const onUnknownCommit = (outcome: Outcome<T>) =>
-          recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
-        const outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
-        this.#availability.succeeded()
-        this.#transactions += 1
-        this.#transactionMillis += performance.now() - begunAt
-        const { others, theirs } = partition(this.#kind, work, outcome.contended)
-        if (lockWait === "none") this.#waiting.add(this.#contended.release(others))
-        if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
-        this.#deliveries.push(() => this.#complete(others, outcome))
-        return
+        outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
       } catch (error) {
         if (isTransient(error)) {
           this.#availability.failed(error, attempt)
           await afterBackoff(attempt)
-        } else if (size(work) === 1) {
-          reject(this.#kind, work, error, this.#report)
-          return
-        } else {
-          for (const half of halves(work)) await this.#finish(half, lockWait)
-          return
+          continue
         }
+        if (size(work) === 1) reject(this.#kind, work, error, this.#report)
+        else for (const half of halves(work)) await this.#finish(half, lockWait)
+        return
       }
+      this.#transactions += 1
+      this.#transactionMillis += performance.now() - begunAt
+      this.#committed(work, outcome, lockWait)
+      return
     }
+  }
+
+  #committed(work: Batch<T>, outcome: Outcome<T>, lockWait: LockWait): void {
+    this.#availability.succeeded()
+    const { others, theirs } = partition(this.#kind, work, outcome.contended)
+    if (lockWait === "none") this.#waiting.add(this.#contended.release(others))
+    if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
+    this.#complete(others, outcome)
   }
 
   /** Moves all requests of these users to `#contended`: those skipped because of a locked row, and those that wait. */
@@ -266,6 +255,10 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#waiting.add(others)
   }
 
+  /**
+   * Calls the callbacks. They can queue requests, such as the settlement of a response that waits for its hold. The
+   * next batch is taken afterwards, so it contains these requests.
+   */
   #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
     // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the

@@ -35,8 +35,7 @@ export interface LedgerOptions extends QueueLimits, ConnectionLimits {
 }
 
 export const defaults: LedgerOptions = {
-  // Fewer queues mean more requests per transaction, which costs Postgres and this process less per request. While
-  // Postgres executes one transaction, this process runs the callbacks of the previous transaction.
+  // Fewer queues mean more requests per transaction, which costs Postgres and this process less per request.
   queues: 1,
   batchSize: 512,
   waitingAdmissions: 2_048,
