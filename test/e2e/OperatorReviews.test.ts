@@ -35,7 +35,7 @@ const audited = (subject: string) =>
 const printed = (...args: ReadonlyArray<string>) => Effect.runPromise(tollgate(...args, "--json")).then(documentOf)
 
 describe("resellers in the operator API", () => {
-  it("are approved with the code of tollgate console, and the audit log names the actor until the session is revoked", async () => {
+  it("are approved in a session that a code of tollgate console opens, and the audit log names the actor; a revoked session is refused", async () => {
     const { id, email } = await programme.reseller({ moves: [] })
     const created = (await printed("console", "--name", "budi")) as Readonly<Record<string, string>>
     const code = created.url?.split("#code=")[1]
@@ -52,7 +52,7 @@ describe("resellers in the operator API", () => {
     expect(refusalIn(await programme.post(path, approve))).toBe("401 invalid_session")
   })
 
-  it("follow the rules of the command line for each move", async () => {
+  it("follow the rules of the command line for each decision", async () => {
     const { id, email } = await programme.reseller({ moves: [] })
     const review = (move: string) => ani.post(`/resellers/${email}/review`, { move })
     expect((await review("reject")).body.status).toBe("rejected")

@@ -237,7 +237,7 @@ export class PatroniCluster {
       REWIND_PASSWORD: PASSWORD
     })
     const file = ownFile(join(directory, "patroni.yml"), text)
-    // Patroni exits if etcd has no quorum at its start. The unit of Debian starts it again.
+    // Patroni exits if etcd has no quorum at its start. Debian's systemd unit starts Patroni again.
     this.#processes.keepRunning(`patroni-${name}`, programAt("/usr/bin/patroni"), [file])
   }
 

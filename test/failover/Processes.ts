@@ -41,7 +41,7 @@ export const programAt = (...paths: ReadonlyArray<string>): string => {
   return found
 }
 
-/** Returns the folder of the programs of the newest installed Postgres of Debian. */
+/** Returns the folder with the programs of the newest Postgres that is installed from Debian. */
 export const postgresBinDir = (): string => {
   const root = "/usr/lib/postgresql"
   const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a))
@@ -53,7 +53,7 @@ const RESTART_MILLIS = 1_000
 export class Processes {
   readonly #logs: string
   readonly #running = new Map<string, ChildProcess>()
-  /** The timers of programs that are started again. */
+  /** The timers that start programs again. */
   readonly #restarts = new Map<string, NodeJS.Timeout>()
 
   constructor(logs: string) {

@@ -8,7 +8,7 @@ import { type Gateways, textIn } from "./Gateways.ts"
 
 const PAUSE_MILLIS = 1_500
 const RETRY_MILLIS = 500
-/** Longer than the statement timeout of the gateway, after which the gateway must respond. */
+/** Longer than the statement timeout of the gateway. The gateway must respond after its timeout. */
 const TIMEOUT_MILLIS = 45_000
 /** The status of a request that got no response. */
 const NO_RESPONSE = 0

@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const startServer = () => ServerProcess.beside(observer, { DATABASE_URL: throughCable(), ...DEAD_SOON })
 
-/** Makes one request, after which the server has cached the key and the balance of the customer. */
+/** Makes one request. The server then has the key and the balance of the customer in its caches. */
 const remember = async (server: ServerProcess, customer: Customer): Promise<void> => {
   expect(await StreamClient.open(server.url, customer.key, { deltas: 1 }).over).toBe("done")
   await observer.settled()

@@ -6,7 +6,7 @@
  *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]
  *
  * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load affects both.
- * The upstream of the measured chats responds at once, because the response time of a real provider would hide a delay
+ * The upstream of the measured chats responds immediately, because the response time of a real provider would hide a delay
  * of the gateway.
  */
 import { mkdtempSync, rmSync } from "node:fs"

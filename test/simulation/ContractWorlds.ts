@@ -37,7 +37,7 @@ export interface World {
   readonly driver: Driver
   /** Runs the work of one step to its end. */
   readonly step: <A>(work: () => Promise<A>) => Promise<A>
-  /** Runs work that another session blocks, and releases the lock once the work waits. */
+  /** Runs work that another session blocks, and releases the lock when the work waits. */
   readonly stepThatWaits: <A>(work: () => Promise<A>, held: HeldLock, credits: bigint) => Promise<A>
   readonly lock: (table: "account" | "open_request", id: string) => Promise<HeldLock>
   readonly rows: () => Promise<string>

@@ -156,7 +156,7 @@ export class SimulatedNode {
     Effect.runFork(this.#logged(Effect.exit(this.holds.sweep).pipe(Effect.zipRight(Effect.sync(onSwept)))))
   }
 
-  /** Ends the process at once. All state in its memory is lost. */
+  /** Ends the process immediately. All state in its memory is lost. */
   kill(): void {
     this.isServing = false
     this.process.alive = false

@@ -121,7 +121,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     this.#after(this.script.firstByteMillis, next)
   }
 
-  /** Counts are sometimes ready at once, and sometimes after other events. */
+  /** Counts are sometimes ready immediately, and sometimes after other events. */
   readonly #run: Run = (effect, callback) => {
     const result = () => callback(Effect.runSyncExit(Logger.withMinimumLogLevel(effect, LogLevel.None)))
     if (this.#time.random.chance(0.7)) result()
@@ -200,7 +200,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     return true
   }
 
-  /** The client's socket takes the written content, at once or later. */
+  /** The client's socket takes the written content, immediately or later. */
   #taken(then: () => void): void {
     const { text } = this.delivery as Delivery
     const [characters, deltas] = [text.sentCharacters, text.sentDeltas]

@@ -1,5 +1,5 @@
 /**
- * A clock whose time passes only in a simulation, and the events that happen at its times.
+ * Simulates the clock, and runs the events that are scheduled at times of this clock.
  *
  * Each event belongs to a process, or to the world outside the processes. While an event of a process is handled, the
  * timers, the clocks and the random numbers of Node.js come from the simulation, so production code runs unchanged. A
@@ -13,7 +13,7 @@ export class Process {
   readonly clockRate: number
   alive = true
   stalledUntil = 0
-  /** The time that the process was stalled in total. */
+  /** The total time in milliseconds for which the process was stalled. */
   stalledMillis = 0
 
   constructor(name: string, clockRate: number) {

@@ -45,7 +45,7 @@ export const layer = Layer.provideMerge(stores, TestDatabase.layer)
 
 export const operator: Operator = { actor: "ada", reason: "required by a test" }
 
-/** Stores a key as releases before migration 0018 do. No secret has its MAC. */
+/** Stores a key as releases before migration 0018 do. The MAC of this key belongs to no secret. */
 export const anEarlierKey = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -80,7 +80,7 @@ describe("refusals of unread bodies", () => {
   const answered = (uploads: ReadonlyArray<ReturnType<typeof anUpload>>) =>
     uploads.map((upload, i) => (upload.isAnswered() ? i : -1)).filter((i) => i >= 0)
 
-  it("are written at once, but during a flood only two in 20 ms, the oldest first", async () => {
+  it("are written immediately, but during a flood only two in 20 ms, the oldest first", async () => {
     const uploads = Array.from({ length: 6 }, anUpload)
     expect(answered(uploads)).toEqual([0, 1])
     vi.advanceTimersByTime(TICK_MILLIS)
@@ -90,7 +90,7 @@ describe("refusals of unread bodies", () => {
     await end(uploads)
   })
 
-  it("are written at once if 512 are waiting already", async () => {
+  it("are written immediately if 512 are waiting already", async () => {
     const uploads = Array.from({ length: 516 }, anUpload)
     expect(answered(uploads)).toEqual([0, 1, 514, 515])
     await end(uploads)

@@ -5,7 +5,7 @@ import { chunk } from "@tollgate/simulators/images/SimulatedPicture"
 
 const bytes = (text: string) => Buffer.from(text, "latin1")
 
-/** Returns a PNG file with the chunks `between` its header and its image data. */
+/** Returns a PNG file. The chunks in `between` are between its header and its image data. */
 export const aPng = (width = 2, height = 3, ...between: ReadonlyArray<readonly [string, Buffer]>): Buffer => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

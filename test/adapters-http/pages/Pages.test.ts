@@ -28,7 +28,7 @@ const visit = (address: string, language = "en-US,en;q=0.9") =>
   fetch(address, { headers: { accept: BROWSER, "accept-language": language } })
 
 describe("a person at a browser", () => {
-  it("gets a page at /, in the language that it prefers", async () => {
+  it("gets a page at /, in the preferred language", async () => {
     const english = await visit(url)
     expect(english.headers.get("content-type")).toBe("text/html; charset=utf-8")
     expect(english.headers.get("vary")).toContain("accept-language")

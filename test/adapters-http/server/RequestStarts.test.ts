@@ -92,7 +92,7 @@ describe("requests that arrive together", () => {
     expect(starts.started.map(({ atMillis }) => atMillis)).toEqual([0, 10, 20, 30, 40])
   })
 
-  it("of one token start at once up to 200, then 100 per second, and do not delay requests of other tokens", async () => {
+  it("of one token start immediately up to 200, then 100 per second, and do not delay requests of other tokens", async () => {
     const starts = new Starts()
     for (let i = 0; i < 203; i++) starts.add(authorized("flood"))
     await starts.until(203)

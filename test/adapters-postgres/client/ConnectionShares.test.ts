@@ -56,7 +56,7 @@ class Users {
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1))
 
 describe("the connections of a pool", () => {
-  it("are used at most half by one party, so that another party does not wait", async () => {
+  it("are never given to one party beyond a half, so that another party does not wait", async () => {
     const users = new Users(4)
     for (let i = 0; i < 10; i++) await users.start("a")
     expect(users.sorted).toBe("a a")

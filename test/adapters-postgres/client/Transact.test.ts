@@ -23,7 +23,7 @@ const aTable = Effect.gen(function* () {
   return sql(table)
 })
 
-/** Makes the first two callers wait for each other. Later callers continue at once. */
+/** Makes the first two callers wait for each other. Later callers continue immediately. */
 const meetingOfTwo = Effect.gen(function* () {
   const both = yield* Deferred.make<void>()
   let arrived = 0

@@ -54,7 +54,7 @@ const holdOf = (requestId: RequestId) => `SELECT FROM open_request WHERE request
 describe("while another session locks rows of a customer, the ledger", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`serves other customers at once, and the customer of the locked ${locked} after the unlock`, () =>
+      it.scoped(`serves other customers immediately, and the customer of the locked ${locked} after the unlock`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
@@ -99,7 +99,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
 
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
       it.scoped(
-        `extends holds of other customers at once, and a hold of the customer of the locked ${locked} later`,
+        `extends holds of other customers immediately, and a hold of the customer of the locked ${locked} later`,
         () =>
           Effect.gen(function* () {
             const [one, other] = [

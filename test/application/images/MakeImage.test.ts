@@ -355,7 +355,7 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("causes the exchange with the provider to be aborted at once", () =>
+  it.effect("causes the exchange with the provider to be aborted immediately", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.attempt = "1 minute"

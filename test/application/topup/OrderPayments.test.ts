@@ -324,7 +324,7 @@ describe("the opening of a payment", () => {
   const open = (fixture: TopUpFixture) =>
     Effect.flatMap(OrderPayments, ({ open }) => open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture))))
 
-  it.effect("makes the order visible once the provider has opened the payment", () =>
+  it.effect("makes the order visible after the provider has opened the payment", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const order = yield* open(fixture)

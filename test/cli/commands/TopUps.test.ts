@@ -116,7 +116,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("refreshes an order from its provider, and credits the order once it is paid", () =>
+    it.scoped("refreshes an order from its provider, and credits the order when it is paid", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("payer@example.com")

@@ -40,7 +40,7 @@ describe("a price list of LiteLLM", () => {
     ])
   })
 
-  it("finds a model by its name with the name of its provider first", () => {
+  it("finds a model under the key provider/model", () => {
     expect(liteLlm({ input_cost_per_token: 1e-6 }, "lab/m").find("lab", "m")?.input).toBe(1_000_000n)
     expect(liteLlm({ input_cost_per_token: 1e-6 }).find("other", "m")).toBeUndefined()
   })

@@ -1,7 +1,7 @@
 /**
  * One backend of the modelled database. It runs the statements of its client in order.
  *
- * As in Postgres, an error rolls the transaction back at once, and later statements fail until the client rolls back. A
+ * As in Postgres, an error rolls the transaction back immediately, and later statements fail until the client rolls back. A
  * backend reads the statements that have arrived even if its client has left meanwhile.
  */
 import type { Event } from "../SimulatedTime.ts"
@@ -207,7 +207,7 @@ export class Session {
     if (faults.lostAtCommit > 0 && time.random.chance(faults.lostAtCommit)) this.#loseConnection()
   }
 
-  /** Reports an error. The locks of the transaction are released at once. */
+  /** Reports an error. The locks of the transaction are released immediately. */
   #refuse(refused: Refused): void {
     this.#transaction?.rollBack()
     this.#transaction = undefined

@@ -97,7 +97,7 @@ export class Visitor {
     await this.page.getByRole("main").getByText(text).filter({ visible: true }).first().waitFor()
   }
 
-  /** Tells the page that its tab is visible again. The page of an order then reads the status of the order at once. */
+  /** Tells the page that its tab is visible again. The page of an order then reads the status of the order immediately. */
   async looksAgain(): Promise<void> {
     await this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")))
   }

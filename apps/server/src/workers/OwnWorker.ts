@@ -12,11 +12,11 @@ import { type FromWorker, type ReadMetrics, WORKER_VARIABLE } from "./WorkerMess
  */
 export const ownNumber: string | undefined = cluster.isWorker ? process.env[WORKER_VARIABLE] : undefined
 
-/** Drains this worker when its primary process has ended. By default, node:cluster would exit at once. */
+/** Drains this worker when its primary process has ended. By default, node:cluster would exit immediately. */
 export const drainWithoutPrimary = (): void => {
   const { worker } = cluster
   worker?.on("disconnect", () => {
-    // node:cluster exits only if the disconnection was not intended.
+    // Without this flag, node:cluster would end the process.
     worker.exitedAfterDisconnect = true
     process.kill(process.pid, "SIGTERM")
   })

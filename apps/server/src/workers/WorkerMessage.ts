@@ -15,7 +15,7 @@ export interface Address {
   readonly port: number
 }
 
-/** The metrics of one process. prom-client can add the metrics of several processes. */
+/** The metrics of one process. prom-client can sum the metrics of several processes. */
 export type ProcessMetrics = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>
 
 export type FromWorker =

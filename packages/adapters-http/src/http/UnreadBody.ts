@@ -59,7 +59,7 @@ const MAX_DISCARDED_BODIES = 512
  * allocated a buffer of 64 KiB. Without this limit, a flood of refused uploads keeps the garbage collector busy.
  */
 const REFUSALS_PER_TICK = 2
-/** The maximum number of refusals that wait for their turn. A further refusal is written at once. */
+/** The maximum number of refusals that wait for their turn. A further refusal is written immediately. */
 const MAX_WAITING_REFUSALS = 512
 
 /**

@@ -25,7 +25,7 @@ export class PublicPrices extends Context.Reference<PublicPrices>()("@tollgate/a
 const MICRO_DIGITS = 6
 const LOCALES = { id: "id-ID", en: "en-US" } as const
 
-/** Returns a rate as USD for a million tokens. The stored rate is the same number in micro-USD. */
+/** Returns a rate as USD for a million tokens. One pico-USD per token is one micro-USD per million tokens. */
 const usd = (picoPerToken: bigint, language: Language): string => {
   const digits = picoPerToken.toString().padStart(MICRO_DIGITS + 1, "0")
   const decimal = `${digits.slice(0, -MICRO_DIGITS)}.${digits.slice(-MICRO_DIGITS)}` as `${number}`

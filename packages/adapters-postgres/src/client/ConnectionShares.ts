@@ -2,7 +2,7 @@
  * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many concurrent
  * requests does not delay the others.
  *
- * A fiber without a party takes a connection at once. A party that has used up its share waits in its own queue. When a
+ * A fiber without a party takes a connection immediately. A party that has used up its share waits in its own queue. When a
  * connection becomes free, the queues are served in turn. The limit of requests in progress bounds the queues of
  * resellers.
  */

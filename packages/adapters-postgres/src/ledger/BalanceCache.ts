@@ -13,13 +13,11 @@ import type { HasAdmission } from "./Batch.ts"
 import { type CountedKeyRow, type CountedKeyRows, NO_KEYS, type WorkingKeys } from "./CountedKeys.ts"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
-/**
- * Number of cached users above which the cache is cleared. Afterwards the balances of each user are read again once.
- */
+/** When more users are cached, the cache is cleared. Afterwards the balances of each user are read again once. */
 const MAX_USERS = 10_000
-/** Number of cached limited keys above which their cache is cleared. */
+/** When more limited keys are cached, their cache is cleared. */
 const MAX_KEYS = 10_000
-/** Age of a reading of the database's clock above which the clock is read again. */
+/** When the last reading of the database's clock is older, the clock is read again. */
 const MAX_CLOCK_AGE_MILLIS = 60_000
 
 export class BalanceCache {

@@ -21,7 +21,7 @@ export interface DriverClient {
     readonly rowMode: "array"
   }) => Promise<Response>
   readonly on: (event: "error" | "end", listener: () => void) => unknown
-  /** Closes the socket at once. All statements without a response fail. */
+  /** Closes the socket immediately. All statements without a response fail. */
   readonly destroy: () => void
 }
 

@@ -21,8 +21,8 @@ const UNUSED_MILLIS = 600_000
 
 const CONNECT_TIMEOUT_MILLIS = 10_000
 /**
- * The timeout of a connection attempt to one IP address, after which the next IP address is tried. The default of
- * Node.js, of 250 ms, is too short for distant hosts.
+ * The timeout of a connection attempt to one IP address. After the timeout, the next IP address is tried. The default
+ * of Node.js, of 250 ms, is too short for distant hosts.
  */
 const ADDRESS_TIMEOUT_MILLIS = 2_500
 /**

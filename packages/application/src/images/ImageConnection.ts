@@ -54,7 +54,7 @@ export interface ImageConnection<Image> {
   readonly nowMillis: () => number
   /** Reads the request body and fails with its first error. */
   readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
-  /** Sends the request to one provider. An interruption of the effect aborts the HTTP exchange at once. */
+  /** Sends the request to one provider. An interruption of the effect aborts the HTTP exchange immediately. */
   readonly attempt: (
     request: ImageRequest,
     candidate: Candidate

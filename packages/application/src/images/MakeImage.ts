@@ -133,7 +133,7 @@ const admissionOf = <Image>(client: ImageConnection<Image>) =>
 
 /** Tries the routes of a request in order, until one returns a result. */
 class RouteAttempts<Image> {
-  /** True once the request was sent, or is being sent, to a provider. */
+  /** True if the request was sent, or is being sent, to a provider. */
   dispatched = false
   readonly #client: ImageConnection<Image>
   readonly #request: ImageRequest

@@ -68,7 +68,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #route: RouteTraffic
   #clientLeft = false
   #error: AttemptError | undefined
-  /** True once the settlement has been passed to the ledger. */
+  /** True after the settlement has been passed to the ledger. */
   #settlementSent = false
   constructor(
     connection: RelayConnection<Request>,
@@ -92,7 +92,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // A request cannot end during its admission: the hold can be settled only once the hold is known to exist.
+      // A request cannot end during its admission: the hold can be settled only after it is known to exist.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }

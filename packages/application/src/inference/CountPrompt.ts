@@ -17,7 +17,7 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import { countOf, extrapolated, TokenCounter } from "./TokenCounter.ts"
 
-/** Queries one provider. Returns none if the provider has no count. An interruption aborts the HTTP exchange at once. */
+/** Queries one provider. Returns none if the provider has no count. An interruption aborts the HTTP exchange immediately. */
 export type ProviderCount = (candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 
 /** The timeout for the queries to all providers together. */

@@ -25,7 +25,7 @@ export interface RequestClock {
 
 /** Decides how much of a stream may be written to the client. `StreamAllowance` implements this interface. */
 export interface Allowance {
-  /** True once the hold is durable. Before that, not even the status of the response may be written. */
+  /** True after the hold has become durable. Before that, not even the status of the response may be written. */
   readonly isOpen: boolean
   /** The reason why nothing more may be written. */
   readonly refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined

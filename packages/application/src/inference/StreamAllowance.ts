@@ -3,7 +3,7 @@
  * (docs/reference/billing.md#i2).
  *
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
- * The tokens of the written content are not counted at once: text has at most one token for each UTF-8 byte, so the
+ * The tokens of the written content are not counted immediately: text has at most one token for each UTF-8 byte, so the
  * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or
  * when many bytes were written since the last exact count. No exact count contains unsized content of the prompt. The
  * tokens that the hold sets aside for this content are not used for output until the provider reports the prompt.

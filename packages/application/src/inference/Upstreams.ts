@@ -45,7 +45,7 @@ export type Verdict =
   | "served"
   /** The provider failed. The failure counts towards opening the circuit breaker. */
   | "failed"
-  /** The provider refuses the API key or the account of the gateway. The route is disabled at once. */
+  /** The provider refuses the API key or the account of the gateway. The route is disabled immediately. */
   | "misconfigured"
   /** The attempt does not show whether the provider works, for example because the client disconnected. */
   | "undecided"
@@ -68,7 +68,7 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
   Upstreams,
   {
     /**
-     * Takes one of the provider's slots for concurrent exchanges, and sends the request. Fails at once if no slot is free,
+     * Takes one of the provider's slots for concurrent exchanges, and sends the request. Fails immediately if no slot is free,
      * the circuit breaker is open or the route is disabled.
      */
     readonly send: (

@@ -26,11 +26,11 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
      * little processor time.
      */
     readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
-    /** Hashes the password of a signup. */
+    /** Hashes a new password. */
     readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
     /**
-     * Verifies the password of a login: returns true if the password matches the hash. Without a hash, returns false
-     * after the same computing time.
+     * Verifies a password: returns true if the password matches the hash. Without a hash, returns false after the same
+     * computing time.
      */
     readonly verify: (password: Redacted.Redacted<string>, hash: PasswordHash | undefined) => Effect.Effect<boolean>
   }

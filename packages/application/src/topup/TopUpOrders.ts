@@ -76,7 +76,7 @@ export interface TopUpList {
 export interface TopUpFilter {
   readonly resellerId: ResellerId | undefined
   readonly status: TopUpStatus | undefined
-  /** True for only the orders with an anomaly (`anomaliesOf`). */
+  /** If true, the search returns only orders with an anomaly (`anomaliesOf`). */
   readonly flagged?: boolean | undefined
   /** The range of the creation time. */
   readonly range?: TimeRange | undefined
@@ -144,8 +144,8 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     /**
      * Claims orders that are due for a refresh at the database time, the longest due first. Each claimed order has a
      * lease: until the lease ends, no other call returns the order. Afterwards the order is due again, unless an
-     * observation was recorded. Returns only orders whose provider label is in `providers`, and `crediting` orders paid
-     * with real money. Skips rows that another transaction has locked.
+     * observation was recorded. Returns an order only if its provider label is in `providers`, or if it is `crediting`
+     * and was paid with real money. Skips rows that another transaction has locked.
      */
     readonly claimDue: (claim: {
       readonly providers: ReadonlyArray<string>

@@ -33,7 +33,10 @@ const inputOf = ({ input }: JsonObject): string =>
 
 const summaryIn = (part: JsonObject, type: string): string => (part.type === type ? asText(part.content) : "")
 
-/** The reported token counts of a message, by wire name. An absent count is unreported, which differs from 0. */
+/**
+ * The reported token counts of a message, by wire name. A count is absent if the provider has not reported it. A
+ * reported 0 is a count.
+ */
 export type TokenCounts = { readonly [Name in (typeof COUNT_NAMES)[number]]?: number }
 
 const COUNT_NAMES = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] as const

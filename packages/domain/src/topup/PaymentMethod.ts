@@ -63,7 +63,7 @@ export const canReceiveMore = (method: PaymentMethod): boolean => method === "cr
 
 /**
  * Returns the payment destinations for operators: the URL of a QR image or payment page, or the deposit address on each
- * network. Empty for a QR code without an image at the provider.
+ * network. Returns none for a QR code of which the provider has no image.
  */
 export const destinationsOf = (instructions: PaymentInstructions): ReadonlyArray<string> => {
   switch (instructions._tag) {

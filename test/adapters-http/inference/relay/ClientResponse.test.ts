@@ -145,7 +145,7 @@ describe("content", () => {
     return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
   }
 
-  it("counts as delivered only once the socket has taken its write", () => {
+  it("counts as delivered only when the socket has taken its write", () => {
     const { response, text, write, takes } = manualResponse()
     let done = false
     response.onTaken = () => {

@@ -115,7 +115,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("cancels a payment once, after which it cannot be paid", () =>
+  it.scopedLive("refuses to cancel a payment again, and a cancelled payment cannot be paid", () =>
     Effect.gen(function* () {
       const { simulator, status } = yield* opened()
       const cancel = Effect.map(

@@ -1,6 +1,6 @@
 /**
  * A list with a search by text and a filter by status above it. The search starts when the operator submits the form. A
- * selected filter takes effect at once.
+ * selected filter takes effect immediately.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"

@@ -1,7 +1,7 @@
 /**
  * `ClientResponse` writes the response to one relayed request: a whole JSON response, an error, or an event stream.
  *
- * Content counts as delivered once the client's socket has taken the bytes of the write that contains the content.
+ * Content counts as delivered when the client's socket has taken the bytes of the write that contains the content.
  * Node.js reports this with the callback of the write. This class writes the HTTP chunk framing of streams itself,
  * because the framing of Node.js needs four socket writes per chunk.
  */
@@ -47,9 +47,9 @@ export class ClientResponse {
   #framed = false
   #onUnblocked: (() => void) | undefined
 
-  /** True once the response head has been written. */
+  /** True after the response head has been written. */
   committed = false
-  /** True once the end of the response has been written. */
+  /** True after the end of the response has been written. */
   ended = false
   /**
    * True if the connection was closed before the end of the response was written, or before the socket has taken the

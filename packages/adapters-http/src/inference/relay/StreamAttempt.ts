@@ -1,7 +1,7 @@
 /**
  * `StreamAttempt` reads an event stream from a provider, and translates and writes each event as it arrives. Each chunk
  * from the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream
- * with an error. Content counts as delivered once the client's socket has taken the write that contains the content.
+ * with an error. Content counts as delivered when the client's socket has taken the write that contains the content.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  *
@@ -41,7 +41,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   readonly #stream: StreamProtocol<Request>
   readonly #translator: StreamTranslator
   readonly #decoder = new SseDecoder()
-  /** True once something has arrived that the provider could bill. */
+  /** True after something has arrived that the provider could bill. */
   #touched = false
   /**
    * The `performance.now()` time at which the client's stream was complete. The provider may close its stream later.
