@@ -66,7 +66,7 @@ export const readWholeBody = (
   callback: (result: Either.Either<Buffer, BodyRefusal>) => void
 ): (() => void) => {
   const body = new WholeBody(limitBytes, reservation, announcedBytes(request.headers))
-  if (!request.complete) return consumeBody(request, body, callback)
+  if (!hasWholeBody(request)) return consumeBody(request, body, callback)
   acceptBody(request)
   const chunk: Buffer | null = request.read()
   const error = chunk === null ? undefined : body.take(chunk)
@@ -75,6 +75,13 @@ export const readWholeBody = (
 }
 
 const nothingToStop = () => {}
+
+/**
+ * Returns whether the whole body can be read without waiting. Node.js 20 sets `complete` only after it has run the
+ * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too.
+ */
+const hasWholeBody = ({ complete, headers, readableLength }: IncomingMessage): boolean =>
+  complete || (readableLength > 0 && readableLength === announcedBytes(headers))
 
 /**
  * Collects a whole body. The memory of a large body with an announced length is allocated once, so that its chunks and
