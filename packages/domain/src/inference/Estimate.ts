@@ -86,7 +86,9 @@ export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: 
   }
   const ofModel = modelMaxOutputTokens ?? size.maxOutputTokens ?? DEFAULT_MAX_OUTPUT
   const limit = Math.min(size.maxOutputTokens ?? ofModel, ofModel)
-  const unsized = size.hasUnsizedContent ? { unsizedInput: UNSIZED_CONTENT_TOKENS } : {}
   const largest = Tokens.fromCount(Math.max(1, limit) * Math.max(1, size.choices))
-  return { inputFloor, inputCeiling, output: streamed ? Tokens.min(largest, FIRST_SLICE) : largest, ...unsized }
+  const output = streamed ? Tokens.min(largest, FIRST_SLICE) : largest
+  return size.hasUnsizedContent
+    ? { inputFloor, inputCeiling, output, unsizedInput: UNSIZED_CONTENT_TOKENS }
+    : { inputFloor, inputCeiling, output }
 }

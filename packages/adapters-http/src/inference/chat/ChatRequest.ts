@@ -111,7 +111,9 @@ const sizeOf = (
   maxOutputTokens: number | undefined,
   choices: number
 ): RequestSize => {
-  return { ...sizeOfMembers([messages, tools, functions, response_format]), maxOutputTokens, choices }
+  // A spread would take a quarter of the time that reading the whole body takes.
+  const { attachments, hasUnsizedContent, textBytes } = sizeOfMembers([messages, tools, functions, response_format])
+  return { textBytes, attachments, hasUnsizedContent, maxOutputTokens, choices }
 }
 
 /**

@@ -12,8 +12,8 @@ export interface ChatUsageMember {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly total_tokens: number
-  readonly prompt_tokens_details?: JsonObject
-  readonly completion_tokens_details?: JsonObject
+  readonly prompt_tokens_details: JsonObject | undefined
+  readonly completion_tokens_details: JsonObject | undefined
 }
 
 export class ChatUsage {
@@ -44,7 +44,8 @@ export class ChatUsage {
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
       total_tokens: promptTokens + completionTokens,
-      ...this.#breakdowns
+      prompt_tokens_details: this.#breakdowns.prompt_tokens_details,
+      completion_tokens_details: this.#breakdowns.completion_tokens_details
     }
   }
 }
