@@ -2,6 +2,7 @@
  * Tests the routes of the operator API for customers, keys, the blacklist, holds, nodes and the audit
  * (docs/reference/operator.md#customers-and-keys).
  */
+import { lastMigration } from "@tollgate/adapters-postgres/migrations/NodeVersions"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { documentOf, tollgate, useDatabase } from "../cli/CommandLine.ts"
@@ -145,7 +146,14 @@ describe("holds and nodes in the operator API", () => {
       body: { name: "key" }
     })
     const before = await ani.get("/nodes")
-    const node = { node_id: ID, state: "alive", started_at: TIME, beat_at: TIME, left_at: null }
+    const node = {
+      node_id: ID,
+      state: "alive",
+      started_at: TIME,
+      beat_at: TIME,
+      left_at: null,
+      last_migration: lastMigration
+    }
     expect(before.body).toEqual({ data: [{ ...node, open_requests: 0 }], next_cursor: null })
 
     let open = () => {}

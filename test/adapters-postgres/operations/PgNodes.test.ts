@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
+import { lastMigration } from "@tollgate/adapters-postgres/migrations/NodeVersions"
 import * as PgNodes from "@tollgate/adapters-postgres/operations/PgNodes"
 import { type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
 import { Context, Effect, Layer } from "effect"
@@ -7,22 +8,24 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const aNode = Effect.map(Layer.build(PgNodes.layer), Context.get(Nodes))
 
+const living = { fresh: true, left: false, last_migration: lastMigration }
+
 const row = (node: NodeId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const [found] = yield* sql<{ fresh: boolean; left: boolean }>`
-      SELECT beat_at > clock_timestamp() - interval '5 seconds' AS fresh, left_at IS NOT NULL AS left
+    const [found] = yield* sql<{ fresh: boolean; left: boolean; last_migration: string | null }>`
+      SELECT last_migration, beat_at > clock_timestamp() - interval '5 seconds' AS fresh, left_at IS NOT NULL AS left
       FROM gateway_node WHERE id = ${node}`
     return found
   })
 
 describe("a node in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is registered under its own id when it starts", () =>
+    it.scoped("is registered under its own id, with the last migration of its program, when it starts", () =>
       Effect.gen(function* () {
         const [one, another] = yield* Effect.all([aNode, aNode])
         expect(one.self).not.toBe(another.self)
-        expect(yield* row(one.self)).toEqual({ fresh: true, left: false })
+        expect(yield* row(one.self)).toEqual(living)
       })
     )
 
@@ -32,10 +35,10 @@ describe("a node in Postgres", () => {
         const { self, beat } = yield* aNode
         yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 minute' WHERE id = ${self}`
         yield* beat
-        expect(yield* row(self)).toEqual({ fresh: true, left: false })
+        expect(yield* row(self)).toEqual(living)
         yield* sql`DELETE FROM gateway_node WHERE id = ${self}`
         yield* beat
-        expect(yield* row(self)).toEqual({ fresh: true, left: false })
+        expect(yield* row(self)).toEqual(living)
       })
     )
 

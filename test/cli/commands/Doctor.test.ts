@@ -48,6 +48,7 @@ const diagnosed = (
       reachable: Effect.succeed(true),
       state: Effect.succeed({ ...healthy, ...state }),
       identity: Effect.dieMessage("tollgate doctor does not read the identity of the database"),
+      olderNodes: () => Effect.succeed([]),
       migrate: Effect.dieMessage("tollgate doctor changes nothing")
     }),
     Layer.succeed(Catalogs, {

@@ -1,4 +1,6 @@
+import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
+import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
 import { Effect } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
@@ -23,6 +25,30 @@ describe("tollgate migrate", () => {
       expect((yield* tollgate("migrate")).stdout).toBe("The database is up to date.\n")
       expect(yield* tollgate("users", "create", "ada@example.com")).toMatchObject({ code: 0 })
     })
+  )
+
+  it.scopedLive(
+    "refuses while a server runs that cannot run after a migration, unless --allow-older-nodes is given",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* TestDatabase.make("empty")
+        const node = "019a9f0e-0000-7000-8000-000000000001"
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* Migrations.migrate(Migrations.migrations.slice(0, 14))
+          yield* sql`INSERT INTO gateway_node (id, beat_at) VALUES (${node}, clock_timestamp() + interval '1 hour')`
+        }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+        useDatabase(database.url)
+        const refused = yield* tollgate("migrate", "--json")
+        expect(refused.code).toBe(3)
+        expect(documentOf(refused)).toMatchObject({ error: { code: "older_nodes" } })
+        expect(refused.stderr).toContain(
+          `node ${node}: a release before 0019_node_versions; cannot run after 0015_operator_sessions`
+        )
+        const migrated = yield* tollgate("migrate", "--json", "--allow-older-nodes")
+        expect(migrated).toMatchObject({ code: 0, stderr: "" })
+        expect(documentOf(migrated)).toMatchObject({ applied: expect.arrayContaining(["0015_operator_sessions"]) })
+      })
   )
 
   it.live("reports an unreachable database or an invalid DATABASE_URL, but does not print the password", () =>

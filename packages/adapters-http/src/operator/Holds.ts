@@ -61,7 +61,8 @@ const node = {
   started_at: "2026-11-20T09:00:00.000Z",
   beat_at: "2026-11-20T09:30:00.000Z",
   left_at: null,
-  open_requests: 12
+  open_requests: 12,
+  last_migration: "0019_node_versions"
 }
 
 const NodeBody = Schema.Struct({
@@ -72,7 +73,12 @@ const NodeBody = Schema.Struct({
   started_at: timestamp("The time at which the node started.", node.started_at),
   beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
   left_at: orNull(timestamp("The time at which the node stopped normally; otherwise `null`.", node.beat_at)),
-  open_requests: integer("The number of open requests of the node.", node.open_requests)
+  open_requests: integer("The number of open requests of the node.", node.open_requests),
+  last_migration: Schema.NullOr(Schema.String).annotations({
+    description:
+      "The last migration that the program of the node contains; `null` if its release is older than the migration `0019_node_versions`.",
+    examples: [node.last_migration]
+  })
 }).annotations({ identifier: "OperatorNode", examples: [node] })
 
 const NodePage = pageOf(NodeBody, {
@@ -131,7 +137,8 @@ const toNode = (listed: ListedNode): typeof NodeBody.Type => ({
   started_at: instant(listed.startedAt),
   beat_at: instant(listed.beatAt),
   left_at: instantOrNull(listed.leftAt),
-  open_requests: listed.openRequests
+  open_requests: listed.openRequests,
+  last_migration: listed.lastMigration
 })
 
 const swept = forOperator(() =>

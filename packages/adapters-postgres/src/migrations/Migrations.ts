@@ -35,6 +35,7 @@ import { operatorSessions } from "./0015_operator_sessions.ts"
 import { webhooks } from "./0016_webhooks.ts"
 import { topUpOperations } from "./0017_topup_operations.ts"
 import { keyPeppers } from "./0018_key_peppers.ts"
+import { nodeVersions } from "./0019_node_versions.ts"
 
 export interface Migration {
   readonly name: string
@@ -73,7 +74,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0015_operator_sessions", statements: operatorSessions },
   { name: "0016_webhooks", statements: webhooks, compatibleSince: "0015_operator_sessions" },
   { name: "0017_topup_operations", statements: topUpOperations, compatibleSince: "0015_operator_sessions" },
-  { name: "0018_key_peppers", statements: keyPeppers, compatibleSince: "0015_operator_sessions" }
+  { name: "0018_key_peppers", statements: keyPeppers, compatibleSince: "0015_operator_sessions" },
+  { name: "0019_node_versions", statements: nodeVersions, compatibleSince: "0015_operator_sessions" }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { incompatible, migrate, pending } from "../migrations/Migrations.ts"
+import { olderNodes } from "../migrations/NodeVersions.ts"
 
 interface StateRow {
   readonly version: string
@@ -61,6 +62,8 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.sc
         ),
         sqlErrorsAreDefects
       ),
+
+      olderNodes: (nodeDeadAfterSeconds) => withSql(olderNodes(nodeDeadAfterSeconds)),
 
       migrate: withSql(migrate())
     }

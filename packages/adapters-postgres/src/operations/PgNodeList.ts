@@ -15,6 +15,7 @@ interface NodeRow extends PositionRow {
   readonly beat_at: Date
   readonly left_at: Date | null
   readonly open_requests: number
+  readonly last_migration: string | null
 }
 
 export const layer = ({
@@ -30,7 +31,7 @@ export const layer = ({
       return {
         page: ({ after, limit }) =>
           Effect.map(
-            sql<NodeRow>`SELECT ${position}, n.id, n.started_at, n.beat_at, n.left_at,
+            sql<NodeRow>`SELECT ${position}, n.id, n.started_at, n.beat_at, n.left_at, n.last_migration,
               CASE WHEN n.left_at IS NOT NULL THEN 'left'
                 WHEN n.beat_at < now() - make_interval(secs => ${nodeDeadAfterSeconds}) THEN 'dead' ELSE 'alive' END AS state,
               (SELECT count(*)::int FROM open_request r WHERE r.node_id = n.id) AS open_requests
@@ -43,7 +44,8 @@ export const layer = ({
                 startedAt: row.started_at,
                 beatAt: row.beat_at,
                 leftAt: row.left_at ?? undefined,
-                openRequests: row.open_requests
+                openRequests: row.open_requests,
+                lastMigration: row.last_migration
               }))
           ).pipe(sqlErrorsAreDefects)
       }

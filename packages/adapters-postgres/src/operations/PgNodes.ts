@@ -1,5 +1,6 @@
 /**
- * Registers this process as a node, in a row that stores the time of its last heartbeat by the database clock.
+ * Registers this process as a node, in a row that stores the time of its last heartbeat by the database clock, and the last
+ * migration of this program.
  *
  * Heartbeats have their own connection, so that no other statement delays them. A heartbeat without a response in time
  * closes the connection, and the next heartbeat opens another one. A node without a row counts as dead, so old rows can
@@ -14,6 +15,7 @@ import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { DedicatedConnection, type Statement } from "../ledger/DedicatedConnection.ts"
 import { LedgerDriver } from "../ledger/LedgerDriver.ts"
+import { lastMigration } from "../migrations/NodeVersions.ts"
 
 const LIMITS = { connectMillis: 5_000, transactionMillis: 5_000, lockMillis: 1_000 }
 
@@ -28,7 +30,8 @@ const BEAT: Statement = {
   name: "beat",
   text: `
     WITH own AS (
-      INSERT INTO gateway_node (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()
+      INSERT INTO gateway_node (id, last_migration) VALUES ($1, $2)
+      ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()
     )
     SELECT DISTINCT hold.node_id, node.beat_at::text
     FROM open_request AS hold LEFT JOIN gateway_node AS node ON node.id = hold.node_id
@@ -45,7 +48,7 @@ export const make = Effect.gen(function* () {
   )
   const beat = Effect.promise(() =>
     connection.transact(async (query) => {
-      const rows = (await query(BEAT, [self])) as ReadonlyArray<readonly [NodeId, string | null]>
+      const rows = (await query(BEAT, [self, lastMigration])) as ReadonlyArray<readonly [NodeId, string | null]>
       return { result: rows.map(([node, beatAt]): Heartbeat => ({ node, beatAt })), write: undefined }
     })
   )

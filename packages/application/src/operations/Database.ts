@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import type { NodeId } from "./Nodes.ts"
 
 /**
  * The database did not respond, refused the work, or closed the connection. Every store can end with this defect. A
@@ -25,6 +26,15 @@ export interface DatabaseState {
   readonly synchronousCommit: string
 }
 
+/** A living node that cannot run after a pending migration. */
+export interface OlderNode {
+  readonly id: NodeId
+  /** The last migration that its program contains; null if its release does not state it. */
+  readonly lastMigration: string | null
+  /** The pending migrations after which it cannot run. */
+  readonly endedBy: ReadonlyArray<string>
+}
+
 export class Database extends Context.Tag("@tollgate/application/Database")<
   Database,
   {
@@ -33,6 +43,8 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     readonly state: Effect.Effect<DatabaseState>
     /** Returns an identifier of the database. Every process that uses this database gets the same identifier. */
     readonly identity: Effect.Effect<string>
+    /** Returns the living nodes that must stop before the pending migrations, the first started first. */
+    readonly olderNodes: (nodeDeadAfterSeconds: number) => Effect.Effect<ReadonlyArray<OlderNode>>
     /** Applies the pending migrations and returns their names. Several processes can run this effect concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
   }

@@ -41,6 +41,8 @@ export interface ListedNode {
   readonly beatAt: Date
   readonly leftAt: Date | undefined
   readonly openRequests: number
+  /** The last migration that its program contains; null if its release does not state it. */
+  readonly lastMigration: string | null
 }
 
 /** The nodes that started in the last week, for operators. */

@@ -184,6 +184,7 @@ const database = (journal: Journal) =>
     reachable: Effect.sync(() => journal.reachable),
     state: Effect.die("not called in this test"),
     identity: Effect.die("not called in this test"),
+    olderNodes: () => Effect.die("not called in this test"),
     migrate: Effect.die("not called in this test")
   })
 

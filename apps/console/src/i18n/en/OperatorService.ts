@@ -94,6 +94,7 @@ export const operatorServiceTexts = {
     started: (time: string) => `Started ${time}`,
     beat: (time: string) => `Last heartbeat ${time}`,
     open: (count: string) => `Open requests: ${count}`,
+    schema: (name: string | null) => (name === null ? "Schema older than 0019" : `Schema ${name}`),
     providers: "Providers, as one node sees them",
     noProviders: "The catalog has no providers",
     seenBy: "Node",

@@ -96,6 +96,7 @@ export const operatorServiceTexts: typeof english = {
     started: (time) => `Dimulai ${time}`,
     beat: (time) => `Detak terakhir ${time}`,
     open: (count) => `Permintaan terbuka: ${count}`,
+    schema: (name) => (name === null ? "Skema lebih lama dari 0019" : `Skema ${name}`),
     providers: "Penyedia, menurut satu node",
     noProviders: "Katalog tidak berisi penyedia",
     seenBy: "Dilihat oleh node",

@@ -68,6 +68,8 @@ export const Nodes = () => {
                     {texts.beat(format.time(node.beat_at))}
                     <br />
                     {texts.open(format.count(node.open_requests))}
+                    <br />
+                    {texts.schema(node.last_migration)}
                   </small>
                 </span>
                 <span class={`badge ${nodeBadges[node.state]}`}>{texts.states[node.state]}</span>

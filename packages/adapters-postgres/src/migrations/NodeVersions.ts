@@ -1,0 +1,49 @@
+/**
+ * Finds the living nodes that cannot run after a pending migration. A node states the last migration of its program with
+ * its heartbeat. A node of a release before `0019_node_versions` states none, so it can be as old as the oldest release
+ * that supports upgrades without a stop.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { OlderNode } from "@tollgate/application/operations/Database"
+import type { NodeId } from "@tollgate/application/operations/Nodes"
+import * as Effect from "effect/Effect"
+import { sqlErrorsAreDefects } from "../client/Transact.ts"
+import { type Migration, migrations, pending } from "./Migrations.ts"
+
+/** The last migration of the releases that upgrade only while all servers are stopped. */
+const LAST_WITHOUT_RULE = "0015_operator_sessions"
+
+/** The last migration of this program. */
+export const lastMigration: string | null = migrations.at(-1)?.name ?? null
+
+interface NodeRow {
+  readonly id: NodeId
+  readonly last_migration: string | null
+}
+
+/** Returns the living nodes that are older than `compatibleSince` of a pending migration. */
+export const olderNodes = (
+  nodeDeadAfterSeconds: number,
+  steps: ReadonlyArray<Migration> = migrations
+): Effect.Effect<ReadonlyArray<OlderNode>, never, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const missing = new Set(yield* pending(steps))
+    const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('gateway_node') IS NOT NULL AS known`
+    if (missing.size === 0 || known?.known !== true) return []
+    // The column is missing before `0019_node_versions`.
+    const nodes = yield* sql<NodeRow>`
+      SELECT id, to_jsonb(node) ->> 'last_migration' AS last_migration FROM gateway_node AS node
+      WHERE left_at IS NULL AND beat_at >= clock_timestamp() - make_interval(secs => ${nodeDeadAfterSeconds})
+      ORDER BY started_at, id`
+    const names = steps.map(({ name }) => name)
+    // A name that this program does not contain has the index -1: such a node counts as older.
+    const indexOf = (name: string | undefined) => (name === undefined ? names.length : names.indexOf(name))
+    return nodes.flatMap(({ id, last_migration: last }) => {
+      const own = indexOf(last ?? LAST_WITHOUT_RULE)
+      const endedBy = steps
+        .filter(({ compatibleSince, name }) => missing.has(name) && indexOf(compatibleSince) > own)
+        .map(({ name }) => name)
+      return endedBy.length === 0 ? [] : [{ id, lastMigration: last, endedBy }]
+    })
+  }).pipe(sqlErrorsAreDefects)

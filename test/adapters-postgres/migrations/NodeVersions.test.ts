@@ -1,0 +1,72 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, it } from "@effect/vitest"
+import { type Migration, migrate, migrations } from "@tollgate/adapters-postgres/migrations/Migrations"
+import { lastMigration, olderNodes } from "@tollgate/adapters-postgres/migrations/NodeVersions"
+import { Effect } from "effect"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+const DEAD_AFTER_SECONDS = 3_600
+const names = migrations.map(({ name }) => name)
+const upTo = (name: string) => migrations.slice(0, names.indexOf(name) + 1)
+
+const expanding: Migration = {
+  name: "0090_expand",
+  statements: "CREATE TABLE fresh (id int)",
+  compatibleSince: "0015_operator_sessions"
+}
+const contracting: Migration = {
+  name: "0091_contract",
+  statements: "DROP TABLE fresh",
+  compatibleSince: "0019_node_versions",
+  contracts: ["0090_expand"]
+}
+
+const nodeId = (number: number) => `019a9f0e-0000-7000-8000-00000000000${number}`
+
+const within =
+  (migrated: ReadonlyArray<Migration>) =>
+  <A, E>(test: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make("empty")
+      yield* Effect.zipRight(migrate(migrated), test).pipe(Effect.provide(TestDatabase.clientLayer(database)))
+    })
+
+describe("a living node", () => {
+  it.scopedLive("must stop before a migration whose compatibleSince its program does not contain", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql.unsafe(`
+        INSERT INTO gateway_node (id, started_at, last_migration) VALUES
+          ('${nodeId(1)}', '2026-01-01', NULL), ('${nodeId(2)}', '2026-01-02', '0019_node_versions'),
+          ('${nodeId(3)}', '2026-01-03', '0090_expand'), ('${nodeId(4)}', '2026-01-04', '0020_other_branch')`)
+      const [older, other] = [
+        { id: nodeId(1), lastMigration: null, endedBy: ["0091_contract"] },
+        { id: nodeId(4), lastMigration: "0020_other_branch", endedBy: ["0090_expand", "0091_contract"] }
+      ]
+      const steps = [...migrations, expanding, contracting]
+      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([older, other])
+      yield* sql`UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${nodeId(1)}`
+      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([other])
+      yield* sql`UPDATE gateway_node SET beat_at = clock_timestamp() - interval '2 hours' WHERE id = ${nodeId(4)}`
+      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([])
+    }).pipe(within(migrations))
+  )
+
+  it.scopedLive("of a release before 0019 continues after the migrations that its release allows", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO gateway_node (id) VALUES (${nodeId(1)})`
+      expect(yield* olderNodes(DEAD_AFTER_SECONDS)).toEqual([])
+      expect(yield* olderNodes(DEAD_AFTER_SECONDS, [...migrations, contracting])).toMatchObject([
+        { lastMigration: null, endedBy: ["0091_contract"] }
+      ])
+      yield* migrate()
+      yield* sql`INSERT INTO gateway_node (id) VALUES (${nodeId(2)})`
+      expect(yield* sql`SELECT FROM gateway_node WHERE last_migration IS NULL`).toHaveLength(2)
+    }).pipe(within(upTo("0015_operator_sessions")))
+  )
+
+  it("states the last migration of its program", () => {
+    expect(lastMigration).toBe(names.at(-1))
+  })
+})
