@@ -167,7 +167,7 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
     await visitor.leave()
   })
 
-  it("is shown as text to the customer, with the chart in a browser with an invalid language", async () => {
+  it("is shown as text to the customer, and the chart is drawn although the language of the browser is invalid", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
     await visitor.page.addInitScript(() => {
       Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })

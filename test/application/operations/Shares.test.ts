@@ -10,7 +10,7 @@ const takeAll = (shares: Shares<string>, party: string): number => {
 }
 
 describe("the share of a party", () => {
-  it("is half of the resource for the first party, and at most as much as is free for each further party", () => {
+  it("is half of the resource for the first party, and half of the free rest for each further party", () => {
     const shares = new Shares<string>(64)
     expect(takeAll(shares, "one")).toBe(32)
     expect(takeAll(shares, "two")).toBe(16)

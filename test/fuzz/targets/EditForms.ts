@@ -1,6 +1,7 @@
 /**
- * The target of the form reader of image edits. An input is the content type, a line break, and the form. The result must
- * not depend on the chunk boundaries, and the parser of Node.js must read the same fields from a form that is accepted.
+ * The fuzz target for the reader of image edit forms. An input is the content type, a line break, and the form. The
+ * result must not depend on the chunk boundaries, and the parser of Node.js must read the same fields from a form that
+ * is accepted.
  */
 import { MemoryReservation } from "@tollgate/adapters-http/http/MemoryReservation"
 import { boundaryOf, EditForm, type FormError, type ParsedForm } from "@tollgate/adapters-http/images/EditForm"
