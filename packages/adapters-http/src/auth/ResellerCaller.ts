@@ -4,7 +4,8 @@
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { asReseller } from "@tollgate/application/reseller/ResellerAccess"
+import { asReseller, ResellerRequests, TokenSigner } from "@tollgate/application/reseller/ResellerAccess"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
 import type { Reseller } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -33,6 +34,9 @@ export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacte
   const token = presented === undefined || presented.length > MAX_LENGTH ? undefined : BEARER.exec(presented)?.[1]
   return token === undefined ? undefined : Redacted.make(token)
 }
+
+/** The services that {@link forReseller} and {@link csvForReseller} use themselves. */
+export const resellerServices = [Resellers, TokenSigner, ResellerRequests] as const
 
 /**
  * Authenticates the reseller, then runs `body` and encodes its result as the response. The token is therefore checked

@@ -11,7 +11,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
-import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { discoverable } from "@tollgate/domain/catalog/Catalog"
 import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
 import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
@@ -20,6 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { caller } from "../auth/PresentedKey.ts"
 import { inferenceResponse } from "../http/ApiResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { pathOf } from "../http/SurfaceError.ts"
 import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
 import { refusal } from "../openapi/InferenceDocs.ts"
@@ -107,4 +108,4 @@ const unescapedNames = HttpApiBuilder.Router.use((router) =>
   })
 )
 
-export const layer = Layer.merge(group, unescapedNames)
+export const layer = Layer.merge(group, unescapedNames).pipe(withOnly(ApiKeyAuthenticator, CurrentCatalog))

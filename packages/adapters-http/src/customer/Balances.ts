@@ -12,7 +12,8 @@ import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -126,4 +127,4 @@ export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", 
   handlers
     .handleRaw("getKeyBalances", ({ path: { keyID } }) => balancesOfKeyOwner(keyID))
     .handleRaw("getCustomerBalances", ({ path: { userID } }) => balancesOfCustomer(userID))
-)
+).pipe(withOnly(...resellerServices, useCases.Balances))

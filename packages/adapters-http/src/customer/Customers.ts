@@ -6,14 +6,16 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
-import { Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
-import { changeCustomerKey } from "@tollgate/application/customer/KeyLimits"
+import { CustomerKeys, createCustomerKey, revokeCustomerKey } from "@tollgate/application/customer/ApiKeys"
+import { CustomerPolicy, Customers, resolveCustomer } from "@tollgate/application/customer/Customers"
+import { changeCustomerKey, KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { ChangeKeyRequest, CustomerKeyRequest, CustomerRequest } from "@tollgate/domain/customer/Customer"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import { instant, type MembersOf, text, timestamp, unknownMembers, uuid } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -231,4 +233,4 @@ export const layer = HttpApiBuilder.group(gateway.add(CustomersApi), "customers"
     .handleRaw("createCustomerKey", ({ path: { userID } }) => createdKey(userID))
     .handleRaw("changeCustomerKey", ({ path: { keyID } }) => changedKey(keyID))
     .handleRaw("revokeCustomerKey", ({ path: { keyID } }) => revokedKey(keyID))
-)
+).pipe(withOnly(...resellerServices, CustomerKeys, CustomerPolicy, Customers, KeyLimitStore, SmallBodies))

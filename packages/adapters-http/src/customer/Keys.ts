@@ -6,12 +6,15 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as useCases from "@tollgate/application/customer/KeyLists"
+import { KeyLists } from "@tollgate/application/customer/KeyLists"
 import type { Listed } from "@tollgate/application/operations/CursorSealer"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { ListedKey } from "@tollgate/domain/customer/ApiKey"
 import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { instant, type ParametersOf, singleValues, text, timestamp, uuid } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, nextCursor } from "../openapi/ListDocs.ts"
@@ -115,4 +118,4 @@ export const layer = HttpApiBuilder.group(gateway.add(KeysApi), "keys", (handler
   handlers
     .handleRaw("listKeys", ({ urlParams }) => keyPage(urlParams))
     .handleRaw("listCustomerKeys", ({ path: { userID }, urlParams }) => customerKeyPage(userID, urlParams))
-)
+).pipe(withOnly(...resellerServices, CursorSealer, KeyLists))

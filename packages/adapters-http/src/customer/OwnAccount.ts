@@ -8,9 +8,11 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Balances } from "@tollgate/application/customer/Balances"
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
-import { customerReader, readDailyUsage, readUsage } from "@tollgate/application/customer/SettledUsage"
+import { customerReader, readDailyUsage, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { exportUsage } from "@tollgate/application/customer/UsageExport"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { ApiKeyId, Principal } from "@tollgate/domain/customer/ApiKey"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
@@ -20,6 +22,7 @@ import * as Schema from "effect/Schema"
 import { caller } from "../auth/PresentedKey.ts"
 import { inferenceResponse, orInferenceError } from "../http/ApiResponse.ts"
 import { CsvResponses } from "../http/CsvResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
 import { refusal } from "../openapi/InferenceDocs.ts"
@@ -150,4 +153,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OwnAccountApi), "account",
     .handleRaw("listUsage", ({ urlParams }) => ownUsage(urlParams))
     .handleRaw("getDailyUsage", ({ urlParams }) => ownDailyUsage(urlParams))
     .handleRaw("exportUsage", ({ urlParams }) => ownUsageCsv(urlParams))
-)
+).pipe(withOnly(ApiKeyAuthenticator, Balances, CsvResponses, CursorSealer, KeyLimitStore, SettledUsage))

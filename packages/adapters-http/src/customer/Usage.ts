@@ -7,12 +7,15 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as useCases from "@tollgate/application/customer/SettledUsage"
-import { resellerReader } from "@tollgate/application/customer/SettledUsage"
+import { resellerReader, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { exportUsage } from "@tollgate/application/customer/UsageExport"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { csvForReseller, forReseller } from "../auth/ResellerCaller.ts"
+import { csvForReseller, forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { CsvResponses } from "../http/CsvResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { csvBody, cursorParameters, DailyUsageBody, usageFilter } from "../openapi/ListDocs.ts"
@@ -87,4 +90,4 @@ export const layer = HttpApiBuilder.group(gateway.add(UsageApi), "usage", (handl
     .handleRaw("listCustomerUsage", ({ urlParams }) => usagePage(urlParams))
     .handleRaw("getDailyCustomerUsage", ({ urlParams }) => dailyUsage(urlParams))
     .handleRaw("exportCustomerUsage", ({ urlParams }) => usageCsv(urlParams))
-)
+).pipe(withOnly(...resellerServices, CsvResponses, CursorSealer, SettledUsage))

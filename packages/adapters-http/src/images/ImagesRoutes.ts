@@ -7,8 +7,12 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { ImageRequests } from "@tollgate/application/images/ImageRequests"
 import { type MadeImage, makeImage } from "@tollgate/application/images/MakeImage"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { RequestTraces } from "@tollgate/application/inference/RequestTrace"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
+import { Traffic } from "@tollgate/application/ledger/Traffic"
 import { ImageTooLarge } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOperation } from "@tollgate/domain/images/ImageRequest"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -23,6 +27,7 @@ import * as Option from "effect/Option"
 import { errorOfDefect, logDefect } from "../http/Defects.ts"
 import { MemoryReservation } from "../http/MemoryReservation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { type ImageError, imageErrorBody } from "../wire/ImageErrors.ts"
@@ -119,4 +124,15 @@ const errorOf = (operation: ImageOperation, cause: Cause.Cause<ImageError>): Ima
 
 export const layer = HttpApiBuilder.group(gateway.add(ImagesApi), "images", (handlers) =>
   handlers.handleRaw("createImage", () => serve("generate")).handleRaw("createImageEdit", () => serve("edit"))
+).pipe(
+  withOnly(
+    ApiKeyAuthenticator,
+    CurrentCatalog,
+    ImageRequests,
+    ImageSettings,
+    RelayMetrics,
+    RequestTraces,
+    Traffic,
+    Upstreams
+  )
 )

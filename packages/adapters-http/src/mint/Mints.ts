@@ -6,15 +6,18 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { listMints } from "@tollgate/application/mint/MintHistory"
-import { listTiers, Mints } from "@tollgate/application/mint/Mints"
+import { listMints, MintHistory } from "@tollgate/application/mint/MintHistory"
+import { listTiers, Mints, Tiers } from "@tollgate/application/mint/Mints"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { type ListedMint, MintRequest, type MintResult } from "@tollgate/domain/mint/Mint"
 import { priceUsdMicroOf, type Tier, topupIdrRequiredOf } from "@tollgate/domain/mint/Tier"
 import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
 import type { DaysQuery } from "@tollgate/domain/validation/Days"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   digits,
   instant,
@@ -241,4 +244,4 @@ export const layer = HttpApiBuilder.group(gateway.add(MintsApi), "mints", (handl
     .handleRaw("listTiers", () => tierList)
     .handleRaw("mintTier", () => mintTier)
     .handleRaw("listMints", ({ urlParams }) => mintPage(urlParams))
-)
+).pipe(withOnly(...resellerServices, CursorSealer, MintHistory, Mints, SmallBodies, Tiers))

@@ -9,10 +9,11 @@ import { type AuditRun, AuditRuns } from "@tollgate/application/operator/AuditRu
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
 import { instant, integer, orNull, text, timestamp, wholeNumber } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices } from "./OperatorCaller.ts"
 
 const example = {
   actor: "ani",
@@ -106,4 +107,4 @@ const audited = forOperator(({ actor }) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorAuditApi), "operatorAudit", (handlers) =>
   handlers.handleRaw("lastAudit", () => last).handleRaw("runAudit", () => audited)
-)
+).pipe(withOnly(...operatorServices, AuditRuns))

@@ -5,14 +5,17 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { AuditLogEntry } from "@tollgate/application/operator/AuditLogEntries"
+import { AuditLogEntries } from "@tollgate/application/operator/AuditLogEntries"
 import { listAuditLog } from "@tollgate/application/operator/OperatorLists"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
 import { digits, instant, text, timestamp } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { pageForOperator } from "./OperatorCaller.ts"
+import { operatorServices, pageForOperator } from "./OperatorCaller.ts"
 
 const example = {
   sequence: "4711",
@@ -61,4 +64,4 @@ const toBody = ({ at, ...entry }: AuditLogEntry): typeof EntryBody.Type => ({ ..
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorAuditLogApi), "operatorAuditLog", (handlers) =>
   handlers.handleRaw("listAuditLog", ({ urlParams }) => pageForOperator(urlParams, listAuditLog, toBody))
-)
+).pipe(withOnly(...operatorServices, AuditLogEntries, CursorSealer))

@@ -5,19 +5,23 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listBlacklist } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import * as Store from "@tollgate/application/reseller/Blacklist"
+import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { BlacklistRequest } from "@tollgate/domain/operator/OperatorRequests"
 import type { BlacklistEntry } from "@tollgate/domain/reseller/Blacklist"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import { instant, type MembersOf, text, timestamp, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 const example = { pattern: "@spam.example", created_at: "2026-11-20T09:30:00.000Z", listed: true }
@@ -109,4 +113,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorBlacklistApi), "op
     )
     .handleRaw("addToBlacklist", () => added)
     .handleRaw("removeFromBlacklist", () => removed)
-)
+).pipe(withOnly(...operatorServices, Blacklist, CursorSealer, SmallBodies))

@@ -12,12 +12,14 @@ import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import { CatalogRequest } from "@tollgate/domain/operator/OperatorRequests"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import { type MembersOf, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
 import { CatalogBody, ChangeBody, toChangeBody } from "./CatalogBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 /** The largest catalog file that the command line reads. */
@@ -101,4 +103,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorCatalogApi), "oper
     .handleRaw("showCatalog", () => shown)
     .handleRaw("previewCatalog", () => previewed)
     .handleRaw("applyCatalog", () => applied)
-)
+).pipe(withOnly(...operatorServices, Catalogs, SmallBodies))

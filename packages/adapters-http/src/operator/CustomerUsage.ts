@@ -5,17 +5,19 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { customerReader, readDailyUsage, readUsage } from "@tollgate/application/customer/SettledUsage"
+import { customerReader, readDailyUsage, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { Users } from "@tollgate/application/customer/Users"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { toDays, toPage, UsagePageBody } from "../customer/UsageBody.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { type ParametersOf, singleValues, text } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, DailyUsageBody, ownUsageFilter } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices } from "./OperatorCaller.ts"
 
 const PATH = "/api/operator/customers/:customer/usage"
 const customer = Schema.Struct({ customer: text("The customer's id or email.", "customer@example.com") })
@@ -70,4 +72,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorUsageApi), "operat
   handlers
     .handleRaw("listUsageOfCustomer", ({ path, urlParams }) => items(path.customer, urlParams))
     .handleRaw("getDailyUsageOfCustomer", ({ path, urlParams }) => days(path.customer, urlParams))
-)
+).pipe(withOnly(...operatorServices, CursorSealer, SettledUsage, Users))

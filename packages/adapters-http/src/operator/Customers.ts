@@ -9,6 +9,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { type ListedUser, Users } from "@tollgate/application/customer/Users"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listUsers } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
@@ -16,6 +17,8 @@ import type { User } from "@tollgate/domain/customer/User"
 import { CreditRequest, CustomerRequest } from "@tollgate/domain/operator/OperatorRequests"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   digits,
   instant,
@@ -32,7 +35,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 import { amountField, operationIdField, optionalReason, PaygBody, requiredReason, toPayg } from "./RequestFields.ts"
 
 const example = {
@@ -265,4 +268,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorCustomersApi), "op
     .handleRaw("createCustomer", () => created)
     .handleRaw("creditCustomer", ({ path }) => credited(path.customer))
     .handleRaw("linkCustomer", ({ path }) => linked(path.reseller))
-)
+).pipe(withOnly(...operatorServices, CursorSealer, Customers, PaygAccounts, Resellers, SmallBodies, Users))

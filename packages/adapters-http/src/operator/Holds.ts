@@ -7,16 +7,19 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { type OpenHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { ListedNode } from "@tollgate/application/operations/Nodes"
+import { NodeList } from "@tollgate/application/operations/Nodes"
 import { listHolds, listNodes } from "@tollgate/application/operator/OperatorLists"
 import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
 import { instant, instantOrNull, integer, orNull, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 
 const hold = {
   request_id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70",
@@ -153,4 +156,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorHoldsApi), "operat
     .handleRaw("listHolds", ({ urlParams }) => pageForOperator(urlParams, listHolds, toHold))
     .handleRaw("sweepHolds", () => swept)
     .handleRaw("listNodes", ({ urlParams }) => pageForOperator(urlParams, listNodes, toNode))
-)
+).pipe(withOnly(...operatorServices, CursorSealer, NodeList, OpenHolds))

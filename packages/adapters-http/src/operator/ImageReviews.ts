@@ -6,6 +6,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Reviews from "@tollgate/application/images/ImageReviews"
+import { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listImageReviews } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { ReviewNotFound } from "@tollgate/domain/images/ImageReview"
@@ -13,6 +15,8 @@ import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { ImageChargeRequest, RequiredReason } from "@tollgate/domain/operator/OperatorRequests"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   digits,
   instant,
@@ -29,7 +33,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 import { amountField, PaygBody, requiredReason, toPayg } from "./RequestFields.ts"
 
 const example = {
@@ -185,4 +189,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorImagesApi), "opera
     .handleRaw("listImageReviews", ({ urlParams }) => pageForOperator(urlParams, listImageReviews, toBody))
     .handleRaw("waiveImage", ({ path }) => waived(path.requestID))
     .handleRaw("chargeImage", ({ path }) => charged(path.requestID))
-)
+).pipe(withOnly(...operatorServices, CursorSealer, ImageReviews, SmallBodies))

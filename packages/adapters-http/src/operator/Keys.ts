@@ -7,9 +7,13 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
-import { type KeyStatus, readKeyStatus, setKeyLimits } from "@tollgate/application/customer/KeyLimits"
+import { KeyLimitStore, type KeyStatus, readKeyStatus, setKeyLimits } from "@tollgate/application/customer/KeyLimits"
+import { KeyLists } from "@tollgate/application/customer/KeyLists"
+import { Users } from "@tollgate/application/customer/Users"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listKeysOfReseller, listKeysOfUser } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { ApiKeyId, ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import { KeyLimitsRequest, OptionalReason } from "@tollgate/domain/operator/OperatorRequests"
 import type { CursorQuery } from "@tollgate/domain/validation/Cursor"
@@ -23,6 +27,8 @@ import {
   limitUsageBody
 } from "../customer/KeyLimitsBody.ts"
 import { KeyBody, KeyPageBody, toPage } from "../customer/Keys.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   instant,
   instantOrNull,
@@ -38,7 +44,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
@@ -205,4 +211,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorKeysApi), "operato
     .handleRaw("showKey", ({ path }) => shown(path.keyID))
     .handleRaw("setKeyLimits", ({ path }) => limited(path.keyID))
     .handleRaw("revokeKey", ({ path }) => revoked(path.keyID))
-)
+).pipe(withOnly(...operatorServices, ApiKeys, CursorSealer, KeyLimitStore, KeyLists, Resellers, SmallBodies, Users))

@@ -9,7 +9,13 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { Listed } from "@tollgate/application/operations/CursorSealer"
-import { asOperator } from "@tollgate/application/operator/OperatorSessions"
+import {
+  asOperator,
+  OperatorPolicy,
+  OperatorRequests,
+  OperatorSessions
+} from "@tollgate/application/operator/OperatorSessions"
+import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
 import type { OperatorSession } from "@tollgate/domain/operator/OperatorSession"
 import * as Effect from "effect/Effect"
 import { bearerToken } from "../auth/ResellerCaller.ts"
@@ -37,6 +43,9 @@ export const operatorResponse = <A, E extends OperatorFailure, R>(
         return refusalResponse({ status, headers, body: JSON.stringify(body) })
       })
   )
+
+/** The services that {@link forOperator} uses itself. */
+export const operatorServices = [Attempts, OperatorPolicy, OperatorRequests, OperatorSessions, TrustedProxies] as const
 
 /**
  * Authenticates the operator, then runs `body` and encodes its result as the response. The token is therefore checked

@@ -5,9 +5,11 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listQuotaMovements, listResellers } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
 import { Quota } from "@tollgate/application/reseller/Quota"
+import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { QuotaRequest, ReviewRequest } from "@tollgate/domain/operator/OperatorRequests"
@@ -16,6 +18,8 @@ import { type Reseller, ResellerStatus } from "@tollgate/domain/reseller/Reselle
 import { ReviewMove } from "@tollgate/domain/reseller/Review"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   digits,
   instant,
@@ -31,7 +35,7 @@ import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 import { operationIdField, optionalReason, requiredReason } from "./RequestFields.ts"
 
 const example = {
@@ -258,4 +262,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorResellersApi), "op
     )
     .handleRaw("reviewReseller", ({ path }) => reviewed(path.reseller))
     .handleRaw("adjustQuota", ({ path }) => adjusted(path.reseller))
-)
+).pipe(withOnly(...operatorServices, CursorSealer, Quota, QuotaMovements, Resellers, SmallBodies))

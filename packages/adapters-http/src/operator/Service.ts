@@ -5,14 +5,23 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { Catalogs, CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
+import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
+import { ImageReviews } from "@tollgate/application/images/ImageReviews"
+import { Upstreams } from "@tollgate/application/inference/Upstreams"
+import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { Database } from "@tollgate/application/operations/Database"
+import { Nodes } from "@tollgate/application/operations/Nodes"
 import type { Finding } from "@tollgate/application/operator/Finding"
 import { type NodeProviders, readProviders, runChecks } from "@tollgate/application/operator/ServiceState"
+import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
 import { integer, orNull, text, uuid } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices } from "./OperatorCaller.ts"
 
 const provider = { name: "openai", breaker: "closed" as const, open_exchanges: 3 }
 const NODE = "019a9f0e-9999-7d1a-9a41-6f1f0d7b2c11"
@@ -100,4 +109,17 @@ const checked = forOperator(() => Effect.map(runChecks, toChecks))
 
 export const layer = HttpApiBuilder.group(gateway.add(OperatorServiceApi), "operatorService", (handlers) =>
   handlers.handleRaw("listProviders", () => providers).handleRaw("checkService", () => checked)
+).pipe(
+  withOnly(
+    ...operatorServices,
+    Catalogs,
+    CurrentCatalog,
+    Database,
+    ImageReviews,
+    Nodes,
+    OpenHolds,
+    PaygAccounts,
+    PaymentProviders,
+    Upstreams
+  )
 )

@@ -17,6 +17,8 @@ import { CodeRedemption, expiresAt, type OperatorSession, stateOf } from "@tollg
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   instant,
   instantOrNull,
@@ -30,7 +32,7 @@ import {
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { clientAddress, forOperator, operatorResponse } from "./OperatorCaller.ts"
+import { clientAddress, forOperator, operatorResponse, operatorServices } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 const example = {
@@ -206,4 +208,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorSessionApi), "oper
     .handleRaw("endOperatorSession", () => ended)
     .handleRaw("listOperatorSessions", () => sessions)
     .handleRaw("revokeOperatorSession", ({ path }) => endedOther(path.sessionID))
-)
+).pipe(withOnly(...operatorServices, SmallBodies))

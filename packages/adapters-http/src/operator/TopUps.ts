@@ -6,20 +6,25 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listTopUpsForOperator } from "@tollgate/application/operator/OperatorLists"
 import {
   OpenTopUpRefresh,
   refreshOrderForOperator,
   showTopUpForOperator
 } from "@tollgate/application/operator/OperatorTopUps"
+import { Resellers } from "@tollgate/application/reseller/Resellers"
+import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { withOnly } from "../http/RouteServices.ts"
 import { integer, parameter, text } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { cursorParameters, pageOf } from "../openapi/ListDocs.ts"
 import { documented, OperatorError } from "../openapi/OperatorDocs.ts"
-import { forOperator, pageForOperator } from "./OperatorCaller.ts"
+import { forOperator, operatorServices, pageForOperator } from "./OperatorCaller.ts"
 import { exampleTopUp, TopUpBody, toTopUpBody } from "./TopUpBody.ts"
 
 const TopUpPage = pageOf(TopUpBody, {
@@ -147,4 +152,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorTopUpsApi), "opera
     .handleRaw("showTopUp", ({ path }) => shown(path.order))
     .handleRaw("refreshTopUpForOperator", ({ path }) => refreshed(path.order))
     .handleRaw("refreshOpenTopUps", () => refreshedOpen)
-)
+).pipe(withOnly(...operatorServices, CursorSealer, OpenTopUpRefresh, PaymentRefresher, Resellers, TopUpOrders))

@@ -9,12 +9,18 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { readRankings } from "@tollgate/application/rankings/ReadRankings"
+import {
+  RankingsCache,
+  RankingsHistory,
+  RankingsPolicy,
+  readRankings
+} from "@tollgate/application/rankings/ReadRankings"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Representation from "../http/Representation.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { withErrors } from "../openapi/ErrorDocs.ts"
 import { type ParameterValues, parameter } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
@@ -122,4 +128,4 @@ const feed = ({ window, modality }: { readonly window?: ParameterValues; readonl
 
 export const layer = HttpApiBuilder.group(gateway.add(RankingsApi), "rankings", (handlers) =>
   handlers.handleRaw("getRankings", ({ urlParams }) => feed(urlParams))
-)
+).pipe(withOnly(RankingsCache, RankingsHistory, RankingsPolicy))

@@ -9,7 +9,8 @@ import { Quota } from "@tollgate/application/reseller/Quota"
 import { type Reseller, ResellerStatus } from "@tollgate/domain/reseller/Reseller"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { digits, text, uuid } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -71,4 +72,4 @@ const balance = forReseller(({ id }) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(AccountApi), "resellerAccount", (handlers) =>
   handlers.handleRaw("getAccount", () => account).handleRaw("getQuota", () => balance)
-)
+).pipe(withOnly(...resellerServices, Quota))

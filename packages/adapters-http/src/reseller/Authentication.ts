@@ -7,13 +7,18 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Blacklist } from "@tollgate/application/reseller/Blacklist"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import * as Access from "@tollgate/application/reseller/ResellerAccess"
+import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
 import { Login, PasswordChange, Signup } from "@tollgate/domain/reseller/Signup"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
 import { resellerResponse } from "../http/ApiResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
@@ -197,4 +202,4 @@ export const layer = HttpApiBuilder.group(gateway.add(AuthenticationApi), "resel
     .handleRaw("logIn", () => loggedIn)
     .handleRaw("changePassword", () => passwordChanged)
     .handleRaw("logOut", () => loggedOut)
-)
+).pipe(withOnly(...resellerServices, Attempts, Blacklist, PasswordHasher, SmallBodies, TrustedProxies))

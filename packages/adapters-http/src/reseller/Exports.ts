@@ -5,11 +5,16 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { MintHistory } from "@tollgate/application/mint/MintHistory"
 import { exportMints, exportQuotaMovements, exportTopUps } from "@tollgate/application/reseller/ProgrammeExports"
+import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import type { DaysQuery } from "@tollgate/domain/validation/Days"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { csvForReseller } from "../auth/ResellerCaller.ts"
+import { csvForReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { CsvResponses } from "../http/CsvResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { csvBody, dayParameters } from "../openapi/ListDocs.ts"
@@ -62,4 +67,4 @@ export const layer = HttpApiBuilder.group(gateway.add(ExportsApi), "resellerExpo
     .handleRaw("exportMints", ({ urlParams }) => mints(urlParams))
     .handleRaw("exportTopUps", ({ urlParams }) => topUps(urlParams))
     .handleRaw("exportQuotaMovements", ({ urlParams }) => movements(urlParams))
-)
+).pipe(withOnly(...resellerServices, CsvResponses, MintHistory, QuotaMovements, TopUpOrders))

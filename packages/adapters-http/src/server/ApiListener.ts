@@ -3,18 +3,26 @@
  * the handlers of the HttpApi.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import * as Etag from "@effect/platform/Etag"
+import * as FileSystem from "@effect/platform/FileSystem"
 import type * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type { Default as HttpApp } from "@effect/platform/HttpApp"
+import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpPlatform from "@effect/platform/HttpPlatform"
 import * as HttpRouter from "@effect/platform/HttpRouter"
+import * as Path from "@effect/platform/Path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
+import { constTrue } from "effect/Function"
 import * as Layer from "effect/Layer"
 import type { CommonHeaders } from "../http/CommonHeaders.ts"
 import type { InFlightRequests } from "../http/InFlight.ts"
+import { only } from "../http/RouteServices.ts"
 import { limitDiscarding } from "../http/UnreadBody.ts"
 
 export interface ApiListener {
@@ -29,6 +37,9 @@ export interface ApiListenerOptions {
 
 /** Maximum length of a path parameter in characters. The longest parameters are escaped public names of models. */
 const MAX_PARAMETER_LENGTH = 1_000
+
+/** The services with which each request starts: those that `@effect/platform` uses, for example to send a file. */
+const platformServices = [HttpPlatform.HttpPlatform, Etag.Generator, FileSystem.FileSystem, Path.Path]
 
 export const make = (
   options: ApiListenerOptions,
@@ -56,7 +67,12 @@ export const make = (
           })
         )
       })
-    const handler = yield* NodeHttpServer.makeHandler(app, tracked)
+    const handler = yield* NodeHttpServer.makeHandler(app, tracked).pipe(
+      Effect.locallyWith(FiberRef.currentContext, only(platformServices)),
+      // No tracer reads spans of these requests.
+      Effect.locally(HttpMiddleware.currentTracerDisabledWhen, constTrue),
+      Effect.withTracerEnabled(false)
+    )
     return {
       serve: (request, response, requestId) => {
         headers.presetOn(response, requestId)

@@ -10,6 +10,7 @@ import { Database } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { InFlight } from "../http/InFlight.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 
 const Service = Schema.Struct({
@@ -72,4 +73,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperationsApi), "operation
         })
       )
   })
-)
+).pipe(withOnly(Database, InFlight))

@@ -9,9 +9,14 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
+import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
+import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { resellerResponse } from "../http/ApiResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { SmallBodies } from "../http/SmallBodies.ts"
 import { text } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
@@ -68,4 +73,4 @@ const acknowledge = (provider: string) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(PaymentWebhooksApi), "webhooks", (handlers) =>
   handlers.handleRaw("receivePaymentWebhook", ({ path: { provider } }) => acknowledge(provider))
-)
+).pipe(withOnly(PaymentProviders, PaymentRefresher, SmallBodies, TopUpCounts, TopUpOrders))

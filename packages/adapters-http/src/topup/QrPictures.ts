@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { renderSVG } from "uqr"
 import { orResellerError } from "../http/ApiResponse.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import { parameter, uuid } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -67,4 +68,4 @@ export const layer = HttpApiBuilder.group(gateway.add(QrPicturesApi), "qrPicture
   handlers.handleRaw("getQrPicture", ({ path: { orderID }, urlParams: { t = [] } }) =>
     orResellerError(picture(orderID, t.length === 1 ? (t[0] ?? "") : ""))
   )
-)
+).pipe(withOnly(QrLinks, TopUpOrders))

@@ -5,12 +5,17 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
+import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
+import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import * as TopUps from "@tollgate/application/topup/TopUps"
 import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   integer,
   type MembersOf,
@@ -193,4 +198,14 @@ export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (han
     .handleRaw("getTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
     .handleRaw("checkTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
     .handleRaw("listTopUps", ({ urlParams }) => listTopUps(urlParams))
+).pipe(
+  withOnly(
+    ...resellerServices,
+    PaymentProviders,
+    PaymentRefresher,
+    QrLinks,
+    SmallBodies,
+    TopUpOrders,
+    TopUps.TopUpPolicy
+  )
 )

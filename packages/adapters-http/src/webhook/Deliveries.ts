@@ -6,15 +6,19 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
+import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
 import {
   type DeliveriesQuery,
   listOwnDeliveries,
   replayOwnDelivery
 } from "@tollgate/application/webhook/ResellerWebhooks"
+import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
 import { CallFailure, DeliveryStatus, type WebhookDelivery } from "@tollgate/domain/webhook/WebhookDelivery"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
 import {
   instant,
   instantOrNull,
@@ -155,4 +159,4 @@ export const layer = HttpApiBuilder.group(gateway.add(WebhookDeliveriesApi), "we
   handlers
     .handleRaw("listWebhookDeliveries", ({ urlParams }) => deliveryPage(urlParams))
     .handleRaw("replayWebhookDelivery", ({ path: { deliveryID } }) => replayed(deliveryID))
-)
+).pipe(withOnly(...resellerServices, Attempts, CursorSealer, WebhookDeliveries))

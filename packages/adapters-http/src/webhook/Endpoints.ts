@@ -5,8 +5,14 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { Attempts } from "@tollgate/application/reseller/ResellerAccess"
 import * as useCases from "@tollgate/application/webhook/ResellerWebhooks"
-import { type EndpointWithSecret, WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
+import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
+import {
+  type EndpointWithSecret,
+  WebhookEndpoints,
+  WebhookTargets
+} from "@tollgate/application/webhook/WebhookEndpoints"
 import {
   EndpointChange,
   EndpointRequest,
@@ -18,7 +24,9 @@ import { WebhookEventType } from "@tollgate/domain/webhook/WebhookEvent"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { forReseller } from "../auth/ResellerCaller.ts"
+import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
+import { withOnly } from "../http/RouteServices.ts"
+import { SmallBodies } from "../http/SmallBodies.ts"
 import {
   instant,
   instantOrNull,
@@ -285,4 +293,4 @@ export const layer = HttpApiBuilder.group(gateway.add(WebhookEndpointsApi), "web
     .handleRaw("rotateWebhookSecret", ({ path: { endpointID } }) => rotated(endpointID))
     .handleRaw("testWebhookEndpoint", ({ path: { endpointID } }) => tested(endpointID))
     .handleRaw("deleteWebhookEndpoint", ({ path: { endpointID } }) => removed(endpointID))
-)
+).pipe(withOnly(...resellerServices, Attempts, SmallBodies, WebhookDeliveries, WebhookEndpoints, WebhookTargets))

@@ -4,11 +4,12 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import type { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import * as Effect from "effect/Effect"
 import { caller } from "../../auth/PresentedKey.ts"
 import { refusalResponse } from "../../http/Refusal.ts"
 import { requestIdOf } from "../../http/RequestIds.ts"
+import { withOnly } from "../../http/RouteServices.ts"
 import { pathOf, type SurfaceError, surfaceErrorBody } from "../../http/SurfaceError.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 
@@ -39,4 +40,4 @@ export const layer = HttpApiBuilder.Router.use((router) =>
     yield* router.post("/v1/responses/:id/cancel", notFound)
     yield* router.get("/v1/responses/:id/input_items", notFound)
   })
-)
+).pipe(withOnly(ApiKeyAuthenticator))
