@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 
 export interface ArgonOptions {
   readonly memoryKib: number
@@ -82,12 +83,13 @@ export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context
     return {
       enter: (name, client) => {
         const shares = queues[name].places
-        return Effect.asVoid(
-          Effect.acquireRelease(
-            Effect.suspend(() =>
-              shares.take(client) ? Effect.void : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
-            ),
-            () => Effect.sync(() => shares.release(client))
+        const release = Effect.sync(() => shares.release(client))
+        // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
+        return Effect.uninterruptible(
+          Effect.flatMap(Effect.scope, (scope) =>
+            shares.take(client)
+              ? Scope.addFinalizer(scope, release)
+              : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
           )
         )
       },

@@ -11,7 +11,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { ConnectionShares } from "./ConnectionShares.ts"
 import { PgSettings } from "./PgSettings.ts"
@@ -114,7 +114,8 @@ const fairly = (
         onSome: (release) =>
           reserve.pipe(
             Effect.tapErrorCause(() => release),
-            Effect.tap(() => Effect.addFinalizer(() => release))
+            // `Effect.addFinalizer` would compare and copy all fiber refs twice per statement.
+            Effect.tap(() => Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, release)))
           )
       })
     )
