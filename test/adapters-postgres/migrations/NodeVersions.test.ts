@@ -39,9 +39,10 @@ describe("a living node", () => {
         INSERT INTO gateway_node (id, started_at, last_migration) VALUES
           ('${nodeId(1)}', '2026-01-01', NULL), ('${nodeId(2)}', '2026-01-02', '0019_node_versions'),
           ('${nodeId(3)}', '2026-01-03', '0090_expand'), ('${nodeId(4)}', '2026-01-04', '0020_other_branch')`)
+      const beatAt = expect.any(Date)
       const [older, other] = [
-        { id: nodeId(1), lastMigration: null, endedBy: ["0091_contract"] },
-        { id: nodeId(4), lastMigration: "0020_other_branch", endedBy: ["0090_expand", "0091_contract"] }
+        { id: nodeId(1), lastMigration: null, beatAt, endedBy: ["0091_contract"] },
+        { id: nodeId(4), lastMigration: "0020_other_branch", beatAt, endedBy: ["0090_expand", "0091_contract"] }
       ]
       const steps = [...migrations, expanding, contracting]
       expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([older, other])

@@ -1,9 +1,23 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import * as Migrations from "@tollgate/adapters-postgres/migrations/Migrations"
-import { Effect } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
+
+const NODE = "019a9f0e-0000-7000-8000-000000000001"
+
+/** A node of a release without the later migrations, and a function that stores its heartbeat of this long ago. */
+const olderNode = Effect.gen(function* () {
+  const database = yield* TestDatabase.make("empty")
+  const sql = yield* Effect.map(Layer.build(TestDatabase.clientLayer(database)), Context.get(SqlClient.SqlClient))
+  yield* Effect.provideService(Migrations.migrate(Migrations.migrations.slice(0, 14)), SqlClient.SqlClient, sql)
+  yield* sql`INSERT INTO gateway_node (id) VALUES (${NODE})`
+  useDatabase(database.url)
+  const beat = (ago: string) =>
+    sql`UPDATE gateway_node SET beat_at = clock_timestamp() - ${ago}::interval WHERE id = ${NODE}`
+  return { node: NODE, beat }
+})
 
 describe("tollgate migrate", () => {
   it.scopedLive("migrates an empty database, in which other commands refuse to run", () =>
@@ -31,14 +45,8 @@ describe("tollgate migrate", () => {
     "refuses while a server runs that cannot run after a migration, unless --allow-older-nodes is given",
     () =>
       Effect.gen(function* () {
-        const database = yield* TestDatabase.make("empty")
-        const node = "019a9f0e-0000-7000-8000-000000000001"
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          yield* Migrations.migrate(Migrations.migrations.slice(0, 14))
-          yield* sql`INSERT INTO gateway_node (id, beat_at) VALUES (${node}, clock_timestamp() + interval '1 hour')`
-        }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
-        useDatabase(database.url)
+        const { beat, node } = yield* olderNode
+        const beating = yield* beat("0 seconds").pipe(Effect.delay("50 millis"), Effect.forever, Effect.forkScoped)
         const refused = yield* tollgate("migrate", "--json")
         expect(refused.code).toBe(3)
         expect(documentOf(refused)).toMatchObject({ error: { code: "older_nodes" } })
@@ -48,7 +56,17 @@ describe("tollgate migrate", () => {
         const migrated = yield* tollgate("migrate", "--json", "--allow-older-nodes")
         expect(migrated).toMatchObject({ code: 0, stderr: "" })
         expect(documentOf(migrated)).toMatchObject({ applied: expect.arrayContaining(["0015_operator_sessions"]) })
+        yield* Fiber.interrupt(beating)
       })
+  )
+
+  it.scopedLive("waits until a server that was killed counts as dead", () =>
+    Effect.gen(function* () {
+      const { beat } = yield* olderNode
+      yield* beat("28 seconds")
+      const migrated = yield* tollgate("migrate", "--json")
+      expect(migrated).toMatchObject({ code: 0, stderr: expect.stringContaining("Waiting for their next heartbeat") })
+    })
   )
 
   it.live("reports an unreachable database or an invalid DATABASE_URL, but does not print the password", () =>

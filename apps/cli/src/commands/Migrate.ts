@@ -1,13 +1,14 @@
 /**
  * Defines `tollgate migrate`, which migrates the database to the schema of this version. Refuses if a living node cannot
- * run after a pending migration.
+ * run after a pending migration. A killed node counts as alive for some seconds, so the command first waits for the next
+ * heartbeat of such a node.
  */
 import * as Options from "@effect/cli/Options"
 import { Database, type OlderNode } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { Settings } from "../runtime/Settings.ts"
-import type { Report } from "../terminal/Output.ts"
+import { printNote, type Report } from "../terminal/Output.ts"
 import { reportCommand } from "./ReportCommand.ts"
 
 const allowOlderNodes = Options.boolean("allow-older-nodes").pipe(
@@ -22,8 +23,7 @@ export const migrate = reportCommand(
     Effect.gen(function* () {
       const { NODE_DEAD_AFTER_SECONDS } = yield* Settings
       const database = yield* Database
-      const older = allowOlderNodes ? [] : yield* database.olderNodes(NODE_DEAD_AFTER_SECONDS)
-      if (older.length > 0) return yield* olderNodesRun(older, NODE_DEAD_AFTER_SECONDS)
+      if (!allowOlderNodes) yield* refuseForOlderNodes(database.olderNodes(NODE_DEAD_AFTER_SECONDS))
       const applied = yield* database.migrate
       return {
         document: { applied },
@@ -35,7 +35,23 @@ export const migrate = reportCommand(
     })
 )
 
-const olderNodesRun = (older: ReadonlyArray<OlderNode>, deadAfterSeconds: number): CommandFailed =>
+const HEARTBEAT_CHECK_MILLIS = 500
+
+/** Waits while no older node sends a heartbeat, until all of them are dead. Fails after the first heartbeat. */
+const refuseForOlderNodes = (olderNodes: Effect.Effect<ReadonlyArray<OlderNode>>): Effect.Effect<void, CommandFailed> =>
+  Effect.gen(function* () {
+    const first = yield* olderNodes
+    if (first.length === 0) return
+    const beats = new Map(first.map(({ beatAt, id }) => [id, beatAt.getTime()]))
+    yield* printNote("Servers of an older release may still run. Waiting for their next heartbeat.")
+    for (let older = first; older.length > 0; older = yield* olderNodes) {
+      const isAlive = older.some(({ beatAt, id }) => beats.get(id) !== beatAt.getTime())
+      if (isAlive) return yield* olderNodesRun(older)
+      yield* Effect.sleep(HEARTBEAT_CHECK_MILLIS)
+    }
+  })
+
+const olderNodesRun = (older: ReadonlyArray<OlderNode>): CommandFailed =>
   new CommandFailed({
     exit: "refused",
     code: "older_nodes",
@@ -46,7 +62,6 @@ const olderNodesRun = (older: ReadonlyArray<OlderNode>, deadAfterSeconds: number
           `  node ${id}: ${lastMigration ?? "a release before 0019_node_versions"}; cannot run after ${endedBy.join(", ")}`
       ),
       "Upgrade each of them to the previous release, or stop them. Then run this command again.",
-      `A server that was killed counts as alive for ${deadAfterSeconds} seconds after its last heartbeat.`,
       "To migrate anyway, add --allow-older-nodes: requests on these servers can then fail."
     ].join("\n")
   })

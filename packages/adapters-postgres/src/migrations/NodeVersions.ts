@@ -18,6 +18,7 @@ export const lastMigration: string | null = migrations.at(-1)?.name ?? null
 
 interface NodeRow {
   readonly id: NodeId
+  readonly beat_at: Date
   readonly last_migration: string | null
 }
 
@@ -33,17 +34,17 @@ export const olderNodes = (
     if (missing.size === 0 || known?.known !== true) return []
     // The column is missing before `0019_node_versions`.
     const nodes = yield* sql<NodeRow>`
-      SELECT id, to_jsonb(node) ->> 'last_migration' AS last_migration FROM gateway_node AS node
+      SELECT id, beat_at, to_jsonb(node) ->> 'last_migration' AS last_migration FROM gateway_node AS node
       WHERE left_at IS NULL AND beat_at >= clock_timestamp() - make_interval(secs => ${nodeDeadAfterSeconds})
       ORDER BY started_at, id`
     const names = steps.map(({ name }) => name)
     // A name that this program does not contain has the index -1: such a node counts as older.
     const indexOf = (name: string | undefined) => (name === undefined ? names.length : names.indexOf(name))
-    return nodes.flatMap(({ id, last_migration: last }) => {
+    return nodes.flatMap(({ beat_at, id, last_migration: last }) => {
       const own = indexOf(last ?? LAST_WITHOUT_RULE)
       const endedBy = steps
         .filter(({ compatibleSince, name }) => missing.has(name) && indexOf(compatibleSince) > own)
         .map(({ name }) => name)
-      return endedBy.length === 0 ? [] : [{ id, lastMigration: last, endedBy }]
+      return endedBy.length === 0 ? [] : [{ id, lastMigration: last, beatAt: beat_at, endedBy }]
     })
   }).pipe(sqlErrorsAreDefects)

@@ -31,6 +31,8 @@ export interface OlderNode {
   readonly id: NodeId
   /** The last migration that its program contains; null if its release does not state it. */
   readonly lastMigration: string | null
+  /** The time of its last heartbeat. */
+  readonly beatAt: Date
   /** The pending migrations after which it cannot run. */
   readonly endedBy: ReadonlyArray<string>
 }
