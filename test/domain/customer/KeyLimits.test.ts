@@ -45,7 +45,9 @@ describe("a change of limits", () => {
     [{ requests_per_minute: 0 }, "requests_per_minute: a whole number from 1 to 1000000"],
     [{ tokens_per_minute: "many" }, "tokens_per_minute: a number"],
     [{ expires_at: "tomorrow" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
-    [{ expires_at: "2027-02-31T99:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
+    [{ expires_at: "2027-02-30T17:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
+    [{ expires_at: "2027-01-31T24:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
+    [{ expires_at: "2027-01-31T99:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
     [{ models: [] }, "models: 1 to 100 public names of models"]
   ])("refuses %j", (input, issue) => {
     expect(issuesOf(input)).toEqual([issue])

@@ -56,13 +56,19 @@ const wholeNumber = (min: number, max: number) =>
     })
   )
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/
+const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,3})?Z$/
 
-const Instant = Schema.String.pipe(
-  Schema.filter(
-    (text) => (INSTANT.test(text) && !Number.isNaN(Date.parse(text))) || "a time such as 2027-01-31T17:00:00Z"
-  )
-)
+/**
+ * Returns whether a text is a time. `Date` reads the 30th of February as a day of March, so a key with this expiry would
+ * be valid for longer.
+ */
+const isInstant = (text: string): boolean => {
+  const [, seconds] = INSTANT.exec(text) ?? []
+  const instant = new Date(text)
+  return seconds !== undefined && !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(seconds)
+}
+
+const Instant = Schema.String.pipe(Schema.filter((text) => isInstant(text) || "a time such as 2027-01-31T17:00:00Z"))
 
 const ModelName = Schema.String.pipe(
   Schema.filter(
