@@ -51,7 +51,9 @@ describe("the command line", () => {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],
         ["keys", "needs a subcommand: create, limits, list, revoke"],
-        ["keys frobnicate", "See: tollgate keys --help"],
+        ["keys frobnicate", "The command line names no subcommand of tollgate keys. See: tollgate keys --help"],
+        ["usage --user ada@example.com", "no subcommand of tollgate usage. See: tollgate usage --help"],
+        ["images review frobnicate", "no subcommand of tollgate images. See: tollgate images --help"],
         ["users show ada@example.com --loud", "--loud"],
         ["users show ada@example.com bob@example.com", "bob@example.com"],
         ["users show", "email"],
@@ -69,6 +71,7 @@ describe("the command line", () => {
         expect(printed, line).toMatchObject({ code: 2, stdout: "" })
         expect(printed.stderr, line).toContain(hint)
         expect(printed.stderr, line).not.toContain("\u001b")
+        if (line !== "frobnicate") expect(printed.stderr, line).not.toContain("Invalid subcommand for tollgate")
         const asDocument = yield* tollgate(...line.split(" "), "--json")
         expect(asDocument.code, line).toBe(2)
         expect(documentOf(asDocument), line).toMatchObject({

@@ -2,11 +2,15 @@
  * Parses and runs one command line, and returns the exit code of the process.
  */
 import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
+import * as ValidationError from "@effect/cli/ValidationError"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -36,7 +40,29 @@ const dispatch = (args: ReadonlyArray<string>) => {
   }
   if (isHelpRequest(args)) return Effect.flatMap(requestedHelp(tollgate, args), Console.log)
   if (args[0] === "--version") return Console.log(version)
-  return run(["node", "tollgate", ...args])
+  return Effect.zipRight(requireSubcommand(args), run(["node", "tollgate", ...args]))
+}
+
+/**
+ * Fails if the command line names a group, but none of its subcommands. @effect/cli would report that the group itself
+ * is not a command.
+ */
+const requireSubcommand = (args: ReadonlyArray<string>) => {
+  const [group = ""] = args
+  if (!HashMap.has(Command.getSubcommands(tollgate), group)) return Effect.void
+  return CommandDescriptor.parse(tollgate.descriptor, ["tollgate", ...args], cliConfig).pipe(
+    Effect.catchIf(
+      ValidationError.isCommandMismatch,
+      () =>
+        new CommandFailed({
+          exit: "usage",
+          code: "usage",
+          message: `The command line names no subcommand of tollgate ${group}. See: tollgate ${group} --help`
+        })
+    ),
+    // `run` parses the command line again, and reports every other error.
+    Effect.catchIf(ValidationError.isValidationError, () => Effect.void)
+  )
 }
 
 const logText = (part: unknown): string => (typeof part === "string" ? part : (JSON.stringify(part) ?? String(part)))
