@@ -14,7 +14,7 @@ import {
   showTopUpForOperator
 } from "@tollgate/application/operator/OperatorTopUps"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
-import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
+import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
@@ -152,4 +152,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorTopUpsApi), "opera
     .handleRaw("showTopUp", ({ path }) => shown(path.order))
     .handleRaw("refreshTopUpForOperator", ({ path }) => refreshed(path.order))
     .handleRaw("refreshOpenTopUps", () => refreshedOpen)
-).pipe(withOnly(...operatorServices, CursorSealer, OpenTopUpRefresh, PaymentRefresher, Resellers, TopUpOrders))
+).pipe(withOnly(...operatorServices, CursorSealer, OpenTopUpRefresh, OrderPayments, Resellers, TopUpOrders))

@@ -9,8 +9,8 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
+import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import * as Effect from "effect/Effect"
@@ -73,4 +73,4 @@ const acknowledge = (provider: string) =>
 
 export const layer = HttpApiBuilder.group(gateway.add(PaymentWebhooksApi), "webhooks", (handlers) =>
   handlers.handleRaw("receivePaymentWebhook", ({ path: { provider } }) => acknowledge(provider))
-).pipe(withOnly(PaymentProviders, PaymentRefresher, SmallBodies, TopUpCounts, TopUpOrders))
+).pipe(withOnly(PaymentProviders, OrderPayments, SmallBodies, TopUpCounts, TopUpOrders))

@@ -5,8 +5,8 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import { PaymentRefresher } from "@tollgate/application/topup/PaymentRefresher"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
 import * as TopUps from "@tollgate/application/topup/TopUps"
 import { PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -199,13 +199,5 @@ export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (han
     .handleRaw("checkTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
     .handleRaw("listTopUps", ({ urlParams }) => listTopUps(urlParams))
 ).pipe(
-  withOnly(
-    ...resellerServices,
-    PaymentProviders,
-    PaymentRefresher,
-    QrLinks,
-    SmallBodies,
-    TopUpOrders,
-    TopUps.TopUpPolicy
-  )
+  withOnly(...resellerServices, PaymentProviders, OrderPayments, QrLinks, SmallBodies, TopUpOrders, TopUps.TopUpPolicy)
 )
