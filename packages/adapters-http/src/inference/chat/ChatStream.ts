@@ -17,6 +17,7 @@ import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts"
 import { ChatUsage } from "./ChatUsage.ts"
+import { ChunkTemplate } from "./ChunkTemplate.ts"
 
 const DONE = "data: [DONE]\n\n"
 /** The indexes of choices must be smaller than this number. A larger index is a failure of the provider. */
@@ -41,6 +42,7 @@ export class ChatStream implements StreamTranslator {
   readonly #includeUsage: boolean
   readonly #usage = new ChatUsage()
   readonly #choices = new Map<number, Choice>()
+  readonly #template = new ChunkTemplate()
   #ended = false
   // The next three fields collect the output of the current chunk.
   #frames = ""
@@ -60,14 +62,29 @@ export class ChatStream implements StreamTranslator {
 
   translate(event: SseEvent): Translation {
     if (this.#ended || event.data === "") return noOutput
+    const text = event.event === "" ? this.#template.textIn(event.data) : undefined
+    if (text !== undefined) return this.#textOnly(text)
     if (event.data.startsWith("[DONE]")) return this.#complete(true)
     try {
       const chunk = asObject(JSON.parse(event.data))
       if (chunk === undefined) return this.#fail(unreadable())
-      return event.event === "error" ? this.#fail(refusalOfError(chunk.error ?? chunk)) : this.chunk(chunk)
+      if (event.event === "error") return this.#fail(refusalOfError(chunk.error ?? chunk))
+      const translation = this.chunk(chunk)
+      if (this.#isTextOnly(translation)) this.#template.learn(event.data, translation.content)
+      return translation
     } catch {
       return this.#fail(unreadable())
     }
+  }
+
+  /** Translates a chunk that adds this text to the first choice and contains nothing else. */
+  #textOnly(text: string): Translation {
+    const frames = `${this.#head}{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`
+    return { frames, content: text, switches: undefined, usage: undefined, end: undefined }
+  }
+
+  #isTextOnly({ content, end, frames, usage }: Translation): boolean {
+    return content !== "" && end === undefined && usage === undefined && frames === this.#textOnly(content).frames
   }
 
   close(): Translation {

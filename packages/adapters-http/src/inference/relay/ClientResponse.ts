@@ -166,9 +166,9 @@ export class ClientResponse {
   }
 
   /**
-   * Passes a text, together with the head if the head is not sent yet, to the operating system at once. Without `uncork`,
-   * Node.js collects texts until the next tick or the end of the response. The relay seldom has more than one text, and
-   * collecting it costs more than a microsecond.
+   * Passes a text, together with the head if the head is not sent yet, to the operating system immediately. Without
+   * `uncork`, Node.js collects texts until the next tick or the end of the response. The relay seldom has more than one
+   * text, and collecting it costs more than a microsecond.
    */
   #write(text: string, encoding: "utf8" | "latin1", taken?: (error?: Error | null) => void): boolean {
     const { socket } = this.#response

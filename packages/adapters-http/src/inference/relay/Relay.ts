@@ -120,8 +120,8 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // The next tick runs after Node.js has passed on the body in the first packet, so a small body can be read at
-        // once.
+        // The next tick runs after Node.js has passed on the body in the first packet, so a small body can be read
+        // immediately.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())
