@@ -50,8 +50,8 @@ describe("discarded bodies", () => {
     await end(uploads)
   })
 
-  it("share this rate when there are a hundred", async () => {
-    const uploads = Array.from({ length: 100 }, anUpload)
+  it("share this rate when there are 64", async () => {
+    const uploads = Array.from({ length: 64 }, anUpload)
     vi.advanceTimersByTime(50 * TICK_MILLIS)
     await turns(200)
     const total = () => uploads.reduce((sum, { seen }) => sum + seen.bytes, 0)
@@ -60,6 +60,20 @@ describe("discarded bodies", () => {
       vi.advanceTimersByTime(TICK_MILLIS)
       await turns(200)
       expect(total() - before).toBeLessThan((ticks + 1) * 320 * 1024)
+    }
+    await end(uploads)
+  })
+
+  it("share 64 KiB in 20 ms when there are 65", async () => {
+    const uploads = Array.from({ length: 65 }, anUpload)
+    vi.advanceTimersByTime(50 * TICK_MILLIS)
+    await turns(200)
+    const total = () => uploads.reduce((sum, { seen }) => sum + seen.bytes, 0)
+    const before = total()
+    for (const ticks of [1, 2, 3]) {
+      vi.advanceTimersByTime(TICK_MILLIS)
+      await turns(200)
+      expect(total() - before).toBe(ticks * 64 * 1024)
     }
     await end(uploads)
   })

@@ -51,6 +51,11 @@ const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
 /** The maximum number of bytes that a body delivers before it is paused again: one read of Node.js. */
 const PIECE_BYTES = 64 * 1024
+/**
+ * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. Hardly any of so many bodies would reach
+ * its end within {@link DISCARD_MILLIS}, and the buffer of each piece brings the next garbage collection forward.
+ */
+const MAX_FAST_BODIES = 64
 
 /** The maximum number of bodies that are being discarded. Each occupies 64 KiB or more until it ends. */
 const MAX_DISCARDED_BODIES = 512
@@ -131,7 +136,7 @@ class DiscardedBodies {
   }
 
   #tick(): void {
-    this.#bytesLeft = DISCARDED_BYTES_PER_TICK
+    this.#bytesLeft = this.#all.size > MAX_FAST_BODIES ? PIECE_BYTES : DISCARDED_BYTES_PER_TICK
     this.#refusalsLeft = REFUSALS_PER_TICK
     for (const [request, write] of this.#waiting) {
       if (this.#refusalsLeft <= 0) break
