@@ -78,10 +78,11 @@ const nothingToStop = () => {}
 
 /**
  * Returns whether the whole body can be read without waiting. Node.js 20 sets `complete` only after it has run the
- * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too.
+ * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too. A request with `Expect` is
+ * excluded, because its refusal waits for the end of the body if the body is not `complete`.
  */
 const hasWholeBody = ({ complete, headers, readableLength }: IncomingMessage): boolean =>
-  complete || (readableLength > 0 && readableLength === announcedBytes(headers))
+  complete || (headers.expect === undefined && readableLength > 0 && readableLength === announcedBytes(headers))
 
 /**
  * Collects a whole body. The memory of a large body with an announced length is allocated once, so that its chunks and
