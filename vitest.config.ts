@@ -15,8 +15,9 @@ export default defineConfig({
     setupFiles: ["test/support/afterEachFile.ts"],
     sequence: { sequencer: SlowFirst },
     pool: "threads",
-    // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
-    poolOptions: { threads: { minThreads: 2, maxThreads: 3 } },
+    // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle. With a
+    // smaller minimum, Tinypool can end a worker twice when the queue is empty, and then the whole run fails.
+    poolOptions: { threads: { minThreads: 3, maxThreads: 4 } },
     testTimeout: 30_000,
     // A shared machine can delay a process or a browser, so continuous integration runs a failed test once more.
     retry: Number(process.env.TEST_RETRIES ?? 0),
