@@ -24,7 +24,7 @@ const COMPUTED = 1
 const CACHED = 6
 /** The time after a computation during which the computation can still delay requests. */
 const AFTERMATH_MILLIS = 500
-/** The duration of the load before the measurement, which opens the connections and warms up the JIT compiler. */
+/** The duration of a load before the measurement. This load opens the connections and warms up the JIT compiler. */
 const WARM_UP_MILLIS = 20_000
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))

@@ -1,6 +1,6 @@
 /**
  * A fuzz target checks one part of the gateway with random inputs. An input is always a sequence of bytes, so every
- * engine, the corpus and the command line can run every target:
+ * target can check inputs from every engine, from the corpus and from the command line:
  *
  *     grammar ─▶ bytes ─▶ changes ─▶ check: throws if the input shows a fault
  *

@@ -37,7 +37,7 @@ const aNode = () => {
 }
 
 /**
- * Returns a function from the time to the last heartbeat of a node, which sends a heartbeat every 5 seconds until
+ * Returns a function from the time to the last heartbeat of a node. The node sends a heartbeat every 5 seconds until
  * `death`.
  */
 const beatUntil = (death: number) => (now: number) => `${Math.min(Math.floor(now / 5), Math.floor(death / 5))}`

@@ -229,7 +229,7 @@ describe("the budget of a key", () => {
 })
 
 describe("the rate of a key", () => {
-  it("has a window of 60 seconds that begins with its first request", () => {
+  it("has a window of 60 seconds that begins with a request", () => {
     const limits = { ...NO_LIMITS, requestsPerMinute: 5 }
     const first = untilRefused(limits, NO_COUNTS, NOON)
     expect(first.admitted).toBe(5)

@@ -25,7 +25,10 @@ interface Case {
   readonly audience: Audience
 }
 
-/** Registers a test for each fault and tests of the totals, which fail unless there are more than `moreThan` faults. */
+/**
+ * Registers a test for each fault, and tests of the totals. The tests of the totals fail unless there are more than
+ * `moreThan` faults.
+ */
 export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreThan: number): void => {
   const cases: ReadonlyArray<Case> = faults.map((fault, i) => ({
     fault,

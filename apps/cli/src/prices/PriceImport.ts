@@ -13,7 +13,8 @@ export interface ImportOptions {
   /** The percentage that is added to each price. */
   readonly marginPercent: number
   /**
-   * The names of providers in the price list, by their names in the catalog file, for each provider whose names differ.
+   * The name of a provider in the price list, by its name in the catalog file. Contains only the providers whose two
+   * names differ.
    */
   readonly namesInList: ReadonlyMap<string, string>
 }

@@ -174,7 +174,7 @@ const plainError = (
   body: { error: { code, message, request_id: EXAMPLE_REQUEST_ID } }
 })
 
-/** Keeps the first error of each code, except that errors with different meanings are kept. */
+/** Keeps one error of each code and meaning. Of the errors with the code `overloaded`, only the first is kept. */
 const uniqueErrors = (errors: ReadonlyArray<DocumentedError>): ReadonlyArray<DocumentedError> =>
   errors.filter(
     ({ code, meaning }, i) =>

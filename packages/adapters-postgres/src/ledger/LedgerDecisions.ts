@@ -110,7 +110,7 @@ export class LedgerDecisions {
     return held.hold
   }
 
-  /** Grows the part of a hold that its limited key needs. */
+  /** Extends the part of a hold that is set aside from the budget of the limited key. */
   #growKey({ price, principal: { keyId } }: Admission, held: Held, usage: Extension["usage"]): Held {
     const key = held.hold.key && this.#keys.of(keyId)
     if (held.hold.key === undefined || key === undefined) return held

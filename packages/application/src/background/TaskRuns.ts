@@ -15,7 +15,7 @@ export interface TaskRun {
 export class TaskRunCounters {
   readonly #runs = new Map<string, TaskRun>()
 
-  /** Returns the record of a task, which begins now if the task has none. */
+  /** Returns the record of a task. If the task has no record, creates a record that begins now. */
   of(task: string, intervalMillis: number, nowMillis: number): TaskRun {
     const known = this.#runs.get(task)
     if (known !== undefined) return known
