@@ -210,7 +210,7 @@ it(
 
     recordFigures({
       "servers killed": KILLS,
-      "orders, mints and keys that the resellers were told of, each stored once": progress(),
+      "acknowledged orders, mints and keys, each stored once": progress(),
       "requests without a response": Object.values(unanswered).reduce((sum, many) => sum + many, 0)
     })
   },

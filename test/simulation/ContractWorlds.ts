@@ -28,7 +28,7 @@ export type Ledger = {
 
 /** A lock that another session holds. */
 export interface HeldLock {
-  /** Adds the amount to the credits of the locked account, if it is an account, and commits. */
+  /** Commits. If the locked row is an account, first adds the amount to its credits. */
   readonly release: (credits: bigint) => Promise<void>
 }
 

@@ -311,7 +311,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a limited key whose held budget no open request has",
+    what: "a limited key with a pending amount and without an open request",
     statements: ({ keyId }) => `UPDATE api_key SET counted = true WHERE id = '${keyId}';
       INSERT INTO counted_key (key_id, day, requests_per_minute, pending_pico) VALUES ('${keyId}', '2026-11-20', 60, 1)`,
     breaks: ["limited-keys-add-up"]
@@ -450,7 +450,7 @@ describe.concurrent("the audit of an inconsistent ledger", () => {
     )
   }
 
-  it.live("uses each of its checks to find at least one of these corruptions", () =>
+  it.live("finds at least one of these corruptions with each of its checks", () =>
     Effect.gen(function* () {
       const { checks } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.map(({ id }) => id).sort()).toEqual(
