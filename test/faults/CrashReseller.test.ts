@@ -1,12 +1,17 @@
 /**
  * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat mints and reads that receive no
- * response. At the end every operation is stored either once and completely or not at all, and the audit finds no violation.
+ * response. The last killed server has received the webhook of a payment and has not recorded the payment yet. At the end
+ * every operation is stored either once and completely or not at all, and the audit finds no violation.
  *
  * KILLS sets the number of servers that are killed (default 3).
  */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PaymentSimulator from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect, Exit, Scope } from "effect"
+import * as Pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { recordFigures } from "../support/Figures.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
@@ -23,6 +28,16 @@ const TIER_TOKENS = 1_000
 /** A gateway that owns the database. It serves no requests of this test. */
 let observer: TestGateway
 let simulatorUrl: string
+/** The server that receives the webhooks of the simulator; undefined if they are lost. */
+let webhookReceiver: ServerProcess | undefined
+const webhooks = createServer(async (request, response) => {
+  const { "content-length": _length, connection: _connection, host: _host, ...headers } = request.headers
+  const body = await buffer(request)
+  const passed = { method: "POST", headers: headers as Record<string, string>, body }
+  // The server can be killed before it responds.
+  if (webhookReceiver) await fetch(`${webhookReceiver.url}${request.url}`, passed).catch(() => undefined)
+  response.end()
+})
 const scope = Effect.runSync(Scope.make())
 
 beforeAll(async () => {
@@ -30,10 +45,13 @@ beforeAll(async () => {
   await observer.applyCatalog({
     model: { tiers: [{ tier_usd_cents: TIER_USD_CENTS, granted_tokens: TIER_TOKENS }] }
   })
-  simulatorUrl = (await Effect.runPromise(Scope.extend(PaymentSimulator.start(), scope))).baseUrl
+  await new Promise<void>((done) => webhooks.listen(0, "127.0.0.1", done))
+  const webhookBase = `http://127.0.0.1:${(webhooks.address() as AddressInfo).port}`
+  simulatorUrl = (await Effect.runPromise(Scope.extend(PaymentSimulator.start({ webhookBase }), scope))).baseUrl
 })
 afterAll(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))
+  webhooks.close()
   await observer.close()
 })
 
@@ -130,6 +148,10 @@ const topUp = async (actor: Actor, round: number): Promise<void> => {
   const order = made.body as unknown as Order
   const paid = await fetch(`${simulatorUrl}/pay/${order.order_number}`, { method: "POST" })
   expect(paid.status, await paid.text()).toBe(200)
+  await refreshUntilCredited(actor, order)
+}
+
+const refreshUntilCredited = async (actor: Actor, order: Order): Promise<void> => {
   await until(async () => {
     const { body, status } = await ask("refresh", actor.token, `GET /topup/${order.id}`)
     expect(status, JSON.stringify(body)).toBe(200)
@@ -157,6 +179,24 @@ const makeKey = async (actor: Actor, round: number): Promise<void> => {
   const revoked = round % 2 === 0
   if (revoked) expect((await ask("revoke", actor.token, `DELETE /keys/${id}`)).status).toBe(200)
   actor.keys.push({ id, secret: String(made.body.secret), revoked })
+}
+
+/** Kills a server that has received the webhook of a payment, while it waits for the row of the order. */
+const killAfterWebhook = async (actor: Actor): Promise<void> => {
+  const order = (await ask("read", actor.token, "POST /topup", METHODS[0])).body as unknown as Order
+  const locker = new Pg.Client(observer.database.settings)
+  await locker.connect()
+  await locker.query("BEGIN")
+  await locker.query("SELECT FROM topup_order WHERE id = $1 FOR UPDATE", [order.id])
+  webhookReceiver = servers.shift()
+  const paying = fetch(`${simulatorUrl}/pay/${order.order_number}`, { method: "POST" })
+  const waiting = `SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%topup_order%FOR NO KEY UPDATE%'`
+  await until(async () => (await observer.query(waiting)).length > 0)
+  await webhookReceiver?.kill()
+  await locker.end()
+  expect((await paying).status).toBe(200)
+  await refreshUntilCredited(actor, order)
 }
 
 const keepGoing = async (actor: Actor, nth: number, stopped: () => boolean): Promise<void> => {
@@ -192,6 +232,7 @@ it(
       stopped = true
     }
     await Promise.all([load, killing()])
+    await killAfterWebhook(actors[0] as Actor)
 
     for (const actor of actors) await expectAllThere(actor)
 
@@ -214,7 +255,7 @@ it(
       "requests without a response": Object.values(unanswered).reduce((sum, many) => sum + many, 0)
     })
   },
-  30_000 + KILLS * 5_000
+  120_000 + KILLS * 5_000
 )
 
 const expectAllThere = async ({
