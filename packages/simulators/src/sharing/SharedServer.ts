@@ -17,7 +17,8 @@ export interface SharedServer<A, R> {
   readonly joined: A
 }
 
-const RESPONSE_TIMEOUT_MILLIS = 1_000
+/** Long enough for a simulator in a busy process, because a second simulator would not know the payments of the first. */
+const RESPONSE_TIMEOUT_MILLIS = 5_000
 
 /**
  * Starts the simulator or uses the running one. If another program uses the port, starts the simulator on a free port.
