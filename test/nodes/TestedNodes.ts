@@ -8,9 +8,11 @@ export const TESTED_NODES = ["20.20.2", "22.23.3", "24.21.0"] as const
 
 /** The tests of code whose behaviour depends on Node.js: processes, signals, HTTP, streams and a native module. */
 export const NODE_TESTS: ReadonlyArray<string> = [
-  // The command line and the server as processes: start, Ctrl-C, shutdown, heartbeats.
+  // The command line and the server as processes: start, Ctrl-C, shutdown, heartbeats, workers.
   "test/cli/main.test.ts",
   "test/e2e/Shutdown.test.ts",
+  "test/e2e/Start.test.ts",
+  "test/e2e/Workers.test.ts",
   // HTTP as bytes: the parser, framing, backpressure, timeouts and closed connections.
   "test/adapters-http/http",
   "test/adapters-http/inference/relay/ClientResponse.test.ts",
