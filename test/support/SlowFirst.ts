@@ -6,7 +6,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** The files that take more than five seconds, slowest first. A file that is missing here only starts later. */
 const SLOW_FILES: ReadonlyArray<string> = [
-  "packages/Examples",
   "faults/Nodes",
   "e2e/Workers",
   "fuzz/Fuzz",
