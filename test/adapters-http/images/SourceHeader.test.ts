@@ -55,6 +55,7 @@ describe("a source image", () => {
     ["a JPEG truncated before its frame", aJpeg().subarray(0, 40)],
     ["a JPEG with image data before its frame", Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 4, 1, 2])],
     ["a JPEG with a segment of length 0", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0])],
+    ["a WebP with an empty image", Buffer.concat([riff(["VP8 ", Buffer.alloc(0)]), lossy(2, 3)])],
     ["a WebP with a wrong start code", riff(["VP8 ", Buffer.alloc(24)])],
     ["a WebP with an image larger than its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
     ["a RIFF file that is not a WebP", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
