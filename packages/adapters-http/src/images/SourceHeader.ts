@@ -101,13 +101,12 @@ const readWebpHeader = (bytes: Buffer): Header => {
   let canvas: Dimensions | undefined
   for (let at = 12; at + 18 <= bytes.length; at += 8 + even(bytes.readUInt32LE(at + 4))) {
     const kind = textAt(bytes, at)
-    const length = bytes.readUInt32LE(at + 4)
     if (kind === "ANIM" || kind === "ANMF") return "animated"
     if (kind === "VP8X") {
       if (((bytes[at + 8] as number) & ANIMATED) !== 0) return "animated"
       canvas = dimensions(bytes.readUIntLE(at + 12, 3) + 1, bytes.readUIntLE(at + 15, 3) + 1)
     } else if (kind === "VP8 " || kind === "VP8L") {
-      if (length < MIN_IMAGE_BYTES[kind]) return undefined
+      if (bytes.readUInt32LE(at + 4) < MIN_IMAGE_BYTES[kind]) return undefined
       const image = kind === "VP8 " ? lossy(bytes, at + 8) : lossless(bytes, at + 8)
       const agrees = canvas?.widthPx === image?.widthPx && canvas?.heightPx === image?.heightPx
       return canvas === undefined || agrees ? image : undefined

@@ -70,7 +70,8 @@ export class ChatStream implements StreamTranslator {
       if (chunk === undefined) return this.#fail(unreadable())
       if (event.event === "error") return this.#fail(refusalOfError(chunk.error ?? chunk))
       const translation = this.chunk(chunk)
-      if (this.#isTextOnly(translation)) this.#template.learn(event.data, translation.content)
+      if (this.#template.canLearn && this.#isTextOnly(translation))
+        this.#template.learn(event.data, translation.content)
       return translation
     } catch {
       return this.#fail(unreadable())

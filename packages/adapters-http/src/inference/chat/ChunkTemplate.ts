@@ -32,9 +32,14 @@ export class ChunkTemplate {
     return text
   }
 
+  /** False after too many attempts without a chunk that matched. */
+  get canLearn(): boolean {
+    return this.#attemptsLeft > 0
+  }
+
   /** Makes a template from a chunk whose only output is this text. */
   learn(chunk: string, text: string): void {
-    if (this.#attemptsLeft === 0 || chunk.length > MAX_LENGTH || SPECIAL.test(text)) return
+    if (chunk.length > MAX_LENGTH || SPECIAL.test(text)) return
     this.#attemptsLeft -= 1
     const at = chunk.indexOf(`"${text}"`) + 1
     const before = copyOf(chunk.slice(0, at))
