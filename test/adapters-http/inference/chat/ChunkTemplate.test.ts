@@ -34,6 +34,11 @@ describe("the template of a chunk", () => {
     expect(learned("x").textIn(chunkOf("x").replace("x", "y"))).toBe(undefined)
   })
 
+  it("is not made from a chunk whose content is the text that checks the place", () => {
+    const probe = "\u2047tollgate\u2047"
+    expect(learned(probe, { id: probe }).textIn(chunkOf(probe, { id: "another" }))).toBe(undefined)
+  })
+
   it("is not made from a very long chunk", () => {
     const more = { pad: "p".repeat(5_000) }
     expect(learned("a", more).textIn(chunkOf("b", more))).toBe(undefined)

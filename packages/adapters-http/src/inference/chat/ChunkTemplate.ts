@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 4
 const MAX_LENGTH = 4_096
 /** Matches the characters that JSON escapes, and other control characters. A text with one of them is parsed. */
 const SPECIAL = /["\\\p{Cc}]/u
-/** Stands for the text while the place of the text is checked. */
+/** Stands for the text while the place of the text is checked. A chunk with exactly this text becomes no template. */
 const PROBE = "\u2047tollgate\u2047"
 
 export class ChunkTemplate {
@@ -39,7 +39,7 @@ export class ChunkTemplate {
 
   /** Makes a template from a chunk whose only output is this text. */
   learn(chunk: string, text: string): void {
-    if (chunk.length > MAX_LENGTH || SPECIAL.test(text)) return
+    if (chunk.length > MAX_LENGTH || text === PROBE || SPECIAL.test(text)) return
     this.#attemptsLeft -= 1
     const at = chunk.indexOf(`"${text}"`) + 1
     const before = copyOf(chunk.slice(0, at))
