@@ -2,13 +2,17 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import * as PgPool from "@tollgate/adapters-postgres/client/PgPool"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
-import { ResponseTimeout, withoutTimeLimits } from "@tollgate/adapters-postgres/client/ResponseTimeout"
+import {
+  closeSilentConnections,
+  ResponseTimeout,
+  withoutTimeLimits
+} from "@tollgate/adapters-postgres/client/ResponseTimeout"
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { transact } from "@tollgate/adapters-postgres/client/Transact"
 import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import { DatabasePools, OpenPools } from "@tollgate/application/operations/DatabasePools"
 import { Context, Effect, Exit, Fiber, Layer } from "effect"
-import type * as Pg from "pg"
+import * as Pg from "pg"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "./Cable.ts"
 
@@ -44,6 +48,26 @@ describe.concurrent("a connection on which the database does not respond", () =>
 
       cable.mend()
       expect(yield* both).toEqual([Exit.succeed([{ one: 1 }]), Exit.succeed([{ two: 2 }])])
+    })
+  )
+
+  it.scopedLive("stays open if its first statement after an idle time starts when that time ends", () =>
+    Effect.gen(function* () {
+      const { settings } = yield* TestDatabase.make("empty")
+      const pool = yield* Effect.acquireRelease(
+        Effect.sync(() => new Pg.Pool({ ...settings, max: 1 })),
+        (open) => Effect.promise(() => open.end())
+      )
+      closeSilentConnections(pool, 60_000)
+      let idle: Pg.PoolClient | undefined
+      pool.on("connect", (client) => {
+        idle = client
+      })
+      yield* Effect.promise(() => pool.query("SELECT 1"))
+
+      idle?.connection.stream.emit("timeout")
+      const { rows } = yield* Effect.promise(() => pool.query("SELECT pg_sleep(0.1), 2 AS two"))
+      expect(rows).toMatchObject([{ two: 2 }])
     })
   )
 

@@ -33,6 +33,8 @@ export const closeSilentConnections = (pool: Pg.Pool, millis: number): void => {
     const socket = socketOf(client)
     socket.setTimeout(millis)
     socket.on("timeout", () => {
+      // A statement that starts before the callback below has not waited yet.
+      if (!isRunning(client)) return
       const { bytesRead } = socket
       // If this process was paused, the response can have arrived already. Node.js reads sockets before this callback.
       setImmediate(() => {
