@@ -160,6 +160,12 @@ describe("a whole response for a client that requested a stream", () => {
     200
   )
 
+  it("passes on items and parts of unknown types, even if an object inherits a member with this name", () => {
+    const item = { id: "x_1", type: "constructor", content: [{ type: "toString", text: "hi" }] }
+    const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [item] }))).frames)
+    expect(events.find(({ type }) => type === "response.output_item.done")).toMatchObject({ item })
+  })
+
   it("has an id for every item, even if the provider sends no id", () => {
     const { id: _, ...nameless } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)

@@ -45,28 +45,28 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
  * For each type of item: the member whose value a stream sends in deltas, and the event type without its suffix
  * `.delta` or `.done`.
  */
-const CALLS: Readonly<Record<string, readonly [member: string, event: string]>> = {
-  function_call: ["arguments", "response.function_call_arguments"],
-  mcp_call: ["arguments", "response.mcp_call_arguments"],
-  custom_tool_call: ["input", "response.custom_tool_call_input"],
-  code_interpreter_call: ["code", "response.code_interpreter_call_code"]
-}
+const CALLS: ReadonlyMap<string, readonly [member: string, event: string]> = new Map([
+  ["function_call", ["arguments", "response.function_call_arguments"]],
+  ["mcp_call", ["arguments", "response.mcp_call_arguments"]],
+  ["custom_tool_call", ["input", "response.custom_tool_call_input"]],
+  ["code_interpreter_call", ["code", "response.code_interpreter_call_code"]]
+])
 /** For each type of content part: the member that a stream sends in deltas, and the event type, as in `CALLS`. */
-const PARTS: Readonly<Record<string, readonly [member: string, event: string]>> = {
-  output_text: ["text", "response.output_text"],
-  refusal: ["refusal", "response.refusal"],
-  reasoning_text: ["text", "response.reasoning_text"],
-  summary_text: ["text", "response.reasoning_summary_text"]
-}
+const PARTS: ReadonlyMap<string, readonly [member: string, event: string]> = new Map([
+  ["output_text", ["text", "response.output_text"]],
+  ["refusal", ["refusal", "response.refusal"]],
+  ["reasoning_text", ["text", "response.reasoning_text"]],
+  ["summary_text", ["text", "response.reasoning_summary_text"]]
+])
 
 const callEvents = (item: JsonObject, at: JsonObject): ReadonlyArray<ResponseEvent> => {
-  const [member, event] = CALLS[asText(item.type)] ?? []
+  const [member, event] = CALLS.get(asText(item.type)) ?? []
   return member === undefined || event === undefined ? [] : textEvents(event, at, member, item[member])
 }
 
 const partEvents = (kind: "summary" | "content", at: JsonObject, given: unknown): ReadonlyArray<ResponseEvent> => {
   const part = asObject(given) ?? {}
-  const [member, event] = PARTS[asText(part.type)] ?? []
+  const [member, event] = PARTS.get(asText(part.type)) ?? []
   const wrapper = kind === "summary" ? "response.reasoning_summary_part" : "response.content_part"
   const empty = member === undefined ? part : { ...part, [member]: "" }
   return [
@@ -85,7 +85,7 @@ const textEvents = (event: string, at: JsonObject, member: string, given: unknow
 
 /** Returns the item for `response.output_item.added`, without the values that later events add. */
 const emptied = (item: JsonObject): JsonObject => {
-  const [member] = CALLS[asText(item.type)] ?? []
+  const [member] = CALLS.get(asText(item.type)) ?? []
   return {
     ...item,
     ...(item.status === undefined ? {} : { status: "in_progress" }),
