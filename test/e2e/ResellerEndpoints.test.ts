@@ -139,6 +139,7 @@ describe("an endpoint", () => {
     ["http", { url: "http://hooks.example.com/" }, "url"],
     ["another port of an allowed host", { url: "http://127.0.0.1:1/" }, "url"],
     ["no URL", { url: "hooks" }, "url"],
+    ["a URL that is too long when it is escaped", { url: `https://hooks.example.com/${"é".repeat(400)}` }, "url"],
     ["no events", { events: [] }, "events"],
     ["an unknown event", { events: ["topup.paid"] }, "events.0"],
     ["a threshold of zero", { thresholds: { quota_usd_micro: 0 } }, "thresholds.quota_usd_micro"],

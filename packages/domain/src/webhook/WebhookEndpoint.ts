@@ -53,9 +53,11 @@ export class TooManyWebhookEndpoints extends Schema.TaggedError<TooManyWebhookEn
   max: Schema.Int
 }) {}
 
-const Url = Schema.String.pipe(
-  Schema.filter((text) => (text.length <= MAX_URL_LENGTH && !/\s/.test(text) && URL.canParse(text)) || "an https URL")
-)
+/** Returns whether the text is a URL that can be stored. It is stored with its special characters escaped. */
+const isStorable = (text: string): boolean =>
+  text.length <= MAX_URL_LENGTH && URL.canParse(text) && new URL(text).href.length <= MAX_URL_LENGTH
+
+const Url = Schema.String.pipe(Schema.filter((text) => (!/\s/.test(text) && isStorable(text)) || "an https URL"))
 
 const Events = Schema.Array(WebhookEventType).pipe(
   Schema.filter((events) => (events.length > 0 && new Set(events).size === events.length) || "one or more event types")
