@@ -103,6 +103,9 @@ describe("a catalog file", () => {
       'models "x": only text models have hosted_tools'
     ],
     ["a hosted tool with an invalid name", file([model("x", { hosted_tools: ["Web Search"] })]), "hosted_tools"],
+    ["a name with a NUL character", file([model("x", { display_name: "a\0b" })]), "models.0.display_name: no NUL"],
+    ["a public name with half of a surrogate pair", file([model("\ud800")]), "models.0.public_name: no unpaired"],
+    ["a URL with a NUL character", file([], [provider("a", { base_url: "https://a.b/\0" })]), "providers.0.base_url"],
     [
       "an embedding model with max_output_tokens",
       file([model("x", { kind: "embedding", max_output_tokens: 1 })]),

@@ -12,11 +12,13 @@ import { hasCapabilities, kindsOfModels, protocols } from "../inference/Inferenc
 import { PicoPerToken } from "../ledger/Price.ts"
 import * as Tokens from "../money/Tokens.ts"
 import { UsdCents } from "../money/UsdCents.ts"
+import { noHalfSurrogate, noNul } from "../validation/Text.ts"
 import { issuesOf } from "./CatalogFileIssues.ts"
 import type { ModelTerms, TierTerms } from "./Model.ts"
 import { type Provider, ProviderName } from "./Provider.ts"
 
-const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+const Text = Schema.String.pipe(Schema.filter(noNul), Schema.filter(noHalfSurrogate))
+const Name = Text.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Millis = Schema.Int.pipe(Schema.between(1, 86_400_000))
 /** A price in micro-USD per million tokens. The same number is the price in pico-USD per token. */
 const PriceMember = Schema.Int.pipe(Schema.between(0, 1_000_000_000))
@@ -36,7 +38,7 @@ const BreakerMember = Schema.Struct({
 
 const ProviderMember = Schema.Struct({
   name: Name,
-  base_url: Schema.String.pipe(
+  base_url: Text.pipe(
     Schema.pattern(/^https?:\/\/[^\s?#]+$/),
     Schema.filter((url) => URL.canParse(url) || "a URL with a valid host and port")
   ),
@@ -50,7 +52,7 @@ const ProviderMember = Schema.Struct({
 })
 
 const ModelMember = Schema.Struct({
-  public_name: Schema.String.pipe(Schema.pattern(/^[^\s"\\\p{Cc}]{1,200}$/u)),
+  public_name: Text.pipe(Schema.pattern(/^[^\s"\\\p{Cc}]{1,200}$/u)),
   display_name: Name,
   author: Name,
   kind: Schema.optionalWith(Schema.Literal(...kindsOfModels), { default: () => "text" as const }),
