@@ -53,9 +53,9 @@ export interface ProgrammeSettings {
 
 /** A cheap password hasher that counts its calls. */
 const hasher = ({ hashes }: ProgrammeSettings) =>
-  Layer.effect(
-    PasswordHasher,
-    Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ enter, hash, verify }) => ({
+  Layer.sync(PasswordHasher, () => {
+    const { enter, hash, verify } = ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 })
+    return {
       enter,
       hash: (password) => {
         hashes.hashed += 1
@@ -65,8 +65,8 @@ const hasher = ({ hashes }: ProgrammeSettings) =>
         hashes.verified += 1
         return verify(password, known)
       }
-    }))
-  )
+    }
+  })
 
 const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
   ...provider,

@@ -14,7 +14,7 @@ const run = Effect.runPromise
 
 describe("the password hasher", () => {
   it("returns argon2id hashes, each with its parameters and a new salt", async () => {
-    const hasher = await run(ArgonPasswordHasher.make())
+    const hasher = ArgonPasswordHasher.make()
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(Redacted.value(two)).not.toBe(Redacted.value(one))
@@ -24,19 +24,19 @@ describe("the password hasher", () => {
   })
 
   it("verifies a hash with the parameters that the hash contains", async () => {
-    const before = await run(ArgonPasswordHasher.make(cheap))
-    const after = await run(ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 }))
+    const before = ArgonPasswordHasher.make(cheap)
+    const after = ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 })
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
   it("refuses every password if there is no stored hash", async () => {
-    const hasher = await run(ArgonPasswordHasher.make(cheap))
+    const hasher = ArgonPasswordHasher.make(cheap)
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
   })
 
   it("treats a malformed hash as a defect, not as a wrong password", async () => {
-    const hasher = await run(ArgonPasswordHasher.make(cheap))
+    const hasher = ArgonPasswordHasher.make(cheap)
     const exit = await Effect.runPromiseExit(hasher.verify(password, PasswordHash(Redacted.make("garbage"))))
     expect(Exit.isFailure(exit) && Cause.isDie(exit.cause)).toBe(true)
   })
@@ -49,7 +49,7 @@ const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
 
 describe("the queue of the password hasher", () => {
   it("gives one client half of the places, refuses its further requests, and accepts them again later", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 6 }))
+    const hasher = ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 6 })
     const hashes = (count: number) => Array.from({ length: count }, () => Effect.either(hashFor(hasher, "one")))
     const outcomes = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
     expect(outcomes.filter(Either.isRight)).toHaveLength(3)
@@ -59,7 +59,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("has places for other clients and in the other queue while one client holds its share", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ ...cheap, places: 6 }))
+    const hasher = ArgonPasswordHasher.make({ ...cheap, places: 6 })
     const enters = (queue: HashingQueue, name: string) => Effect.either(hasher.enter(queue, client(name)))
     await run(
       Effect.scoped(
@@ -74,10 +74,8 @@ describe("the queue of the password hasher", () => {
   })
 
   it("runs logins while signups wait, because each queue has its own threads", async () => {
-    const hasher = await run(
-      ArgonPasswordHasher.make({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
-    )
-    const stored = await run(Effect.flatMap(ArgonPasswordHasher.make(cheap), (other) => other.hash(password)))
+    const hasher = ArgonPasswordHasher.make({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
+    const stored = await run(ArgonPasswordHasher.make(cheap).hash(password))
     const ended: Array<string> = []
     const ends = (name: string, work: Effect.Effect<unknown>) =>
       Effect.zipRight(
@@ -90,9 +88,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("keeps the thread of an interrupted request until the hash is finished", async () => {
-    const hasher = await run(
-      ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
-    )
+    const hasher = ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
     await run(
       Effect.gen(function* () {
@@ -110,7 +106,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("releases the place of a request that is interrupted while it waits", async () => {
-    const hasher = await run(ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 2 }))
+    const hasher = ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 2 })
     await run(
       Effect.gen(function* () {
         const running = yield* Effect.fork(hashFor(hasher, "one"))

@@ -5,7 +5,7 @@ import { Deferred, Effect, Either, Fiber } from "effect"
 describe("read slots", () => {
   it.effect("run a limited number of reads, and refuse reads of one caller or of all callers beyond a limit", () =>
     Effect.gen(function* () {
-      const { run } = yield* ReadSlots.make({ running: 2, total: 4, perCaller: 3 })
+      const { run } = ReadSlots.make({ running: 2, total: 4, perCaller: 3 })
       const gate = yield* Deferred.make<void>()
       let [running, most] = [0, 0]
       const read = Effect.gen(function* () {

@@ -9,6 +9,7 @@
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
 import { hash, type Options, verify } from "@node-rs/argon2"
+import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"
 import { Shares } from "@tollgate/application/operations/Shares"
 import { type HashingQueue, PasswordHash, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
@@ -43,73 +44,78 @@ export const defaults: ArgonOptions = {
 
 const RETRY_AFTER_SECONDS = 1
 /**
+ * The pause of a thread after each hash, as a multiple of the hash's duration. With 3, a full queue uses at most a
+ * quarter of a processor core for each of its threads.
+ */
+const PAUSES_PER_HASH = 3
+/**
  * Value of `Algorithm.Argon2id`. The package `@node-rs/argon2` declares `Algorithm` as a const enum, which does not
  * exist at run time.
  */
 const ARGON2ID = 2
 
-export const make = (options: Partial<ArgonOptions> = {}): Effect.Effect<Context.Tag.Service<PasswordHasher>> =>
-  Effect.gen(function* () {
-    const { memoryKib, passes, lanes, running, places } = { ...defaults, ...options }
-    const parameters: Options = {
-      algorithm: ARGON2ID,
-      memoryCost: memoryKib,
-      timeCost: passes,
-      parallelism: lanes
-    }
-    const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
-    const queueOf = (name: HashingQueue) =>
-      Effect.map(Effect.makeSemaphore(running[name]), (threads) => ({
-        places: new Shares<ClientAddress>(places),
-        /**
-         * Runs `work` on one of the limited threads. After the work, the thread pauses for as long as the work took. A
-         * queue that is always full therefore uses at most half of a processor core. The thread is released even if the
-         * request is interrupted, but not before the work ends.
-         */
-        run: <A>(work: () => Promise<A>) =>
-          Effect.uninterruptibleMask((restore) =>
-            Effect.gen(function* () {
-              yield* restore(threads.take(1))
-              const exit = yield* Effect.exit(Effect.timed(Effect.promise(work)))
-              const rest = Exit.isSuccess(exit) ? exit.value[0] : Duration.zero
-              yield* Effect.forkDaemon(Effect.zipRight(Effect.sleep(rest), threads.release(1)))
-              const [, result] = yield* exit
-              return result
-            })
-          )
-      }))
-    const queues = { login: yield* queueOf("login"), signup: yield* queueOf("signup") }
-
+export const make = (options: Partial<ArgonOptions> = {}): Context.Tag.Service<PasswordHasher> => {
+  const { memoryKib, passes, lanes, running, places } = { ...defaults, ...options }
+  const parameters: Options = {
+    algorithm: ARGON2ID,
+    memoryCost: memoryKib,
+    timeCost: passes,
+    parallelism: lanes
+  }
+  const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
+  const queueOf = (name: HashingQueue) => {
+    const threads = new FifoSemaphore(running[name])
     return {
-      enter: (name, client) => {
-        const shares = queues[name].places
-        const release = Effect.sync(() => shares.release(client))
-        // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
-        return Effect.uninterruptible(
-          Effect.flatMap(Effect.scope, (scope) =>
-            shares.take(client)
-              ? Scope.addFinalizer(scope, release)
-              : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
-          )
-        )
-      },
-      hash: (password) =>
-        Effect.map(
-          queues.signup.run(() => hash(Redacted.value(password), parameters)),
-          (text) => PasswordHash(Redacted.make(text))
-        ),
-      verify: (password, known) =>
-        Effect.map(
-          queues.login.run(() =>
-            verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))
-          ),
-          (matches) => matches && known !== undefined
+      places: new Shares<ClientAddress>(places),
+      /**
+       * Runs `work` on one of the limited threads, and then pauses this thread. If the request is interrupted, the
+       * thread is released only after the work has ended.
+       */
+      run: <A>(work: () => Promise<A>) =>
+        Effect.uninterruptible(
+          Effect.gen(function* () {
+            yield* threads.take
+            const exit = yield* Effect.exit(Effect.timed(Effect.promise(work)))
+            const pause = Exit.isSuccess(exit) ? Duration.times(exit.value[0], PAUSES_PER_HASH) : Duration.zero
+            yield* Effect.forkDaemon(Effect.zipRight(Effect.sleep(pause), threads.release))
+            const [, result] = yield* exit
+            return result
+          })
         )
     }
-  })
+  }
+  const queues = { login: queueOf("login"), signup: queueOf("signup") }
+
+  return {
+    enter: (name, client) => {
+      const shares = queues[name].places
+      const release = Effect.sync(() => shares.release(client))
+      // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
+      return Effect.uninterruptible(
+        Effect.flatMap(Effect.scope, (scope) =>
+          shares.take(client)
+            ? Scope.addFinalizer(scope, release)
+            : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+        )
+      )
+    },
+    hash: (password) =>
+      Effect.map(
+        queues.signup.run(() => hash(Redacted.value(password), parameters)),
+        (text) => PasswordHash(Redacted.make(text))
+      ),
+    verify: (password, known) =>
+      Effect.map(
+        queues.login.run(() =>
+          verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))
+        ),
+        (matches) => matches && known !== undefined
+      )
+  }
+}
 
 export const layer = (options: Partial<ArgonOptions> = {}): Layer.Layer<PasswordHasher> =>
-  Layer.effect(PasswordHasher, make(options))
+  Layer.sync(PasswordHasher, () => make(options))
 
 /** Returns this number of random bytes as base64 without padding, which is the encoding in PHC strings. */
 const phc = (bytes: number): string => randomBytes(bytes).toString("base64").replaceAll("=", "")

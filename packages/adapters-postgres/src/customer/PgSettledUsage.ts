@@ -47,7 +47,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
   SettledUsage,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const slots = yield* ReadSlots.make(SLOTS)
+    const slots = ReadSlots.make(SLOTS)
 
     // The start time of a transaction is hidden if another role runs it, and unknown if it is prepared. The query then
     // uses the time one minute ago, because no transaction of this program that writes settlements lasts for a minute.
