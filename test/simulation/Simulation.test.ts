@@ -2,8 +2,8 @@ import { afterAll, describe, expect, it } from "vitest"
 import { runHistories } from "./Histories.ts"
 import { type Fault, faults, firstViolation, removeBundles } from "./PlantedFaults.ts"
 
-/** Four times the seeds within which every planted fault is found. `npm run simulate` and the proof run many more. */
-const SEEDS = 400
+/** The number of seeds. `npm run simulate` and the proof run many more. */
+const SEEDS = 2_000
 /** The seeds that are searched for a planted fault. Every planted fault is found within half of them. */
 const FAULT_SEEDS = 200
 
