@@ -44,7 +44,7 @@ import { Nodes } from "@tollgate/application/operations/Nodes"
 import { RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { migratedSchema, type PostgresLayer } from "./Postgres.ts"
+import { migratedSchema, type PostgresLayer, refuseIncompatibleSchema } from "./Postgres.ts"
 import { keyMacLayer } from "./Secrets.ts"
 import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
@@ -57,12 +57,16 @@ const reservedConnections = Layer.orDie(PgPool.layer({ name: "reserved", maxConn
 
 /**
  * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds without
- * waiting until it counts as dead.
+ * waiting until it counts as dead. Checks the schema again after this node is registered, because a migration that was
+ * committed shortly before has not seen this node.
  */
-const node = Layer.scopedDiscard(Effect.flatMap(Nodes, (nodes) => Effect.addFinalizer(() => nodes.leave))).pipe(
-  Layer.provideMerge(PgNodes.layer),
-  Layer.provide(reservedConnections)
-)
+const node = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const nodes = yield* Nodes
+    yield* Effect.addFinalizer(() => nodes.leave)
+    yield* refuseIncompatibleSchema
+  })
+).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(reservedConnections))
 
 const openHolds = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.provide(PgOpenHolds.layer({ nodeDeadAfterSeconds: NODE_DEAD_AFTER_SECONDS }), reservedConnections)

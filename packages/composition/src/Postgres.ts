@@ -72,24 +72,31 @@ export const fromEmbedded = (dataDir: string, importModule: () => Promise<Embedd
 }
 
 /**
+ * Fails if a newer release has applied a migration that is incompatible with this release; other newer migrations are
+ * allowed (ADR 0015).
+ */
+export const refuseIncompatibleSchema = Effect.gen(function* () {
+  const { incompatibleMigrations } = yield* (yield* Database).state
+  if (incompatibleMigrations.length === 0) return
+  return yield* new StartFailed({
+    message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, and this release cannot run on its schema; start the newer release`
+  })
+})
+
+/**
  * Migrates the schema in development. In production, fails if a migration is pending, because only the operator applies
- * migrations there, with `tollgate migrate`. Fails if a newer release has applied a migration that is incompatible with
- * this release; other newer migrations are allowed (ADR 0015).
+ * migrations there, with `tollgate migrate`.
  */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const database = yield* Database
-      const { incompatibleMigrations, pendingMigrations } = yield* database.state
-      if (incompatibleMigrations.length > 0) {
-        return yield* new StartFailed({
-          message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, and this release cannot run on its schema; start the newer release`
-        })
-      }
+      yield* refuseIncompatibleSchema
       if (!production) {
         const applied = yield* database.migrate
         return applied.length > 0 ? yield* Effect.logInfo("database migrated", { applied }) : undefined
       }
+      const { pendingMigrations } = yield* database.state
       if (pendingMigrations.length > 0) {
         return yield* new StartFailed({
           message: `the database lacks the migrations ${pendingMigrations.join(", ")}; run: tollgate migrate`

@@ -1,11 +1,16 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { type Migration, migrate, migrations } from "@tollgate/adapters-postgres/migrations/Migrations"
-import { lastMigration, olderNodes } from "@tollgate/adapters-postgres/migrations/NodeVersions"
-import { Effect } from "effect"
+import {
+  lastMigration,
+  migrateWithoutOlderNodes,
+  olderNodes
+} from "@tollgate/adapters-postgres/migrations/NodeVersions"
+import { Effect, Fiber } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const DEAD_AFTER_SECONDS = 3_600
+const PATIENT = { lockMillis: 60_000, pauseMillis: 10, tries: 1 }
 const names = migrations.map(({ name }) => name)
 const upTo = (name: string) => migrations.slice(0, names.indexOf(name) + 1)
 
@@ -65,6 +70,33 @@ describe("a living node", () => {
       yield* sql`INSERT INTO gateway_node (id) VALUES (${nodeId(2)})`
       expect(yield* sql`SELECT FROM gateway_node WHERE last_migration IS NULL`).toHaveLength(2)
     }).pipe(within(upTo("0015_operator_sessions")))
+  )
+
+  it.scopedLive("is seen by a migration that runs when the node starts, and then no migration is applied", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const held = yield* sql.reserve
+      yield* held.executeUnprepared("SELECT pg_advisory_lock(90)", [], undefined)
+      const waiting: Migration = {
+        ...expanding,
+        statements: `SELECT pg_advisory_xact_lock(90); ${expanding.statements}`
+      }
+      const migrating = yield* Effect.fork(
+        migrateWithoutOlderNodes(DEAD_AFTER_SECONDS, [...migrations, waiting, contracting], PATIENT)
+      )
+      yield* sql`SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE datname = current_database() AND objid = 90 AND NOT granted`.pipe(
+        Effect.delay("20 millis"),
+        Effect.repeat({ until: ({ length }) => length > 0 })
+      )
+      yield* sql`INSERT INTO gateway_node (id) VALUES (${nodeId(1)})`
+      yield* held.executeUnprepared("SELECT pg_advisory_unlock(90)", [], undefined)
+      expect(yield* Effect.flip(Fiber.join(migrating))).toMatchObject({
+        _tag: "OlderNodesRun",
+        nodes: [{ id: nodeId(1), endedBy: ["0091_contract"] }]
+      })
+      expect(yield* sql`SELECT FROM migration WHERE name > '0089'`).toEqual([])
+    }).pipe(Effect.scoped, within(migrations))
   )
 
   it("states the last migration of its program", () => {

@@ -24,7 +24,11 @@ export const migrate = reportCommand(
       const { NODE_DEAD_AFTER_SECONDS } = yield* Settings
       const database = yield* Database
       if (!allowOlderNodes) yield* refuseForOlderNodes(database.olderNodes(NODE_DEAD_AFTER_SECONDS))
-      const applied = yield* database.migrate
+      const applied = yield* allowOlderNodes
+        ? database.migrate
+        : Effect.catchTag(database.migrateWithoutOlderNodes(NODE_DEAD_AFTER_SECONDS), "OlderNodesRun", ({ nodes }) =>
+            olderNodesRun(nodes)
+          )
       return {
         document: { applied },
         text:

@@ -10,6 +10,7 @@
  * only for a short time. Then its transaction is rolled back, and repeated after a pause.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -92,13 +93,17 @@ export interface LockWaits {
  * One wait is shorter than `deadlock_timeout`, so that a deadlock fails a try of the migration and not a request. There
  * are many tries, because another session, for example a backup, can hold its lock for minutes.
  */
-const LOCK_WAITS: LockWaits = { lockMillis: 500, pauseMillis: 2_000, tries: 90 }
+export const LOCK_WAITS: LockWaits = { lockMillis: 500, pauseMillis: 2_000, tries: 90 }
 
-/** Applies the missing migrations and returns their names. */
-export const migrate = (
+/**
+ * Applies the missing migrations and returns their names. `beforeCommit` gets these names, and is the last part of the
+ * transaction: if it fails, no migration is applied.
+ */
+export const migrate = <E = never>(
   steps: ReadonlyArray<Migration> = migrations,
-  { lockMillis, pauseMillis, tries }: LockWaits = LOCK_WAITS
-): Effect.Effect<ReadonlyArray<string>, never, SqlClient.SqlClient> =>
+  { lockMillis, pauseMillis, tries }: LockWaits = LOCK_WAITS,
+  beforeCommit: (missing: ReadonlyArray<string>) => Effect.Effect<void, E, SqlClient.SqlClient> = () => Effect.void
+): Effect.Effect<ReadonlyArray<string>, Exclude<E, SqlError>, SqlClient.SqlClient> =>
   transact(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -117,7 +122,9 @@ export const migrate = (
         yield* sql.unsafe(statements)
         yield* sql`INSERT INTO migration (name, compatible_since) VALUES (${name}, ${compatibleSince})`
       }
-      return missing.map(({ name }) => name)
+      const names = missing.map(({ name }) => name)
+      yield* beforeCommit(names)
+      return names
     })
   ).pipe(
     Effect.tapDefect((cause) =>
@@ -135,7 +142,8 @@ export const migrate = (
     Effect.unsandbox
   )
 
-const isLockTimeout = (cause: Cause.Cause<never>): boolean => Option.exists(Cause.dieOption(cause), isLockNotAvailable)
+const isLockTimeout = (cause: Cause.Cause<unknown>): boolean =>
+  Option.exists(Cause.dieOption(cause), isLockNotAvailable)
 
 /** Returns the names of the migrations that are missing in this database. */
 export const pending = (

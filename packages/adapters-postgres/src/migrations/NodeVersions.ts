@@ -4,11 +4,11 @@
  * that supports upgrades without a stop.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { OlderNode } from "@tollgate/application/operations/Database"
+import { type OlderNode, OlderNodesRun } from "@tollgate/application/operations/Database"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import * as Effect from "effect/Effect"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
-import { type Migration, migrations, pending } from "./Migrations.ts"
+import { LOCK_WAITS, type LockWaits, type Migration, migrate, migrations, pending } from "./Migrations.ts"
 
 /** The last migration of the releases that upgrade only while all servers are stopped. */
 const LAST_WITHOUT_RULE = "0015_operator_sessions"
@@ -27,9 +27,35 @@ export const olderNodes = (
   nodeDeadAfterSeconds: number,
   steps: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<ReadonlyArray<OlderNode>, never, SqlClient.SqlClient> =>
+  Effect.flatMap(pending(steps), (missing) => nodesBefore(missing, nodeDeadAfterSeconds, steps)).pipe(
+    sqlErrorsAreDefects
+  )
+
+/**
+ * Applies the missing migrations. Fails and applies none if a living node cannot run after one of them.
+ *
+ * The lock makes other sessions wait with their first heartbeat until the commit. A node checks the schema again after its
+ * first heartbeat. Therefore a node that starts at the same time is either seen here, or does not serve.
+ */
+export const migrateWithoutOlderNodes = (
+  nodeDeadAfterSeconds: number,
+  steps: ReadonlyArray<Migration> = migrations,
+  waits: LockWaits = LOCK_WAITS
+): Effect.Effect<ReadonlyArray<string>, OlderNodesRun, SqlClient.SqlClient> =>
+  migrate(steps, waits, (missing) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`LOCK TABLE gateway_node IN SHARE MODE`
+      const nodes = yield* nodesBefore(missing, nodeDeadAfterSeconds, steps)
+      if (nodes.length > 0) return yield* new OlderNodesRun({ nodes })
+    })
+  )
+
+/** Returns the living nodes that are older than `compatibleSince` of one of these migrations. */
+const nodesBefore = (pending: ReadonlyArray<string>, nodeDeadAfterSeconds: number, steps: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const missing = new Set(yield* pending(steps))
+    const missing = new Set(pending)
     const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('gateway_node') IS NOT NULL AS known`
     if (missing.size === 0 || known?.known !== true) return []
     // The column is missing before `0019_node_versions`.
@@ -45,6 +71,6 @@ export const olderNodes = (
       const endedBy = steps
         .filter(({ compatibleSince, name }) => missing.has(name) && indexOf(compatibleSince) > own)
         .map(({ name }) => name)
-      return endedBy.length === 0 ? [] : [{ id, lastMigration: last, beatAt: beat_at, endedBy }]
+      return endedBy.length === 0 ? [] : [{ id, lastMigration: last, beatAt: beat_at, endedBy } satisfies OlderNode]
     })
-  }).pipe(sqlErrorsAreDefects)
+  })

@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { incompatible, migrate, pending } from "../migrations/Migrations.ts"
-import { olderNodes } from "../migrations/NodeVersions.ts"
+import { migrateWithoutOlderNodes, olderNodes } from "../migrations/NodeVersions.ts"
 
 interface StateRow {
   readonly version: string
@@ -65,7 +65,9 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.sc
 
       olderNodes: (nodeDeadAfterSeconds) => withSql(olderNodes(nodeDeadAfterSeconds)),
 
-      migrate: withSql(migrate())
+      migrate: withSql(migrate()),
+
+      migrateWithoutOlderNodes: (nodeDeadAfterSeconds) => withSql(migrateWithoutOlderNodes(nodeDeadAfterSeconds))
     }
   })
 )

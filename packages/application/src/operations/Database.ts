@@ -37,6 +37,9 @@ export interface OlderNode {
   readonly endedBy: ReadonlyArray<string>
 }
 
+/** A migration was refused, because these living nodes cannot run after it. */
+export class OlderNodesRun extends Data.TaggedError("OlderNodesRun")<{ readonly nodes: ReadonlyArray<OlderNode> }> {}
+
 export class Database extends Context.Tag("@tollgate/application/Database")<
   Database,
   {
@@ -49,5 +52,9 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     readonly olderNodes: (nodeDeadAfterSeconds: number) => Effect.Effect<ReadonlyArray<OlderNode>>
     /** Applies the pending migrations and returns their names. Several processes can run this effect concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
+    /** Does the same, but applies no migration while a living node cannot run after one of them. */
+    readonly migrateWithoutOlderNodes: (
+      nodeDeadAfterSeconds: number
+    ) => Effect.Effect<ReadonlyArray<string>, OlderNodesRun>
   }
 >() {}

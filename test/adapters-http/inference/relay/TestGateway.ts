@@ -185,7 +185,8 @@ const database = (journal: Journal) =>
     state: Effect.die("not called in this test"),
     identity: Effect.die("not called in this test"),
     olderNodes: () => Effect.die("not called in this test"),
-    migrate: Effect.die("not called in this test")
+    migrate: Effect.die("not called in this test"),
+    migrateWithoutOlderNodes: () => Effect.die("not called in this test")
   })
 
 /** Returns a token counter that counts each character as one token. */
