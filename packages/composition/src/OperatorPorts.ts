@@ -112,6 +112,7 @@ const keyMac = (settings: OperatorSettings): Layer.Layer<KeyMac.KeyMac, LocalSec
     prefix,
     pepperName: "",
     previousPepperName: undefined,
+    pepperVersions: [],
     seal: missing,
     verify: missing,
     derive: missing

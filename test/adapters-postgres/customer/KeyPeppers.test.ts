@@ -11,10 +11,13 @@ import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgApiKeyAuthenticator"
 import * as PgApiKeys from "@tollgate/adapters-postgres/customer/PgApiKeys"
 import * as PgKeyPeppers from "@tollgate/adapters-postgres/customer/PgKeyPeppers"
+import * as PgWebhookEndpoints from "@tollgate/adapters-postgres/webhook/PgWebhookEndpoints"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { KeyPeppers, KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
 import { type ApiKeyId, mint, render } from "@tollgate/domain/customer/ApiKey"
+import type { EndpointSettings, WebhookEndpointId } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import * as Pg from "pg"
 import * as Stores from "../../support/Stores.ts"
@@ -31,6 +34,13 @@ const PEPPERS = {
   after: { prefix: "tg", pepper: NEW },
   other: { prefix: "tg", pepper: NEITHER }
 } satisfies Record<string, KeyMac.KeyMacOptions>
+const ENDPOINT: EndpointSettings = {
+  url: "https://hooks.example.com/",
+  events: ["balance.low"],
+  enabled: true,
+  thresholds: { quotaUsdMicro: undefined, paygUsdMicro: undefined, planTokens: undefined }
+}
+
 type Step = keyof typeof PEPPERS
 
 const of = (step: Step) => KeyMac.make(PEPPERS[step])
@@ -39,7 +49,7 @@ const of = (step: Step) => KeyMac.make(PEPPERS[step])
 const aServer = (step: Step) =>
   Effect.gen(function* () {
     const built = yield* Layer.build(
-      Layer.mergeAll(PgApiKeyAuthenticator.layer(), PgApiKeys.layer, PgKeyPeppers.layer).pipe(
+      Layer.mergeAll(PgApiKeyAuthenticator.layer(), PgApiKeys.layer, PgKeyPeppers.layer, PgWebhookEndpoints.layer).pipe(
         Layer.provide(Layer.merge(PgNotifications.layer(), KeyMac.layer(PEPPERS[step])))
       )
     )
@@ -51,7 +61,11 @@ const aServer = (step: Step) =>
         Context.get(built, ApiKeys).create(email, "key", Stores.operator)
       ),
       rewrite: Context.get(built, KeyRewrites).rewrite,
-      count: Effect.map(Context.get(built, KeyPeppers).count, Option.getOrThrow)
+      count: Effect.map(Context.get(built, KeyPeppers).count, Option.getOrThrow),
+      countEndpoints: Effect.map(Context.get(built, KeyPeppers).countEndpoints, Option.getOrThrow),
+      createEndpoint: Context.get(built, WebhookEndpoints).create(undefined, ENDPOINT, Stores.operator),
+      rotateEndpoint: (id: WebhookEndpointId) =>
+        Context.get(built, WebhookEndpoints).rotateSecret("everyone", id, Stores.operator)
     }
   })
 
@@ -125,6 +139,19 @@ describe("the pepper of API keys", () => {
         yield* counted(server.authenticate(secret))
         expect(statements).toBe(2)
         expect(yield* server.rewrite).toBe(1)
+      })
+    )
+
+    it.scoped("also encrypts the secrets of webhook endpoints, which are counted until they are rotated", () =>
+      Effect.gen(function* () {
+        const [before, during, after] = [yield* aServer("before"), yield* aServer("during"), yield* aServer("after")]
+        const { endpoint } = yield* before.createEndpoint
+        yield* during.createEndpoint
+        expect(yield* before.countEndpoints).toEqual({ all: 2, unusable: 1, others: 0 })
+        expect(yield* during.countEndpoints).toEqual({ all: 2, unusable: 0, others: 1 })
+        expect(yield* after.countEndpoints).toEqual({ all: 2, unusable: 1, others: 0 })
+        yield* during.rotateEndpoint(endpoint.id)
+        expect(yield* during.countEndpoints).toEqual({ all: 2, unusable: 0, others: 0 })
       })
     )
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
-import { KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
+import { type EndpointPepperCounts, KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
 import { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { Database, type DatabaseState } from "@tollgate/application/operations/Database"
@@ -31,7 +31,8 @@ const diagnosed = (
   state: Partial<DatabaseState>,
   production = false,
   settled: Partial<SettingsValues> = {},
-  peppers?: PepperCounts
+  peppers?: PepperCounts,
+  endpoints?: EndpointPepperCounts
 ) => {
   const settings: SettingsValues = {
     NODE_ENV: production ? "production" : "development",
@@ -49,14 +50,18 @@ const diagnosed = (
       state: Effect.succeed({ ...healthy, ...state }),
       identity: Effect.dieMessage("tollgate doctor does not read the identity of the database"),
       olderNodes: () => Effect.succeed([]),
-      migrate: Effect.dieMessage("tollgate doctor changes nothing")
+      migrate: Effect.dieMessage("tollgate doctor changes nothing"),
+      migrateWithoutOlderNodes: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
     Layer.succeed(Catalogs, {
       load: Effect.dieMessage("relation catalog_state is broken"),
       preview: () => Effect.dieMessage("tollgate doctor does not compare a catalog file with the catalog"),
       apply: () => Effect.dieMessage("tollgate doctor changes nothing")
     }),
-    Layer.succeed(KeyPeppers, { count: Effect.succeed(Option.fromNullable(peppers)) }),
+    Layer.succeed(KeyPeppers, {
+      count: Effect.succeed(Option.fromNullable(peppers)),
+      countEndpoints: Effect.succeed(Option.fromNullable(endpoints))
+    }),
     Layer.mock(OpenHolds, { page: () => Effect.succeed([]) }),
     Layer.succeed(ImageReviews, {
       list: () => Effect.succeed([]),
@@ -135,6 +140,23 @@ describe("tollgate doctor", () => {
         detail: "2 of 9 keys are stored under a pepper that is not set in this shell"
       })
       expect(yield* found({ all: 9, others: 7, othersInUse: 7, refused: 0 }, {})).toBeUndefined()
+    })
+  )
+
+  it.effect("reports how many webhook endpoints need KEY_PEPPER_PREVIOUS, and how many cannot be used", () =>
+    Effect.gen(function* () {
+      const found = (endpoints: EndpointPepperCounts) =>
+        Effect.map(diagnosed({}, true, {}, undefined, endpoints), ({ of }) => of("webhook secrets"))
+      expect(yield* found({ all: 4, others: 0, unusable: 0 })).toBeUndefined()
+      expect(yield* found({ all: 4, others: 3, unusable: 0 })).toMatchObject({
+        status: "warn",
+        detail: "3 of 4 webhook endpoints need KEY_PEPPER_PREVIOUS",
+        advice: expect.stringContaining("tollgate webhooks endpoints rotate ID")
+      })
+      expect(yield* found({ all: 4, others: 3, unusable: 1 })).toMatchObject({
+        status: "fail",
+        detail: "1 of 4 webhook endpoints have a secret under a pepper that is not set in this shell"
+      })
     })
   )
 

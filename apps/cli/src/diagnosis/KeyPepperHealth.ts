@@ -1,7 +1,8 @@
 /**
- * Checks under which pepper the API keys are stored, so that an operator knows when KEY_PEPPER_PREVIOUS can be removed.
+ * Checks under which pepper the API keys and the secrets of webhook endpoints are stored, so that an operator knows when
+ * KEY_PEPPER_PREVIOUS can be removed.
  */
-import { KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
+import { type EndpointPepperCounts, KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
 import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,11 +12,12 @@ import { Settings } from "../runtime/Settings.ts"
 export const keyPepperFindings: Effect.Effect<ReadonlyArray<Finding>, never, KeyPeppers | Settings> = Effect.gen(
   function* () {
     const { KEY_PEPPER_PREVIOUS } = yield* Settings
-    const counts = yield* Effect.flatMap(KeyPeppers, ({ count }) => count)
-    return Option.match(counts, {
+    const peppers = yield* KeyPeppers
+    const keys = Option.match(yield* peppers.count, {
       onNone: () => [],
       onSome: (found) => [...refused(found), ...(KEY_PEPPER_PREVIOUS === undefined ? [] : [rotation(found)])]
     })
+    return [...keys, ...Option.match(yield* peppers.countEndpoints, { onNone: () => [], onSome: webhookSecrets })]
   }
 )
 
@@ -38,3 +40,17 @@ const rotation = ({ all, others, othersInUse }: PepperCounts): Finding =>
         `${others} of ${all} keys need KEY_PEPPER_PREVIOUS; used in the last 30 days: ${othersInUse}`,
         "Keep KEY_PEPPER_PREVIOUS. A used key moves to KEY_PEPPER within a minute. A key that has not moved stops working when KEY_PEPPER_PREVIOUS is removed."
       )
+
+const ROTATE =
+  "Rotate the secret of each endpoint that was created or rotated before KEY_PEPPER was replaced: tollgate webhooks endpoints rotate ID. A reseller can also rotate the secrets of its own endpoints."
+
+const webhookSecrets = ({ all, others, unusable }: EndpointPepperCounts): ReadonlyArray<Finding> => {
+  if (unusable > 0) {
+    const detail = `${unusable} of ${all} webhook endpoints have a secret under a pepper that is not set in this shell`
+    return [
+      fail("webhook secrets", detail, `Servers with the same settings send no webhooks to these endpoints. ${ROTATE}`)
+    ]
+  }
+  if (others === 0) return []
+  return [warn("webhook secrets", `${others} of ${all} webhook endpoints need KEY_PEPPER_PREVIOUS`, ROTATE)]
+}

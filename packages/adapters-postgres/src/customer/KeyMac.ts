@@ -36,6 +36,8 @@ export class KeyMac extends Context.Tag("@tollgate/adapters-postgres/KeyMac")<
     readonly pepperName: string
     /** The name of the previous pepper; undefined if there is none. */
     readonly previousPepperName: string | undefined
+    /** The versions of the current and the previous pepper, as in {@link DerivedKey}. */
+    readonly pepperVersions: ReadonlyArray<number>
     /** Returns the MAC of a key under the current pepper, for storage. */
     readonly seal: (key: KeyMaterial) => SealedKey
     /**
@@ -61,6 +63,7 @@ export const make = ({ pepper, prefix, previousPepper }: KeyMacOptions): Context
     prefix,
     pepperName,
     previousPepperName: previousPepper === undefined ? undefined : nameOf(previousPepper),
+    pepperVersions: peppers.map(versionOf),
     seal: (key) => ({ secretMac: macUnder(pepper, key), pepperName }),
     verify: (key, storedMac) => {
       let genuine = false

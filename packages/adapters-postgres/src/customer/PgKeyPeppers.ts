@@ -7,6 +7,7 @@ import type { ApiKeyId, KeyMaterial } from "@tollgate/domain/customer/ApiKey"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { arrayOf } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { KeyMac } from "./KeyMac.ts"
@@ -73,15 +74,24 @@ const hexArray = (macs: ReadonlyArray<Uint8Array>): string =>
   arrayOf(macs.map((mac) => Buffer.from(mac).toString("hex")))
 
 /** Counts no keys, for a program that does not know the pepper. */
-export const unknownLayer = Layer.succeed(KeyPeppers, { count: Effect.succeedNone })
+export const unknownLayer = Layer.succeed(KeyPeppers, { count: Effect.succeedNone, countEndpoints: Effect.succeedNone })
 
 /** Counts the keys under the peppers of the `KeyMac`. */
 export const layer: Layer.Layer<KeyPeppers, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   KeyPeppers,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { pepperName, previousPepperName = null } = yield* KeyMac
+    const { pepperName, pepperVersions, previousPepperName = null } = yield* KeyMac
     return {
+      countEndpoints: sql<{ all: number; unusable: number; others: number }>`
+        SELECT count(*)::int AS all,
+          count(*) FILTER (WHERE secret_version <> ALL (${arrayOf(pepperVersions.map(String))}::int[]))::int AS unusable,
+          count(*) FILTER (WHERE secret_version = ANY (${arrayOf(pepperVersions.slice(1).map(String))}::int[]))::int AS others
+        FROM webhook_endpoint`.pipe(
+        Effect.map(([row]) => Option.fromNullable(row)),
+        sqlErrorsAreDefects
+      ),
+
       count: sql<{ all: number; refused: number; others: number; others_in_use: number }>`
         WITH usable AS (
           SELECT CASE WHEN pepper_name = ${pepperName} THEN 'current'

@@ -1,5 +1,6 @@
 /**
- * Replaces the pepper under which API keys are stored, while the keys stay in use (ADR 0014).
+ * Replaces the pepper under which API keys are stored, while the keys stay in use (ADR 0014). The secrets of webhook
+ * endpoints are encrypted under the same pepper, and stay there until they are rotated.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -28,10 +29,21 @@ export interface PepperCounts {
   readonly othersInUse: number
 }
 
+/** Counts of the webhook endpoints by the pepper under which their secret is encrypted. */
+export interface EndpointPepperCounts {
+  readonly all: number
+  /** Endpoints whose secret is under neither the current nor the previous pepper. No server can sign webhooks to them. */
+  readonly unusable: number
+  /** Endpoints whose secret is under the previous pepper. */
+  readonly others: number
+}
+
 export class KeyPeppers extends Context.Tag("@tollgate/application/KeyPeppers")<
   KeyPeppers,
   {
     /** Returns the counts; none if this program does not know the current pepper. */
     readonly count: Effect.Effect<Option.Option<PepperCounts>>
+    /** Returns the counts; none if this program does not know the current pepper. */
+    readonly countEndpoints: Effect.Effect<Option.Option<EndpointPepperCounts>>
   }
 >() {}
