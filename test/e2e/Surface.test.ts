@@ -139,7 +139,7 @@ describe("the public pages", () => {
     }
     const refused = await get("/v1/models")
     expect(refused.headers.get("access-control-allow-origin")).toBe("*")
-    expect(refused.headers.get("access-control-expose-headers")).toContain("x-request-id")
+    expect(refused.headers.get("access-control-expose-headers")).toBe("*")
   })
 
   it("serve the documentation without external requests", async () => {

@@ -41,7 +41,6 @@ const listener = (config: ServerConfig) =>
     ...GatewayOptions.defaults,
     host: config.HOST,
     port: config.PORT,
-    serviceName: config.SERVICE_NAME,
     corsAllowOrigin: config.CORS_ORIGIN,
     keepaliveSeconds: config.KEEPALIVE_SECONDS,
     drainSeconds: config.DRAIN_SECONDS,

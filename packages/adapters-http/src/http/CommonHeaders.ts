@@ -2,12 +2,13 @@
  * Adds the headers that every response has: the request id under both names that clients read
  * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
  * headers if an origin is allowed. Also responds to CORS preflight requests.
+ *
+ * A web page of an allowed origin can read every header. Browsers accept `*` for this, because the service never allows
+ * requests with cookies.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 export interface CommonHeadersOptions {
-  /** Service name in the header `x-<service>-billing`. */
-  readonly serviceName: string
   /** Origin of the web pages that may call the service: one origin, `*` for every origin, or undefined for none. */
   readonly corsAllowOrigin: string | undefined
 }
@@ -17,15 +18,14 @@ export class CommonHeaders {
   readonly #fixed: ReadonlyArray<string>
   readonly corsAllowOrigin: string | undefined
 
-  constructor({ serviceName, corsAllowOrigin }: CommonHeadersOptions) {
+  constructor({ corsAllowOrigin }: CommonHeadersOptions) {
     this.corsAllowOrigin = corsAllowOrigin
-    const exposed = `x-request-id, request-id, retry-after, x-${serviceName}-billing`
     this.#fixed = [
       "x-content-type-options",
       "nosniff",
       ...(corsAllowOrigin === undefined
         ? []
-        : ["access-control-allow-origin", corsAllowOrigin, "access-control-expose-headers", exposed]),
+        : ["access-control-allow-origin", corsAllowOrigin, "access-control-expose-headers", "*"]),
       ...(corsAllowOrigin === undefined || corsAllowOrigin === "*" ? [] : ["vary", "origin"])
     ]
   }

@@ -5,8 +5,6 @@ export interface GatewayOptions {
   readonly host: string
   /** Port to listen on; 0 selects any free port. */
   readonly port: number
-  /** Service name in the header `x-<service>-billing`. */
-  readonly serviceName: string
   /** Origin of the web pages that may call the service: one origin, `*` for every origin, or undefined for none. */
   readonly corsAllowOrigin: string | undefined
   /** Seconds without output after which the server sends a comment on a stream to keep the connection open. */
@@ -36,7 +34,6 @@ export interface GatewayOptions {
 const MIB = 1024 * 1024
 
 export const defaults: Omit<GatewayOptions, "host" | "port"> = {
-  serviceName: "tollgate",
   corsAllowOrigin: "*",
   keepaliveSeconds: 15,
   drainSeconds: 25,

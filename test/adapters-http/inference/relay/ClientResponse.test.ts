@@ -128,7 +128,7 @@ describe("content", () => {
       node as unknown as ServerResponse,
       "id",
       {
-        headers: new CommonHeaders({ serviceName: "tollgate", corsAllowOrigin: "*" }),
+        headers: new CommonHeaders({ corsAllowOrigin: "*" }),
         counters: new RelayCounters(),
         writeStallMillis: 1_000,
         draining: () => false,
