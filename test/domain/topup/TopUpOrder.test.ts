@@ -8,7 +8,8 @@ import {
   orderIdOf,
   orderNumberOf,
   paymentStatusOf,
-  receivedUsdMicroOf
+  receivedUsdMicroOf,
+  tokenKindOf
 } from "@tollgate/domain/topup/TopUpOrder"
 import { Either, FastCheck, Option } from "effect"
 import { describe, expect, it } from "vitest"
@@ -38,6 +39,12 @@ describe("a top-up order", () => {
     ["failed", "failed"]
   ] as const)("with the status %s has the payment status %s", (status, payment) => {
     expect(paymentStatusOf({ status })).toBe(payment)
+  })
+
+  it("requires a token only with crypto_bep20, because each deposit address of crypto has its own token", () => {
+    const terms = { amount: { _tag: "Dollars", tokenKind: "usdt" }, quotaUsdMicro: UsdMicro(1n) } as const
+    expect(tokenKindOf({ ...terms, method: "crypto_bep20" })).toBe("usdt")
+    expect(tokenKindOf({ ...terms, method: "crypto" })).toBeUndefined()
   })
 
   property("shows the received amount in whole micro-USD, rounded down", [raw], (receivedRaw) => {

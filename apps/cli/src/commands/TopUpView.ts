@@ -9,8 +9,8 @@ import {
   orderNumberOf,
   paymentStatusOf,
   receivedUsdMicroOf,
-  type TopUpAmount,
-  type TopUpOrder
+  type TopUpOrder,
+  tokenKindOf
 } from "@tollgate/domain/topup/TopUpOrder"
 import { type Json, timestamp } from "../terminal/Output.ts"
 import { namedValues, table } from "../terminal/Table.ts"
@@ -27,7 +27,7 @@ export const topUpDocument = ({ order, payer }: Shown): Json => ({
   provider: order.provider,
   provider_payment_id: order.providerPaymentId,
   simulated: order.simulated,
-  ...amountDocument(order.amount),
+  ...amountDocument(order),
   quota_usd_micro: order.quotaUsdMicro.toString(),
   status: order.status,
   payment_status: paymentStatusOf(order),
@@ -79,14 +79,18 @@ export const topUpsTable = (topUps: ReadonlyArray<Shown>): string =>
     topUps
   )
 
-const amountDocument = (amount: TopUpAmount) =>
-  amount._tag === "Rupiah"
-    ? {
-        amount_idr: amount.amountIdr.toString(),
-        fee_idr: amount.feeIdr.toString(),
-        total_idr: amount.totalIdr.toString()
-      }
-    : { token_kind: amount.tokenKind }
+const amountDocument = (order: TopUpOrder) => {
+  const { amount } = order
+  if (amount._tag === "Rupiah") {
+    return {
+      amount_idr: amount.amountIdr.toString(),
+      fee_idr: amount.feeIdr.toString(),
+      total_idr: amount.totalIdr.toString()
+    }
+  }
+  const tokenKind = tokenKindOf(order)
+  return tokenKind === undefined ? {} : { token_kind: tokenKind }
+}
 
 const dueText = ({ amount, quotaUsdMicro }: TopUpOrder): string =>
   amount._tag === "Rupiah" ? `${amount.totalIdr} IDR` : quotaText(quotaUsdMicro)

@@ -10,7 +10,8 @@ import {
   orderNumberOf,
   paymentStatusOf,
   receivedUsdMicroOf,
-  TopUpStatus
+  TopUpStatus,
+  tokenKindOf
 } from "@tollgate/domain/topup/TopUpOrder"
 import * as Schema from "effect/Schema"
 import { digits, instant, instantOrNull, orNull, text, timestamp, uuid } from "../openapi/Fields.ts"
@@ -65,7 +66,9 @@ export const TopUpBody = Schema.Struct({
   amount_idr: orNull(digits("The amount in rupiah without the fee; `null` for crypto.", exampleTopUp.amount_idr)),
   fee_idr: orNull(digits("The fee in rupiah; `null` for crypto.", exampleTopUp.fee_idr)),
   total_idr: orNull(digits("The amount to pay in rupiah; `null` for crypto.", exampleTopUp.total_idr)),
-  token_kind: orNull(TokenKind.annotations({ description: "The token to send; `null` for rupiah." })),
+  token_kind: orNull(
+    TokenKind.annotations({ description: "The token to send with `crypto_bep20`, otherwise `null`." })
+  ),
   quota_usd_micro: digits("The quota that the order credits, in micro-USD.", exampleTopUp.quota_usd_micro),
   status: TopUpStatus.annotations({ description: "The status of the order." }),
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
@@ -101,7 +104,7 @@ export const toTopUpBody = ({ order, payer }: Pick<StoredTopUp, "order" | "payer
     amount_idr: rupiah?.amountIdr.toString() ?? null,
     fee_idr: rupiah?.feeIdr.toString() ?? null,
     total_idr: rupiah?.totalIdr.toString() ?? null,
-    token_kind: order.amount._tag === "Dollars" ? order.amount.tokenKind : null,
+    token_kind: tokenKindOf(order) ?? null,
     quota_usd_micro: order.quotaUsdMicro.toString(),
     status: order.status,
     payment_status: paymentStatusOf(order),

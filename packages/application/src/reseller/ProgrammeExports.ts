@@ -4,7 +4,7 @@
 import type { ListedMint } from "@tollgate/domain/mint/Mint"
 import type { QuotaMovement } from "@tollgate/domain/reseller/QuotaMovement"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { orderNumberOf, paymentStatusOf, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { orderNumberOf, paymentStatusOf, type TopUpOrder, tokenKindOf } from "@tollgate/domain/topup/TopUpOrder"
 import { type DaysQuery, readTimeRange, type TimeRange } from "@tollgate/domain/validation/Days"
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Effect from "effect/Effect"
@@ -49,7 +49,7 @@ const topUpColumns: ReadonlyArray<Column<TopUpOrder>> = [
   ["amount_idr", (order) => exact(rupiahOf(order)?.amountIdr)],
   ["fee_idr", (order) => exact(rupiahOf(order)?.feeIdr)],
   ["total_idr", (order) => exact(rupiahOf(order)?.totalIdr)],
-  ["token_kind", ({ amount }) => exact(amount._tag === "Dollars" ? amount.tokenKind : undefined)],
+  ["token_kind", (order) => exact(tokenKindOf(order))],
   ["quota_usd_micro", ({ quotaUsdMicro }) => exact(quotaUsdMicro)],
   ["status", ({ status }) => exact(status)],
   ["payment_status", (order) => exact(paymentStatusOf(order))],

@@ -48,6 +48,10 @@ export interface TopUpTerms {
   readonly quotaUsdMicro: UsdMicro
 }
 
+/** Returns the token that the payer must send. With `crypto` there is none: each deposit address has its own token. */
+export const tokenKindOf = ({ amount, method }: TopUpTerms): TokenKind | undefined =>
+  amount._tag === "Dollars" && method === "crypto_bep20" ? amount.tokenKind : undefined
+
 /** An order whose payment is being opened. */
 export interface TopUpDraft extends TopUpTerms {
   readonly id: OrderId
