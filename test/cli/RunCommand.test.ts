@@ -21,6 +21,8 @@ describe("the command line", () => {
         expect(all.stdout).toContain(`\n  ${command}`)
       }
       expect((yield* tollgate("--help")).stdout).toBe(all.stdout)
+      expect(all.stdout).toMatch(/^ {2}console list {2,}List the sessions/m)
+      expect(all.stdout).toMatch(/^ {2}console revoke \[SESSION_ID\] \[--all\] \[--reason TEXT\]$/m)
       const group = yield* tollgate("keys", "--help")
       expect(group.stdout).toMatch(/^Usage: tollgate keys COMMAND\n/)
       const one = yield* tollgate("keys", "revoke", "some-id", "-h")

@@ -123,7 +123,11 @@ const update = reportCommand(
   "Change an endpoint. Settings without an option stay unchanged.",
   {
     id,
-    url: Options.optional(Options.text("url").pipe(Options.withDescription("The URL that receives the webhooks."))),
+    url: Options.text("url").pipe(
+      Options.withPseudoName("URL"),
+      Options.withDescription("The URL that receives the webhooks."),
+      Options.optional
+    ),
     events: Options.optional(events),
     enabled: Options.optional(oneOf("enabled", ["on", "off"], "Whether new events are written for the endpoint.")),
     thresholds,

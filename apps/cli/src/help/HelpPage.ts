@@ -45,7 +45,9 @@ const sectionsOf = (doc: HelpDoc.HelpDoc): ReadonlyMap<string, ReadonlyArray<Row
     if (HelpDoc.isHeader(part)) heading = plain(part.value)
     else if (HelpDoc.isParagraph(part)) add([[plain(part.value), ""]])
     else if (HelpDoc.isDescriptionList(part)) add(part.definitions.map(described))
-    else if (HelpDoc.isEnumeration(part)) add(withoutGroups(part.elements.flatMap(paragraphs).map(listed)))
+    else if (HelpDoc.isEnumeration(part)) {
+      add(withoutInherited(withoutGroups(part.elements.flatMap(paragraphs).map(listed))))
+    }
   }
   return sections
 }
@@ -70,6 +72,22 @@ const listed = (line: string): Row => {
 /** Removes the row of a group if the rows of its commands are present. */
 const withoutGroups = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
   rows.filter(([name]) => !rows.some(([other]) => other.startsWith(`${name} `)))
+
+/**
+ * Removes the options of a command from the rows of its subcommands. @effect/cli repeats them there, although the
+ * subcommands ignore them.
+ */
+const withoutInherited = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
+  rows.map(([name, explanation]) => {
+    const parent = rows.find(
+      ([other]) => name.startsWith(`${commandOf(other)} `) && commandOf(other) !== commandOf(name)
+    )
+    const inherited = parent === undefined ? [] : parametersOf(parent[0].slice(commandOf(parent[0]).length))
+    return [inherited.reduce((usage, option) => usage.replace(` ${option}`, ""), name), explanation]
+  })
+
+/** Returns the words of a usage line before its parameters. */
+const commandOf = (usage: string): string => usage.split(/ (?=\[|--|[A-Z_]{2})/)[0] ?? ""
 
 /** Splits a usage line into parameters: arguments first, then options. Writes `<key-id>` as KEY_ID. */
 const parametersOf = (usage: string): ReadonlyArray<string> => {
