@@ -77,8 +77,16 @@ describe("an error of the reseller routes", () => {
       { path: "name", message: "is missing" }
     ]
     const { body } = resellerErrorBody(new ValidationFailed({ details }), "")
-    expect(body.error).toMatchObject({ message: "email: a string.", details })
+    expect(body.error).toMatchObject({ message: "email must be a string.", details })
+    expect(resellerErrorBody(invalid("name", "is missing"), "").body.error.message).toBe("name is missing.")
     expect(resellerErrorBody(invalid("", "it is not JSON"), "").body.error.message).toContain("it is not JSON")
+  })
+
+  it("states the seconds until the next attempt", () => {
+    const message = (retryAfterSeconds: number) =>
+      resellerErrorBody(new RateLimited({ retryAfterSeconds }), "").body.error.message
+    expect(message(1)).toContain("Try again in 1 second.")
+    expect(message(12)).toContain("Try again in 12 seconds.")
   })
 
   it("names no limits of an amount if only the payment provider defines the limits", () => {

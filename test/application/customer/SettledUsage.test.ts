@@ -92,7 +92,7 @@ describe("the pages of settled usage", () => {
   it.effect("refuse a cursor that this deployment did not sign", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(resellerReader(aReseller().id), { cursor: "x" }))
-      const details = [{ path: "cursor", message: "not a cursor issued by this server" }]
+      const details = [{ path: "cursor", message: "the `next_cursor` of an earlier response" }]
       expect(refused).toEqual(new ValidationFailed({ details }))
     }).pipe(Effect.provide(usageOf([])))
   )

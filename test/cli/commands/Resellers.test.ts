@@ -58,7 +58,7 @@ describe("tollgate resellers", () => {
           ])
           const suspended = yield* tollgate("resellers", "suspend", id)
           expect(suspended.stdout).toBe(
-            "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate\n"
+            "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate moved@example.com\n"
           )
         })
     )

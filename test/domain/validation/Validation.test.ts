@@ -32,6 +32,16 @@ describe("the issues of a request body", () => {
     }
   )
 
+  it("name an unknown member, and not the optional object that contains an invalid member", () => {
+    const limits = Schema.Struct({ rate: Schema.Number }).annotations({ parseOptions: { onExcessProperty: "error" } })
+    const key = Schema.Struct({ limits: Schema.optional(limits), label: Schema.optional(Schema.Null) })
+    expect(told(key, { limits: { rate: "high", extra: 1 }, label: 7 })).toEqual([
+      "limits.extra: is not a known member",
+      "limits.rate: a number",
+      "label: null or undefined"
+    ])
+  })
+
   it("are at most twenty", () => {
     const wide = Schema.Struct(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, Schema.String])))
     expect(told(wide, {})).toHaveLength(20)

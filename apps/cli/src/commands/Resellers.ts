@@ -57,28 +57,27 @@ const show = reportCommand(
     })
 )
 
-const reviewing = (move: ReviewMove, description: string, done: string) =>
+const reviewing = (move: ReviewMove, description: string, done: string, undo?: ReviewMove) =>
   reportCommand(move, description, { reseller: resellerArgument, reason: Options.optional(reason) }, (given) =>
     Effect.gen(function* () {
       const operator = yield* operatorFor(`resellers ${move}`, given.reason)
       const reseller = yield* reviewReseller(given.reseller, move, operator)
       return {
         document: resellerDocument(reseller),
-        text: `${reseller.email} is ${reseller.status}: ${done}`
+        text:
+          `${reseller.email} is ${reseller.status}: ${done}` +
+          (undo === undefined ? "" : ` Undo with: tollgate resellers ${undo} ${reseller.email}`)
       } satisfies Report
     })
   )
 
 const approve = reviewing("approve", "Approve a pending or rejected reseller.", "it can log in, top up and mint.")
-const reject = reviewing(
-  "reject",
-  "Reject a pending reseller.",
-  "it cannot log in. Undo with: tollgate resellers approve"
-)
+const reject = reviewing("reject", "Reject a pending reseller.", "it cannot log in.", "approve")
 const suspend = reviewing(
   "suspend",
   "Suspend an active reseller. Its login tokens stop working at once; its customers and their API keys are not affected.",
-  "its login tokens no longer work. Undo with: tollgate resellers reactivate"
+  "its login tokens no longer work.",
+  "reactivate"
 )
 const reactivate = reviewing("reactivate", "Reactivate a suspended reseller.", "it can log in again.")
 

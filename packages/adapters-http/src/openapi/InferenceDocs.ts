@@ -50,7 +50,7 @@ const meanings = {
   unsupported_endpoint:
     "The model cannot be called on this route, because it cannot generate images or cannot edit them.",
   content_policy_violation: "The model's content policy declined the prompt or the image. Nothing was charged.",
-  invalid_api_key: "The API key is missing, wrong or revoked, or the request has two different credentials.",
+  invalid_api_key: "The API key is missing, wrong, expired or revoked, or the request has two different credentials.",
   insufficient_balance:
     "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
   key_budget_exceeded: "A spend limit of the API key does not cover the request.",

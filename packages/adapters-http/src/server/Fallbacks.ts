@@ -21,6 +21,7 @@ import { ServiceTitle } from "../http/ServiceTitle.ts"
 import { internalError, pathOf, type SurfaceError, unavailableError } from "../http/SurfaceError.ts"
 import { errorPage } from "../pages/ErrorPage.ts"
 import { wantsPage } from "../pages/Visitor.ts"
+import { issueText } from "../wire/SharedErrorRows.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
 /** The reseller and operator routes report every invalid request as `validation_error`. */
@@ -31,8 +32,7 @@ const reportsValidation = (path: string): boolean =>
 const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issues"]): SurfaceError => {
   const details = issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
   const first = details[0]
-  const message =
-    first === undefined || first.path === "" ? "The request is malformed." : `${first.path}: ${first.message}`
+  const message = first === undefined || first.path === "" ? "The request is malformed." : `${issueText(first)}.`
   return reportsValidation(path) ? { code: "validation_error", message, details } : { code: "invalid_request", message }
 }
 

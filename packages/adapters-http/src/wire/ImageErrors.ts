@@ -58,7 +58,8 @@ const imageErrors: { readonly [Tag in ImagesOnly["_tag"]]: WireError<Extract<Ima
     status: 409,
     code: "idempotency_key_reused",
     type: typed("conflict_error"),
-    message: () => "This Idempotency-Key was already used. Images are not stored, so the response cannot be repeated.",
+    message: () =>
+      "This Idempotency-Key was already used. Images are not stored, so the response cannot be repeated. To generate a new image, send a new key.",
     headers: doNotRetry
   },
   ImageTooLarge: {

@@ -102,8 +102,8 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "insufficient_balance",
     type: { openai: "insufficient_quota", anthropic: "billing_error" },
     message: () =>
-      "The token plan for this model and the pay-as-you-go balance together do not cover this request. Top up either of " +
-      "them.",
+      "The token plan for this model and the pay-as-you-go balance together do not cover this request. Ask your reseller " +
+      "for more tokens.",
     headers: () => ({ "x-should-retry": "false" })
   },
   KeyBudgetExceeded: {
@@ -119,7 +119,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "model_not_found",
     type: { openai: "invalid_request_error", anthropic: "not_found_error" },
     message: ({ model }) =>
-      `There is no model '${shortened(model)}' at this endpoint. GET /v1/models lists the models that can be called.`,
+      `The model '${shortened(model)}' does not exist, or this protocol or API key cannot call it. GET /v1/models lists the models.`,
     param: () => "model"
   },
   RequestTooLarge: {

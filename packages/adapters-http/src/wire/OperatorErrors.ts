@@ -33,7 +33,7 @@ import { ReviewRefused } from "@tollgate/domain/reseller/Review"
 import { TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
-import { retryAfter } from "./RetryAfter.ts"
+import { retryAfter, secondsText } from "./RetryAfter.ts"
 import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
 /** Every error of a request to the operator API. */
@@ -197,7 +197,7 @@ const rows: RowsOf<OperatorFailure> = {
   RateLimited: {
     status: 429,
     code: "rate_limited",
-    message: ({ retryAfterSeconds }) => `Too many failed attempts. Try again in ${retryAfterSeconds} seconds.`,
+    message: ({ retryAfterSeconds }) => `Too many failed attempts. Try again in ${secondsText(retryAfterSeconds)}.`,
     headers: retryAfter,
     meaning:
       "The code or token is invalid, and this IP address has failed ten times within a minute; see `retry-after`.",

@@ -36,7 +36,7 @@ import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors
 import { WebhookDeliveryNotFound } from "@tollgate/domain/webhook/WebhookDelivery"
 import { TooManyWebhookEndpoints, WebhookEndpointNotFound } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
-import { retryAfter } from "./RetryAfter.ts"
+import { retryAfter, secondsText } from "./RetryAfter.ts"
 import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
 /** Every error of a request to the reseller routes. */
@@ -182,7 +182,7 @@ const rows: RowsOf<ResellerFailure> = {
   RateLimited: {
     status: 429,
     code: "rate_limited",
-    message: ({ retryAfterSeconds }) => `Too many requests. Try again in ${retryAfterSeconds} seconds.`,
+    message: ({ retryAfterSeconds }) => `Too many requests. Try again in ${secondsText(retryAfterSeconds)}.`,
     headers: retryAfter,
     meaning: "Too many requests; see `retry-after`.",
     example: new RateLimited({ retryAfterSeconds: 12 })
@@ -191,7 +191,7 @@ const rows: RowsOf<ResellerFailure> = {
     status: 429,
     code: "rate_limited",
     message: ({ maxUnpaidOrders, retryAfterSeconds }) =>
-      `You have ${maxUnpaidOrders} unpaid orders. Pay one of them, or wait ${retryAfterSeconds} seconds until one expires.`,
+      `You have ${maxUnpaidOrders} unpaid orders. Pay one of them, or wait ${secondsText(retryAfterSeconds)} until one expires.`,
     headers: retryAfter,
     meaning: "The reseller has 50 unpaid orders; see `retry-after` for the time until one of them expires.",
     example: new TooManyUnpaidOrders({ maxUnpaidOrders: 50, retryAfterSeconds: 720 })

@@ -19,3 +19,6 @@ export const parseRetryAfter = (header: string | undefined): number => {
 export const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
   "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
 })
+
+/** Returns a number of seconds as text. */
+export const secondsText = (seconds: number): string => (seconds === 1 ? "1 second" : `${seconds} seconds`)

@@ -7,13 +7,22 @@ import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type { ErrorRow } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
+/**
+ * Returns an issue as a text. The message of an issue is an accepted form, such as `a whole number`, or a phrase with its
+ * own verb, such as `is missing`.
+ */
+export const issueText = ({ message, path }: FieldIssue): string => {
+  if (/^(is|must|has) /.test(message)) return `${path} ${message}`
+  return /^(no|not) /.test(message) ? `${path}: ${message}` : `${path} must be ${message}`
+}
+
 export const validationFailed = (example: FieldIssue): ErrorRow<ValidationFailed> => ({
   status: 422,
   code: "validation_error",
   message: ({ details: [first] }) =>
     first === undefined || first.path === ""
       ? `The request is malformed: ${first?.message ?? "it cannot be read"}.`
-      : `${first.path}: ${first.message}.`,
+      : `${issueText(first)}.`,
   details: ({ details }) => details,
   meaning: "Members are missing, malformed or contradictory; `details` has one entry for each invalid member.",
   example: new ValidationFailed({ details: [example] })

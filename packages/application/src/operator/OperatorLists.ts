@@ -183,7 +183,7 @@ const listByText = <Item>(
       query.cursor === undefined
         ? undefined
         : yield* Option.filter(sealer.open(query.cursor), (text) => text.startsWith(name)).pipe(
-            Effect.mapError(() => invalid("cursor", "not a cursor issued by this server"))
+            Effect.mapError(() => invalid("cursor", "the `next_cursor` of an earlier response"))
           )
     const found = yield* read(limit + 1, after?.slice(name.length))
     const items = found.slice(0, limit)

@@ -47,13 +47,15 @@ export const capableOf = (
   operation: ImageOperation
 ): Either.Either<Callable, ModelNotFound | UnsupportedEndpoint> =>
   Either.flatMap(known(catalog, publicName), (model): Either.Either<Callable, UnsupportedEndpoint> => {
-    if (model.kind !== "image") return unsupported(`${publicName} is not an image model`)
+    if (model.kind !== "image") return unsupported(`'${publicName}' is not an image model. Choose an image model.`)
     if (!model.capabilities.includes(operation)) {
-      return unsupported(`${publicName} does not ${operation === "edit" ? "edit" : "generate"} images`)
+      return unsupported(
+        `'${publicName}' does not ${operation === "edit" ? "edit" : "generate"} images. Choose another model.`
+      )
     }
     const candidates = candidatesOf(catalog, model, "images")
     return candidates.length === 0
-      ? unsupported(`${publicName} has no provider for images now`)
+      ? unsupported(`'${publicName}' has no provider for images. Choose another model.`)
       : Either.right({ model, candidates })
   })
 

@@ -71,7 +71,7 @@ export const readCursorPage = (
     cursor === undefined ? Option.none() : Option.flatMap(openCursor(cursor), (text) => positionFromText(list, text))
   const cursorIssues: ReadonlyArray<FieldIssue> =
     cursor !== undefined && Option.isNone(after)
-      ? [{ path: "cursor", message: "not a cursor issued by this server" }]
+      ? [{ path: "cursor", message: "the `next_cursor` of an earlier response" }]
       : []
   return Either.isRight(size) && cursorIssues.length === 0
     ? Either.right({ limit: size.right, after: Option.getOrUndefined(after) })

@@ -35,7 +35,11 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
       (expected.get(member) ?? new Set()).add(member === "" ? "the body must be an object" : wordsFor(message))
     )
   }
-  const details = [...expected].map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
+  const paths = [...expected.keys()]
+  const details = [...expected]
+    // If a member inside an optional object is invalid, the object itself need not be absent.
+    .filter(([path, words]) => ![...words].every(isAbsent) || !paths.some((other) => other.startsWith(`${path}.`)))
+    .map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
 }
 
@@ -50,6 +54,7 @@ const wordsFor = (message: string): string => {
   const actual = message.search(/,? ?actual /)
   const expected = (actual < 0 ? message : message.slice(0, actual)).replace(/^Expected /, "")
   if (expected.startsWith("{")) return "an object"
+  if (expected.startsWith("is unexpected")) return "is not a known member"
   return expected === "string" || expected === "number" || expected === "boolean" ? `a ${expected}` : expected
 }
 
@@ -58,6 +63,8 @@ const wordsFor = (message: string): string => {
  * value.
  */
 const eitherOf = (words: ReadonlyArray<string>): string => {
-  const forms = words.filter((word) => word !== "null" && word !== "undefined")
+  const forms = words.filter((word) => !isAbsent(word))
   return (forms.length > 0 ? forms : words).join(" or ")
 }
+
+const isAbsent = (word: string): boolean => word === "null" || word === "undefined"

@@ -60,7 +60,7 @@ export const frameTexts = {
     byCode: {
       no_response: "The service did not respond. Check your connection and try again.",
       invalid_credentials: "The email or the password is wrong.",
-      invalid_api_key: "This API key is wrong or revoked.",
+      invalid_api_key: "This API key is wrong, expired or revoked.",
       invalid_code: "This link is not valid. Create a new link.",
       operator_console_off: "The operator console is off. Set OPERATOR_CONSOLE=on to turn it on.",
       email_exists: "There is an account with this email. Log in instead.",

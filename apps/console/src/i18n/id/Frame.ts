@@ -60,7 +60,7 @@ export const frameTexts: typeof english = {
     byCode: {
       no_response: "Layanan tidak merespons. Periksa koneksi Anda, lalu coba lagi.",
       invalid_credentials: "Email atau kata sandi salah.",
-      invalid_api_key: "Kunci API ini salah atau sudah dicabut.",
+      invalid_api_key: "Kunci API ini salah, kedaluwarsa, atau sudah dicabut.",
       invalid_code: "Tautan ini tidak berlaku lagi. Buat tautan baru.",
       operator_console_off: "Konsol operator tidak aktif. Aktifkan dengan OPERATOR_CONSOLE=on.",
       email_exists: "Email ini sudah punya akun. Silakan masuk.",
