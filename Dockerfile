@@ -60,7 +60,7 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The server handles SIGTERM itself, and its only child processes are its workers. So it can be process 1 without an
 # init process.
-CMD ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]
+CMD ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "--heap-growing-percent=100", "apps/server/dist/main.js"]
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Tollgate" \
   org.opencontainers.image.description="An inference gateway that sells tokens" \

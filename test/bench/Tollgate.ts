@@ -17,7 +17,7 @@ const serverOf = (checkout: string): string => join(checkout, "apps/server/dist/
 const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.js")
 
 /** The same flags as in the Dockerfile and in docs/operations.md. */
-export const PRODUCTION_FLAGS = ["--max-semi-space-size=64", "--v8-pool-size=1"]
+export const PRODUCTION_FLAGS = ["--max-semi-space-size=64", "--v8-pool-size=1", "--heap-growing-percent=100"]
 
 /** The default number of customers that send the requests. */
 const CUSTOMERS = 4

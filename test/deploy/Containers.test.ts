@@ -6,7 +6,13 @@ import { describe, expect, it } from "vitest"
 const ROOT = resolve(import.meta.dirname, "../..")
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
 
-const COMMAND = ["node", "--max-semi-space-size=64", "--v8-pool-size=1", "apps/server/dist/main.js"]
+const COMMAND = [
+  "node",
+  "--max-semi-space-size=64",
+  "--v8-pool-size=1",
+  "--heap-growing-percent=100",
+  "apps/server/dist/main.js"
+]
 
 describe("the Dockerfile", () => {
   const dockerfile = read("Dockerfile")
