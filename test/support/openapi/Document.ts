@@ -65,13 +65,16 @@ for (const member of MEMBERS) ajv.addKeyword(member)
 ajv.addSchema(document, "document")
 
 const compiled = new WeakMap<object, ValidateFunction>()
+/** The validators by the text of their schema. Most operations contain a copy of the same schemas. */
+const compiledTexts = new Map<string, ValidateFunction>()
 const coercing = new Ajv2020({ strict: true, allowUnionTypes: true, coerceTypes: true })
 
 const validatorOf = (schema: object): ValidateFunction => {
   const known = compiled.get(schema)
   if (known !== undefined) return known
-  const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')) as object
-  const made = ajv.compile(absolute)
+  const text = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')
+  const made = compiledTexts.get(text) ?? ajv.compile(JSON.parse(text) as object)
+  compiledTexts.set(text, made)
   compiled.set(schema, made)
   return made
 }
