@@ -3,7 +3,7 @@ import { fitsJson, rankUsage } from "@tollgate/domain/rankings/RankUsage"
 import { minuteOf, type Window } from "@tollgate/domain/rankings/Window"
 import { FastCheck, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-import { property } from "../../support/property.ts"
+import * as Property from "../../support/property.ts"
 import { referenceRankings } from "../../support/RankingsReference.ts"
 import {
   aModel,
@@ -22,6 +22,11 @@ const earlier = (at: Date, days: number) => new Date(at.getTime() - days * DAY)
 const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, window, now).totals.tokens
 
 const NOW = new Date("2026-06-10T05:30:15.250Z")
+
+/** Each run computes rankings of a whole history, so these properties have fewer runs than others. */
+const RUNS = 150
+
+const property: typeof Property.property = (sentence, inputs, holds) => Property.property(sentence, inputs, holds, RUNS)
 
 describe("rankings", () => {
   it("are equal to a direct computation from the settlements, for any history and time", () => {
