@@ -7,9 +7,9 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
-import { Environment } from "@tollgate/composition/ServerConfig"
+import { Environment, readServerConfig } from "@tollgate/composition/ServerConfig"
 import { floorToUsd, UsdPico } from "@tollgate/domain/money/UsdPico"
-import { Effect, Exit, Option, Schema, SchemaAST, Scope } from "effect"
+import { Effect, Either, Exit, Option, Schema, SchemaAST, Scope } from "effect"
 import * as Pg from "pg"
 import { PNG } from "pngjs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -40,6 +40,13 @@ const refusal = async (settings: Settings): Promise<ReadonlyArray<string>> => {
   expect(server.stdout).toBe("")
   return server.stderr.trimEnd().split("\n")
 }
+
+/** Returns the lines that a server with these settings prints. The first test below starts a process with such settings. */
+const configRefusal = (settings: Settings): ReadonlyArray<string> =>
+  Either.match(readServerConfig({ NODE_ENV: "test", PAYMENTS_SIMULATOR: "off", ...settings }), {
+    onLeft: (lines) => lines.map((line) => `tollgate: ${line}`),
+    onRight: () => []
+  })
 
 describe("a server that cannot start prints one line for each reason and exits with 1", () => {
   const STRONG = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
@@ -75,11 +82,13 @@ describe("a server that cannot start prints one line for each reason and exits w
     expect(lines.join("\n")).not.toContain("hunter2")
   })
 
-  it("when production has development settings", async () => {
-    const [bare, weak] = await Promise.all([
-      refusal({ NODE_ENV: "production", DEMO: "on" }),
-      refusal({ NODE_ENV: "production", JWT_SECRET: "a".repeat(40), KEY_PEPPER: "my-own-secret-pepper-1234567890-xyz" })
-    ])
+  it("when production has development settings", () => {
+    const bare = configRefusal({ NODE_ENV: "production", DEMO: "on" })
+    const weak = configRefusal({
+      NODE_ENV: "production",
+      JWT_SECRET: "a".repeat(40),
+      KEY_PEPPER: "my-own-secret-pepper-1234567890-xyz"
+    })
     expect(bare).toEqual([
       expect.stringMatching(/^tollgate: DEMO: /),
       expect.stringMatching(/^tollgate: JWT_SECRET: required/),
@@ -91,23 +100,21 @@ describe("a server that cannot start prints one line for each reason and exits w
     ])
   })
 
-  it("when settings contradict each other, including payment settings", async () => {
-    const [half, unfit] = await Promise.all([
-      refusal({
-        JWT_SECRET_PREVIOUS: STRONG,
-        KEY_PEPPER_PREVIOUS: STRONG,
-        TRIPAY_API_KEY: "hunter2",
-        PAYMENTS_SIMULATOR: "on",
-        TOPUP_QRIS_MIN: "2000000",
-        TOPUP_QRIS_MAX: "1000000"
-      }),
-      refusal({
-        ...production,
-        PAYMENTS_SIMULATOR: "on",
-        MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
-        MIDTRANS_SERVER_KEY: "hunter2"
-      })
-    ])
+  it("when settings contradict each other, including payment settings", () => {
+    const half = configRefusal({
+      JWT_SECRET_PREVIOUS: STRONG,
+      KEY_PEPPER_PREVIOUS: STRONG,
+      TRIPAY_API_KEY: "hunter2",
+      PAYMENTS_SIMULATOR: "on",
+      TOPUP_QRIS_MIN: "2000000",
+      TOPUP_QRIS_MAX: "1000000"
+    })
+    const unfit = configRefusal({
+      ...production,
+      PAYMENTS_SIMULATOR: "on",
+      MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
+      MIDTRANS_SERVER_KEY: "hunter2"
+    })
     expect(half).toEqual([
       "tollgate: JWT_SECRET: required if JWT_SECRET_PREVIOUS is set",
       "tollgate: KEY_PEPPER: required if KEY_PEPPER_PREVIOUS is set",
