@@ -146,12 +146,13 @@ describe("the pepper of API keys", () => {
       Effect.gen(function* () {
         const [before, during, after] = [yield* aServer("before"), yield* aServer("during"), yield* aServer("after")]
         const { endpoint } = yield* before.createEndpoint
+        yield* before.createEndpoint
         yield* during.createEndpoint
-        expect(yield* before.countEndpoints).toEqual({ all: 2, unusable: 1, others: 0 })
-        expect(yield* during.countEndpoints).toEqual({ all: 2, unusable: 0, others: 1 })
-        expect(yield* after.countEndpoints).toEqual({ all: 2, unusable: 1, others: 0 })
+        expect(yield* before.countEndpoints).toEqual({ all: 3, unusable: 1, others: 0 })
+        expect(yield* during.countEndpoints).toEqual({ all: 3, unusable: 0, others: 2 })
+        expect(yield* after.countEndpoints).toEqual({ all: 3, unusable: 2, others: 0 })
         yield* during.rotateEndpoint(endpoint.id)
-        expect(yield* during.countEndpoints).toEqual({ all: 2, unusable: 0, others: 0 })
+        expect(yield* during.countEndpoints).toEqual({ all: 3, unusable: 0, others: 1 })
       })
     )
 
