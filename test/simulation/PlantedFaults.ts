@@ -82,7 +82,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/application/src/inference/StreamAllowance.ts",
     correct: "if (!this.isOpen || this.refusal !== undefined) return false",
     faulty: "if (!this.isOpen) return true",
-    violates: /before its hold is durable/
+    violates: /before its hold is durable|delivers more than its hold covers/
   },
   {
     name: "an admission is refused because of cached balances",

@@ -97,15 +97,20 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
     const { ledger } = this.#ports
+    const admit = () =>
+      ledger.admit(this.#admission, (exit) => {
+        if (Exit.isFailure(exit)) {
+          this.#connection.abort()
+          this.#ports.traffic.refused(this.#request.model, exit.cause)
+          this.#finish(Exit.failCause(exit.cause))
+        } else this.#step(() => this.#admitted(exit.value))
+      })
     const isAmple = ledger.isAmple(this.#admission)
-    ledger.admit(this.#admission, (exit) => {
-      if (Exit.isFailure(exit)) {
-        this.#connection.abort()
-        this.#ports.traffic.refused(this.#request.model, exit.cause)
-        this.#finish(Exit.failCause(exit.cause))
-      } else this.#step(() => this.#admitted(exit.value))
-    })
+    // The HTTP client writes the request in an immediate. For a stream, the ledger builds the transaction after the write.
+    const isDeferred = isAmple && this.#request.streamed
+    if (!isDeferred) admit()
     if (isAmple) this.#step(() => this.#tryRoutes())
+    if (isDeferred) setImmediate(admit)
   }
 
   #admitted(hold: Hold): void {
@@ -222,9 +227,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
    * client gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
    */
   #withhold(): void {
-    const { requestId } = this.#admission
     const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
-    this.#ports.run(Effect.annotateLogs(warning, { requestId }), () => {})
+    this.#ports.run(Effect.annotateLogs(warning, { requestId: this.#admission.requestId }), () => {})
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
@@ -236,16 +240,13 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #settleEnded(exit: Exit.Exit<undefined, AttemptError>): void {
     this.#phase = "settling"
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
-    this.#count(
-      outcome,
-      () => this.#delivery.text.texts,
-      (counts) => {
-        const measured = this.#delivery.measured(outcome, counts)
-        this.#settlementSent = true
-        this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
-        this.#finish(exit)
-      }
-    )
+    const contents = () => this.#delivery.text.texts
+    this.#count(outcome, contents, (counts) => {
+      const measured = this.#delivery.measured(outcome, counts)
+      this.#settlementSent = true
+      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
+      this.#finish(exit)
+    })
   }
 
   /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
