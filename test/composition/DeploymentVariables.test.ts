@@ -19,6 +19,6 @@ it.each([
   [{ NODE_ENV: "production", OPERATOR_CONSOLE: false }, false],
   [{ NODE_ENV: "development" }, true],
   [{ NODE_ENV: "development", OPERATOR_CONSOLE: false }, false]
-] as const)("serves the operator API with %j: %s", (settings, expected) => {
+] as const)("a server with the settings %j serves the operator API: %s", (settings, expected) => {
   expect(servesOperators(settings)).toBe(expected)
 })

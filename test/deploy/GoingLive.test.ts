@@ -17,7 +17,7 @@ import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { bundled, CLI } from "../support/Bundle.ts"
 import { commandsBelow, replaced } from "../support/DocumentedCommands.ts"
-import { leave } from "../support/Leftovers.ts"
+import { cleanUpAfterFile } from "../support/Leftovers.ts"
 import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
 import { administer } from "../support/TestCluster.ts"
 import { completion, usage } from "../support/upstream/ChatWire.ts"
@@ -127,7 +127,7 @@ beforeAll(async () => {
     // test/deploy/Monitoring.test.ts runs a real Prometheus with this configuration.
     ["sleep 20\ncurl -fsS 'http://127.0.0.1:9090/api/v1/query?query=tollgate_settled_requests_total'\n", ""]
   ])
-  leave(stopServer)
+  cleanUpAfterFile(stopServer)
   const ran = promisify(execFile)("bash", ["--norc", "-c", `set -euo pipefail\n${commands}`], {
     cwd: join(import.meta.dirname, "../.."),
     env: { PATH: [join(directory, "bin"), dirname(process.execPath), process.env.PATH].join(":") }

@@ -8,7 +8,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { leave } from "../support/Leftovers.ts"
+import { cleanUpAfterFile } from "../support/Leftovers.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 import { completion, usage } from "../support/upstream/ChatWire.ts"
 import { json } from "../support/upstream/Script.ts"
@@ -139,7 +139,7 @@ describe("a real Prometheus", () => {
       child.kill("SIGKILL")
       await exited
     }
-    leave(stop)
+    cleanUpAfterFile(stop)
     try {
       const query = async (
         expression: string

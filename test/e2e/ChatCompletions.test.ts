@@ -15,7 +15,7 @@ let gateway: TestGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ overheard: true })
+  gateway = await TestGateway.start({ recorded: true })
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
 })
 afterAll(() => gateway.close())

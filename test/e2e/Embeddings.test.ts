@@ -32,7 +32,7 @@ const model = (public_name: string, more: object = {}) => ({
 })
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ overheard: true })
+  gateway = await TestGateway.start({ recorded: true })
   await gateway.applyCatalogFile({
     providers: [
       {

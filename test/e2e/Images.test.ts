@@ -24,7 +24,7 @@ let client: OpenAI
 let folder: string
 beforeAll(async () => {
   gateway = await TestGateway.start({
-    overheard: true,
+    recorded: true,
     settings: { SERVICE_NAME: "acme" },
     provider: { protocols: ["images"] },
     model: { kind: "image", capabilities: ["generate", "edit"] }

@@ -37,7 +37,7 @@ const hello = { model: "m", max_tokens: 100, messages }
 let gateway: TestGateway
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ provider: { protocols: ["chat", "messages"] }, overheard: true })
+  gateway = await TestGateway.start({ provider: { protocols: ["chat", "messages"] }, recorded: true })
 })
 afterAll(() => gateway.close())
 

@@ -1,7 +1,7 @@
 /**
  * Tests the unmodified official clients for chat, messages and responses with a gateway and a scripted upstream.
  */
-import { broken, officialClients, sayings } from "./clients/OfficialClients.ts"
-import { scriptedVenue } from "./clients/ScriptedVenue.ts"
+import { broken, officialClients, scriptedContents } from "./clients/OfficialClients.ts"
+import { scriptedGateway } from "./clients/ScriptedGateway.ts"
 
-officialClients(scriptedVenue(sayings, broken))
+officialClients(scriptedGateway(scriptedContents, broken))

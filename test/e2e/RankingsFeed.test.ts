@@ -52,14 +52,14 @@ const models = [
 ]
 
 /** Returns a generator of reproducible random numbers that are at least 0 and below 1. */
-const drawn = (seed: number) => {
+const randomNumbers = (seed: number) => {
   let state = seed
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
     return state / 2_147_483_648
   }
 }
-const draw = drawn(20_261_120)
+const draw = randomNumbers(20_261_120)
 const below = (most: number) => Math.floor(draw() * most)
 const oneOf = <A>(choices: ReadonlyArray<A>): A => choices[below(choices.length)] as A
 
@@ -121,31 +121,35 @@ const cacheAt = (now: Date): RankingsCache["Type"] => {
   }
 }
 
-const isNear = (told: number, exact: number) => (exact < 10 ? told === exact : Math.abs(told - exact) <= exact / 100)
+const isNear = (actual: number, expected: number) =>
+  expected < 10 ? actual === expected : Math.abs(actual - expected) <= expected / 100
 
 /** Checks that all members are equal. Medians can differ by at most 1 %. */
-const expectSame = (told: RankingsDocument, exact: RankingsDocument) => {
-  const where = `${exact.window} at ${exact.generated_at}`
-  expect({ ...told, fastest: [] }, where).toEqual({ ...exact, fastest: [] })
-  const exactly = new Map(exact.fastest.map((entry) => [entry.public_name, entry]))
-  expect(new Set(told.fastest.map(({ public_name }) => public_name)), where).toEqual(new Set(exactly.keys()))
-  for (const { tps_p50, ttft_p50_ms, ...entry } of told.fastest) {
-    expect(exactly.get(entry.public_name), where).toMatchObject(entry)
-    const { tps_p50: tps, ttft_p50_ms: ttft } = exactly.get(entry.public_name) ?? { tps_p50: -1, ttft_p50_ms: -1 }
+const expectSame = (actual: RankingsDocument, expected: RankingsDocument) => {
+  const where = `${expected.window} at ${expected.generated_at}`
+  expect({ ...actual, fastest: [] }, where).toEqual({ ...expected, fastest: [] })
+  const expectedFastest = new Map(expected.fastest.map((entry) => [entry.public_name, entry]))
+  expect(new Set(actual.fastest.map(({ public_name }) => public_name)), where).toEqual(new Set(expectedFastest.keys()))
+  for (const { tps_p50, ttft_p50_ms, ...entry } of actual.fastest) {
+    expect(expectedFastest.get(entry.public_name), where).toMatchObject(entry)
+    const { tps_p50: tps, ttft_p50_ms: ttft } = expectedFastest.get(entry.public_name) ?? {
+      tps_p50: -1,
+      ttft_p50_ms: -1
+    }
     expect(isNear(tps_p50, tps) && (isNear(ttft_p50_ms, ttft) || (ttft < 100 && ttft_p50_ms === ttft)), where).toBe(
       true
     )
   }
-  const speeds = told.fastest.map(({ tps_p50 }) => tps_p50)
+  const speeds = actual.fastest.map(({ tps_p50 }) => tps_p50)
   expect(speeds, where).toEqual([...speeds].sort((a, b) => b - a))
 }
 
 const compareAt = (now: Date) =>
   Effect.forEach(WINDOWS, (window) =>
-    Effect.map(feedAt(window), (told) => {
-      const exact = referenceRankings(models, settlements, window, now)
-      expectSame(told, exact)
-      return exact
+    Effect.map(feedAt(window), (actual) => {
+      const expected = referenceRankings(models, settlements, window, now)
+      expectSame(actual, expected)
+      return expected
     })
   ).pipe(Effect.provideService(RankingsCache, cacheAt(now)))
 
@@ -195,10 +199,10 @@ describe("the rankings feed", () => {
         const claim = aSettlement("gone", new Date(END - HOUR), 0, { ...instant, ttftMillis: 1, durationMillis: 0 })
         yield* storeModels([aModel("liar")])
         yield* storeSettlements([{ ...claim, model: "liar" }])
-        const { models: told } = yield* Effect.flatMap(RankingsHistory, ({ read }) =>
+        const { models: actual } = yield* Effect.flatMap(RankingsHistory, ({ read }) =>
           read(minuteOf(new Date(END)), (firstUse) => historyQueryFor(new Date(END), firstUse))
         )
-        const { speed } = told.find(({ publicName }) => publicName === "liar") ?? {}
+        const { speed } = actual.find(({ publicName }) => publicName === "liar") ?? {}
         expect(isNear(speed?.decitokensPerSecondP50 ?? 0, 1e13)).toBe(true)
       })
     )

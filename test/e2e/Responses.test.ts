@@ -55,7 +55,7 @@ let gateway: TestGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ provider, overheard: true })
+  gateway = await TestGateway.start({ provider, recorded: true })
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
 })
 afterAll(() => gateway.close())

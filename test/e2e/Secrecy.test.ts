@@ -7,10 +7,10 @@
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
+import { leaksIn, RecordingProxy } from "../support/RecordingProxy.ts"
 import { PROVIDER_KEY, TestGateway } from "../support/TestGateway.ts"
 import { chunk, completion, errorBody, usage, usageChunk } from "../support/upstream/ChatWire.ts"
 import { bytes, closeAtOnce, cut, done, event, json, type Script, script, text } from "../support/upstream/Script.ts"
-import { leaksIn, Wiretap } from "../support/Wiretap.ts"
 
 const PROVIDER = "kwyjibo"
 const MODEL = "kwyjibo/llama-9-turbo"
@@ -23,7 +23,7 @@ const PEPPER = "the pepper of the gateway that keeps secrets"
 const ofTheOperator = ["kwyjibo", "llama-9", COST, LIST_PRICE, PROVIDER_KEY, "PROVIDER_KEY"]
 
 let gateway: TestGateway
-let tap: Wiretap
+let proxy: RecordingProxy
 let metricsUrl: string
 const log: Array<string> = []
 
@@ -68,10 +68,10 @@ beforeAll(async () => {
       }
     ]
   })
-  tap = await Wiretap.start(gateway.url)
+  proxy = await RecordingProxy.start(gateway.url)
 })
 afterAll(async () => {
-  await tap.close()
+  await proxy.close()
   await gateway.close()
 })
 
@@ -172,7 +172,7 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
 ]
 
 const ask = async (stream: boolean): Promise<string> => {
-  const client = await RawClient.post(tap.url, "/v1/chat/completions", {
+  const client = await RawClient.post(proxy.url, "/v1/chat/completions", {
     key: gateway.key,
     body: {
       model: "m",
@@ -189,11 +189,11 @@ const ask = async (stream: boolean): Promise<string> => {
 describe("no client can identify the provider from", () => {
   it.each(outcomes)("%s", async (_, script) => {
     for (const stream of [true, false]) {
-      const heard = tap.transcripts.length
+      const recorded = proxy.transcripts.length
       gateway.upstream.next(script)
       expect(await ask(stream)).not.toBe("")
-      expect(tap.transcripts).toHaveLength(heard + 1)
-      expect(tap.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
+      expect(proxy.transcripts).toHaveLength(recorded + 1)
+      expect(proxy.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
     }
     // Successes between the failures keep the circuit breaker closed.
     gateway.upstream.next(json(answer))
@@ -212,17 +212,19 @@ describe("no client can identify the provider from", () => {
       "/healthz",
       "/metrics"
     ]) {
-      const response = await fetch(`${tap.url}${path}`, { headers: { "x-api-key": gateway.key, connection: "close" } })
+      const response = await fetch(`${proxy.url}${path}`, {
+        headers: { "x-api-key": gateway.key, connection: "close" }
+      })
       await response.text()
     }
-    expect(tap.leaksOf(ofTheOperator)).toEqual([])
-    expect((await fetch(`${tap.url}/metrics`)).status).toBe(404)
+    expect(proxy.leaksOf(ofTheOperator)).toEqual([])
+    expect((await fetch(`${proxy.url}/metrics`)).status).toBe(404)
   })
 
   it("the message of a refusal, which contains the public model name", async () => {
     gateway.upstream.next(json(errorBody(`${MODEL}: prompt is too long: 9 tokens > 8 maximum`), 400))
     expect(JSON.parse(await ask(false)).error.message).toBe("m: prompt is too long: 9 tokens > 8 maximum")
-    expect(tap.leaksOf(ofTheOperator)).toEqual([])
+    expect(proxy.leaksOf(ofTheOperator)).toEqual([])
   })
 })
 

@@ -15,7 +15,7 @@ const DRAIN_SECONDS = 8
 // The servers send a heartbeat each second. A machine that is busy with other tests can delay it by seconds.
 const DEAD_AFTER_SECONDS = "6"
 
-interface Told {
+interface ReceivedResponse {
   readonly status: number
   readonly headers: IncomingMessage["headers"]
   readonly body: string
@@ -32,10 +32,10 @@ beforeAll(async () => {
 afterAll(() => observer.close())
 
 /** Sends a request on a connection of this agent, or on a new connection. */
-const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<Told> =>
+const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<ReceivedResponse> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${customer.key}`, "content-type": "application/json" }
-    const asked = request(url, { agent, method, headers }, (response) => {
+    const sent = request(url, { agent, method, headers }, (response) => {
       let text = ""
       response.setEncoding("utf8").on("data", (piece: string) => {
         text += piece
@@ -43,8 +43,8 @@ const call = (url: string, agent: Agent | false = false, method = "GET", body?: 
       response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
       response.on("error", reject)
     })
-    asked.on("error", reject)
-    asked.end(body === undefined ? undefined : JSON.stringify(body))
+    sent.on("error", reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
 /** Waits until the server refuses connections. A connection that was opened shortly before can be reset. */
@@ -76,10 +76,10 @@ it("a stopping server completes streams within the grace period, cuts the others
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
   })
   const go = signal()
-  observer.upstream.always((asked) => {
-    const { play, stream } = asked.json() as { play?: { deltas: number }; stream?: boolean }
+  observer.upstream.always((received) => {
+    const { play, stream } = received.json() as { play?: { deltas: number }; stream?: boolean }
     const endless = play?.deltas === 1_000_000
-    const script = asPlayed(endless ? signal() : go)(asked)
+    const script = asPlayed(endless ? signal() : go)(received)
     return stream === true ? script : { ...script, steps: [() => go.fired, ...script.steps] }
   })
 
@@ -94,9 +94,9 @@ it("a stopping server completes streams within the grace period, cuts the others
   const whole = call(`${server.url}/v1/chat/completions`, false, "POST", { ...chat, ...played({ deltas: 4 }) })
   await Promise.all([finite.received(3), endless.received(3)])
   await until(() => observer.upstream.requests.length === 3)
-  const abandoned = observer.upstream.requests.find((asked) => asked.body.includes("1000000"))
+  const abandoned = observer.upstream.requests.find((received) => received.body.includes("1000000"))
 
-  const toldAtMillis = performance.now()
+  const signalledAtMillis = performance.now()
   server.signal("SIGTERM")
   await refusing(server.url)
   const ready = await call(`${server.url}/readyz`, keptAlive[0])
@@ -110,12 +110,12 @@ it("a stopping server completes streams within the grace period, cuts the others
   await finite.received(finite.deltas.length + 20)
   go.fire()
   expect(await finite.over).toBe("done")
-  const answered = await whole
-  expect(answered.status).toBe(200)
+  const wholeResponse = await whole
+  expect(wholeResponse.status).toBe(200)
   expect(await endless.over).toBe("error")
   await abandoned?.left
   expect(await server.exited).toEqual({ code: 0, signal: null })
-  const tookMillis = performance.now() - toldAtMillis
+  const tookMillis = performance.now() - signalledAtMillis
   expect(tookMillis).toBeGreaterThan(DRAIN_SECONDS * 1_000)
   await muteClosed
   for (const agent of keptAlive) agent.destroy()
@@ -126,7 +126,7 @@ it("a stopping server completes streams within the grace period, cuts the others
     charged_input: BigInt(PROMPT_TOKENS),
     charged_output: BigInt(finite.deltas.length)
   })
-  expect(await observer.settlementOf(String(answered.headers["x-request-id"]))).toMatchObject({
+  expect(await observer.settlementOf(String(wholeResponse.headers["x-request-id"]))).toMatchObject({
     ending: "complete",
     charged_output: 4n
   })

@@ -30,8 +30,8 @@ const WHOLE_TOKENS = 5
 const WHOLE_EVERY_MILLIS = 250
 const PAUSE_MILLIS = 100
 /**
- * The maximum number of open requests for whole responses. While the database is unavailable, each waits for its
- * settlement.
+ * The maximum number of open requests for whole responses. While the database is unavailable, each of these requests
+ * waits for its settlement.
  */
 const MAX_OPEN_WHOLE = 200
 

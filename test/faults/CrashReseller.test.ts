@@ -61,16 +61,21 @@ const startServer = (): Promise<ServerProcess> =>
 const servers: Array<ServerProcess> = []
 
 /** The number of requests whose server was killed before it responded, by kind of request. */
-const unanswered = { order: 0, refresh: 0, mint: 0, key: 0, revoke: 0, read: 0 }
-type About = keyof typeof unanswered
+const withoutResponse = { order: 0, refresh: 0, mint: 0, key: 0, revoke: 0, read: 0 }
+type RequestKind = keyof typeof withoutResponse
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number
   readonly body: Record<string, unknown>
 }
 
 /** Sends a request to one of the servers. Returns undefined if the server is killed before it responds. */
-const tryOnce = async (about: About, token: string, call: string, body?: object): Promise<Answer | undefined> => {
+const tryOnce = async (
+  kind: RequestKind,
+  token: string,
+  call: string,
+  body?: object
+): Promise<ReceivedResponse | undefined> => {
   const [method = "GET", path = "/"] = call.split(" ")
   const server = servers[Math.floor(Math.random() * servers.length)] as ServerProcess
   try {
@@ -81,16 +86,21 @@ const tryOnce = async (about: About, token: string, call: string, body?: object)
     })
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   } catch {
-    unanswered[about] += 1
+    withoutResponse[kind] += 1
     return undefined
   }
 }
 
 /** Sends a request repeatedly until a server responds. */
-const ask = async (about: About, token: string, call: string, body?: object): Promise<Answer> => {
+const requestUntilResponse = async (
+  kind: RequestKind,
+  token: string,
+  call: string,
+  body?: object
+): Promise<ReceivedResponse> => {
   for (;;) {
-    const answer = await tryOnce(about, token, call, body)
-    if (answer !== undefined) return answer
+    const response = await tryOnce(kind, token, call, body)
+    if (response !== undefined) return response
     await sleep(10)
   }
 }
@@ -109,19 +119,26 @@ interface Actor {
   readonly tierId: string
   readonly credited: Array<Order>
   /** The first response to the mint of each operation id. */
-  readonly minted: Map<string, Answer>
+  readonly minted: Map<string, ReceivedResponse>
   readonly keys: Array<{ readonly id: string; readonly secret: string; readonly revoked: boolean }>
 }
 
 const newActor = async (nth: number): Promise<Actor> => {
   const email = `reseller-${nth}@example.com`
   const password = "correct horse"
-  await ask("read", "", "POST /auth/signup", { email, password, name: "Toko Token", wa_number: "6281234567890" })
+  await requestUntilResponse("read", "", "POST /auth/signup", {
+    email,
+    password,
+    name: "Toko Token",
+    wa_number: "6281234567890"
+  })
   await observer.query("UPDATE reseller SET status = 'active' WHERE email = $1", [email])
-  const token = String((await ask("read", "", "POST /auth/login", { email, password })).body.token)
+  const token = String((await requestUntilResponse("read", "", "POST /auth/login", { email, password })).body.token)
   const customerEmail = `customer-of-${nth}@example.com`
-  const customer = await ask("read", token, "POST /customers", { email: customerEmail })
-  const tiers = (await ask("read", token, "GET /tiers")).body.tiers as ReadonlyArray<{ plan_tier_id: string }>
+  const customer = await requestUntilResponse("read", token, "POST /customers", { email: customerEmail })
+  const tiers = (await requestUntilResponse("read", token, "GET /tiers")).body.tiers as ReadonlyArray<{
+    plan_tier_id: string
+  }>
   return {
     token,
     userId: String(customer.body.user_id),
@@ -153,7 +170,7 @@ const topUp = async (actor: Actor, round: number): Promise<void> => {
 
 const refreshUntilCredited = async (actor: Actor, order: Order): Promise<void> => {
   await until(async () => {
-    const { body, status } = await ask("refresh", actor.token, `GET /topup/${order.id}`)
+    const { body, status } = await requestUntilResponse("refresh", actor.token, `GET /topup/${order.id}`)
     expect(status, JSON.stringify(body)).toBe(200)
     return body.status === "credited"
   })
@@ -163,11 +180,11 @@ const refreshUntilCredited = async (actor: Actor, order: Order): Promise<void> =
 const mint = async (actor: Actor, operationId: string): Promise<void> => {
   const { customerEmail, minted, tierId, token } = actor
   const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
-  const answer = await ask("mint", token, "POST /mint", body)
+  const response = await requestUntilResponse("mint", token, "POST /mint", body)
   // A mint that is refused for lack of quota does not use up its operation id.
-  if (answer.status === 402) return
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  minted.set(operationId, answer)
+  if (response.status === 402) return
+  expect(response.status, JSON.stringify(response.body)).toBe(200)
+  minted.set(operationId, response)
 }
 
 /** Creates a key, and revokes it in every second round. A key whose response is lost stays unused: its secret is shown once. */
@@ -177,13 +194,13 @@ const makeKey = async (actor: Actor, round: number): Promise<void> => {
   expect(made.status, JSON.stringify(made.body)).toBe(201)
   const id = String(made.body.key_id)
   const revoked = round % 2 === 0
-  if (revoked) expect((await ask("revoke", actor.token, `DELETE /keys/${id}`)).status).toBe(200)
+  if (revoked) expect((await requestUntilResponse("revoke", actor.token, `DELETE /keys/${id}`)).status).toBe(200)
   actor.keys.push({ id, secret: String(made.body.secret), revoked })
 }
 
 /** Kills a server that has received the webhook of a payment, while it waits for the row of the order. */
 const killAfterWebhook = async (actor: Actor): Promise<void> => {
-  const order = (await ask("read", actor.token, "POST /topup", METHODS[0])).body as unknown as Order
+  const order = (await requestUntilResponse("read", actor.token, "POST /topup", METHODS[0])).body as unknown as Order
   const locker = new Pg.Client(observer.database.settings)
   await locker.connect()
   await locker.query("BEGIN")
@@ -234,31 +251,34 @@ it(
     await Promise.all([load, killing()])
     await killAfterWebhook(actors[0] as Actor)
 
-    for (const actor of actors) await expectAllThere(actor)
+    for (const actor of actors) await expectEverythingStored(actor)
 
     // An order whose payment was never opened is not visible to resellers.
     const drafts = await observer.query<{ id: string }>("SELECT id FROM topup_order WHERE provision_state = 'creating'")
     for (const { id } of drafts) {
-      for (const { token } of actors) expect((await ask("read", token, `GET /topup/${id}`)).status).toBe(404)
+      for (const { token } of actors)
+        expect((await requestUntilResponse("read", token, `GET /topup/${id}`)).status).toBe(404)
     }
     expect(await observer.query("SELECT id FROM topup_order WHERE status = 'crediting'")).toEqual([])
     for (const server of servers) expect(await server.stop()).toEqual({ code: 0, signal: null })
     expect(await observer.audit()).toEqual([])
 
     // The test is meaningful only if these cases occurred.
-    expect(Object.values(unanswered).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(Math.floor(KILLS / 2))
+    expect(Object.values(withoutResponse).reduce((sum, many) => sum + many, 0)).toBeGreaterThanOrEqual(
+      Math.floor(KILLS / 2)
+    )
     expect(progress()).toBeGreaterThan(KILLS * RESELLERS)
 
     recordFigures({
       "servers killed": KILLS,
       "acknowledged orders, mints and keys, each stored once": progress(),
-      "requests without a response": Object.values(unanswered).reduce((sum, many) => sum + many, 0)
+      "requests without a response": Object.values(withoutResponse).reduce((sum, many) => sum + many, 0)
     })
   },
   120_000 + KILLS * 5_000
 )
 
-const expectAllThere = async ({
+const expectEverythingStored = async ({
   credited,
   keys,
   minted,
@@ -268,16 +288,16 @@ const expectAllThere = async ({
   userId
 }: Actor): Promise<void> => {
   const toppedUp = credited.reduce((sum, { quota_usd_micro }) => sum + BigInt(quota_usd_micro), 0n)
-  const { body: balance } = await ask("read", token, "GET /balance")
+  const { body: balance } = await requestUntilResponse("read", token, "GET /balance")
   expect(balance.balance_usd_micro).toBe(String(toppedUp - BigInt(minted.size) * TIER_USD_MICRO))
 
-  const { body: balances } = await ask("read", token, `GET /customers/${userId}/balances`)
+  const { body: balances } = await requestUntilResponse("read", token, `GET /customers/${userId}/balances`)
   const purchased = minted.size * TIER_TOKENS
   expect(balances.token_plans).toMatchObject(minted.size === 0 ? [] : [{ purchased_tokens: purchased }])
 
   for (const [operation_id, first] of minted) {
     const body = { operation_id, customer_email: customerEmail, plan_tier_id: tierId }
-    const again = await ask("read", token, "POST /mint", body)
+    const again = await requestUntilResponse("read", token, "POST /mint", body)
     expect(again).toEqual({ status: 200, body: { ...first.body, already_applied: true } })
   }
 
@@ -286,7 +306,7 @@ const expectAllThere = async ({
      WHERE user_id = $1 AND provision_state = 'ready'`,
     [userId]
   )
-  expect((await ask("read", token, "GET /topups?limit=1")).body.total).toBe(listed?.ready)
+  expect((await requestUntilResponse("read", token, "GET /topups?limit=1")).body.total).toBe(listed?.ready)
 
   for (const { revoked, secret } of keys) {
     const server = servers[0] as ServerProcess

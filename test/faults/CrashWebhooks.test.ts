@@ -72,7 +72,7 @@ it("an event whose server is killed during the delivery is delivered by the next
   await first.kill()
   expect((await pg.query("SELECT status FROM webhook_delivery")).rows).toEqual([{ status: "pending" }])
 
-  // The lease of the killed server ends.
+  // Ends the lease of the killed server.
   await pg.query("UPDATE webhook_delivery SET next_attempt_at = clock_timestamp()")
   const second = await startServer()
   await until(() => received.length === 2)

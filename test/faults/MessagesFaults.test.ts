@@ -13,8 +13,8 @@ import {
 } from "../support/upstream/MessagesWire.ts"
 import { cut } from "../support/upstream/Script.ts"
 import { messagesDialect } from "./upstream/AnthropicDialect.ts"
-import { eventAnswerFaults } from "./upstream/EventAnswerFaults.ts"
-import { eventStreamFaults, goodEvents, HELLO, SAID, streamFault } from "./upstream/EventStreamFaults.ts"
+import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO, streamFault } from "./upstream/EventStreamFaults.ts"
+import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { messagesWire } from "./upstream/EventWire.ts"
 import { brokenAfter, type Due, type Fault, type Figures, failure } from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
@@ -22,8 +22,13 @@ import { refusalFaults } from "./upstream/RefusalFaults.ts"
 
 const events = goodEvents(messagesWire)
 const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
-const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
-  streamFault(upstream, says.map(sent), { as: "answer", text: SAID, ...(seen && { usage: seen }) }, due)
+const completeStream = (upstream: string, upstreamScript: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
+  streamFault(
+    upstream,
+    upstreamScript.map(sent),
+    { kind: "complete", text: DELIVERED_TEXT, ...(seen && { usage: seen }) },
+    due
+  )
 
 /**
  * Faults of this protocol only. A stream reports the prompt tokens in its first event. It reports the stop reason and the
@@ -37,39 +42,39 @@ const ofMessages: ReadonlyArray<Fault> = [
     brokenAfter(HELLO),
     { prompt: 7 }
   ),
-  streamFault("omits its last two events", events.slice(0, -2).map(sent), brokenAfter(SAID), { prompt: 7 }),
-  told("omits its last event", events.slice(0, -1), [7, 3]),
-  told("omits the stop reason", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
+  streamFault("omits its last two events", events.slice(0, -2).map(sent), brokenAfter(DELIVERED_TEXT), { prompt: 7 }),
+  completeStream("omits its last event", events.slice(0, -1), [7, 3]),
+  completeStream("omits the stop reason", [...events.slice(0, -2), messageDelta(3, null), messageStop], [7, 3]),
   streamFault(
     "closes the connection without having reported prompt tokens",
     [...[messageStart(), textStart, textDelta(HELLO)].map(sent), cut],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   streamFault(
     "closes the connection after it has reported zero prompt tokens",
     [...[messageStart({ usage: usage(0, 0) }), textStart, textDelta(HELLO)].map(sent), cut],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   streamFault(
     "reports fewer output tokens than it sends and closes the connection",
     [...[...events.slice(0, 5), messageDelta(2, null)].map(sent), cut],
-    brokenAfter(SAID),
+    brokenAfter(DELIVERED_TEXT),
     [7, 2]
   ),
-  told(
+  completeStream(
     "reports usage twice",
     [messageStart({ usage: usage(7, 3) }), ...words, messageDelta(2, null), messageDelta(3), messageStop],
     [7, 3]
   ),
-  told(
+  completeStream(
     "reports zero output tokens after a first usage",
     [...events.slice(0, -2), messageDelta(3, null), messageDelta(0), messageStop],
     [7, 3],
     [7, 0]
   ),
-  told(
+  completeStream(
     "reports zero prompt tokens first and the right number at the end",
     [
       messageStart({ usage: usage(0, 0) }),
@@ -80,7 +85,7 @@ const ofMessages: ReadonlyArray<Fault> = [
     [7, 3],
     [0, 3]
   ),
-  told(
+  completeStream(
     "reports cache writes and cache reads",
     [messageStart({ usage: usage(1, 3, { written: 2, read: 4 }) }), ...words, messageDelta(3), messageStop],
     [7, 3]
@@ -89,6 +94,6 @@ const ofMessages: ReadonlyArray<Fault> = [
 
 faultSuite(
   messagesDialect,
-  [...eventStreamFaults(messagesWire), ...ofMessages, ...eventAnswerFaults(messagesWire), ...refusalFaults],
+  [...eventStreamFaults(messagesWire), ...ofMessages, ...eventWholeResponseFaults(messagesWire), ...refusalFaults],
   150
 )

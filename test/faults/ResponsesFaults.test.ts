@@ -4,14 +4,14 @@
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
 import { json, stall } from "../support/upstream/Script.ts"
-import { eventAnswerFaults } from "./upstream/EventAnswerFaults.ts"
-import { eventStreamFaults, goodEvents, HELLO, SAID, streamFault } from "./upstream/EventStreamFaults.ts"
+import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO, streamFault } from "./upstream/EventStreamFaults.ts"
+import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { responsesWire } from "./upstream/EventWire.ts"
-import { brokenAfter, type Due, type Fault, failure, refusal, type Told } from "./upstream/Fault.ts"
+import { brokenAfter, type Due, type ExpectedResult, type Fault, failure, refusal } from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
+import { identifyingMembers } from "./upstream/IdentifyingData.ts"
 import { responsesDialect } from "./upstream/OpenAiDialects.ts"
 import { refusalFaults } from "./upstream/RefusalFaults.ts"
-import { traces } from "./upstream/Telltales.ts"
 
 const events = goodEvents(responsesWire)
 const unfinished = events.slice(0, -1)
@@ -24,25 +24,25 @@ const failed = (code: string, usage: unknown = null): WireEvent => ({
   type: "response.failed",
   response: { ...begun(), status: "failed", error: { code, message: "kwyjibo" }, usage }
 })
-const told = (upstream: string, says: ReadonlyArray<WireEvent>, due: Due): Fault =>
-  streamFault(upstream, says.map(sent), { as: "answer", text: SAID }, due)
-const unanswered = (upstream: string, says: object, as: Told = failure): ReadonlyArray<Fault> =>
-  (["answer", "stream"] as const).map((asked) => ({
+const completeStream = (upstream: string, events: ReadonlyArray<WireEvent>, due: Due): Fault =>
+  streamFault(upstream, events.map(sent), { kind: "complete", text: DELIVERED_TEXT }, due)
+const withoutContent = (upstream: string, body: object, expected: ExpectedResult = failure): ReadonlyArray<Fault> =>
+  (["whole", "stream"] as const).map((requested) => ({
     upstream,
-    asked,
-    says: () => json(says),
-    told: as,
+    requested,
+    upstreamScript: () => json(body),
+    expected,
     due: "nothing"
   }))
 
 /** Faults of this protocol only. The final event of a stream repeats the whole response and reports the usage. */
 const ofResponses: ReadonlyArray<Fault> = [
-  streamFault("omits its final event", unfinished.map(sent), brokenAfter(SAID), "what arrived"),
+  streamFault("omits its final event", unfinished.map(sent), brokenAfter(DELIVERED_TEXT), "delivered content"),
   streamFault(
     "sends a final event without a response object",
     [...unfinished, { type: "response.completed" }].map(sent),
-    brokenAfter(SAID),
-    "what arrived"
+    brokenAfter(DELIVERED_TEXT),
+    "delivered content"
   ),
   streamFault(
     "reports a failure with usage after a word",
@@ -54,7 +54,7 @@ const ofResponses: ReadonlyArray<Fault> = [
     "rejects the request after a word",
     [...[...spoken, failed("context_length_exceeded")].map(sent), stall],
     brokenAfter(HELLO, "invalid_request"),
-    "what arrived"
+    "delivered content"
   ),
   streamFault(
     "rejects the request in its first event",
@@ -62,21 +62,29 @@ const ofResponses: ReadonlyArray<Fault> = [
     refusal(400, "invalid_request"),
     "nothing"
   ),
-  ...unanswered("sends a failed response", response({}, { status: "failed", output: [], error: null })),
-  ...unanswered("sends a cancelled response", response({}, { status: "cancelled", output: [] })),
-  ...unanswered("sends an unfinished response", response({}, { status: "in_progress", output: [] })),
-  ...unanswered("sends a queued response", response({}, { status: "queued", output: [] })),
-  ...unanswered("sends a response without output", { ...response(), output: null }),
-  ...unanswered(
+  ...withoutContent("sends a failed response", response({}, { status: "failed", output: [], error: null })),
+  ...withoutContent("sends a cancelled response", response({}, { status: "cancelled", output: [] })),
+  ...withoutContent("sends an unfinished response", response({}, { status: "in_progress", output: [] })),
+  ...withoutContent("sends a queued response", response({}, { status: "queued", output: [] })),
+  ...withoutContent("sends a response without output", { ...response(), output: null }),
+  ...withoutContent(
     "sends a failed response with a rate limit error",
     failed("rate_limit_exceeded").response as object,
     refusal(429, "technical_limit", "5")
   ),
-  told("reports null as its usage", [...unfinished, ended(null)], "what arrived"),
-  told("reports usage as strings", [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })], "what arrived"),
-  told("reports negative usage", [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })], "what arrived"),
-  told("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
-  told(
+  completeStream("reports null as its usage", [...unfinished, ended(null)], "delivered content"),
+  completeStream(
+    "reports usage as strings",
+    [...unfinished, ended({ input_tokens: "7", output_tokens: "3" })],
+    "delivered content"
+  ),
+  completeStream(
+    "reports negative usage",
+    [...unfinished, ended({ input_tokens: -7, output_tokens: -3 })],
+    "delivered content"
+  ),
+  completeStream("reports a wrong total", [...unfinished, ended({ ...responsesUsage(7, 3), total_tokens: 2 })], [7, 3]),
+  completeStream(
     "counts hidden reasoning only in the total",
     [
       ...unfinished,
@@ -84,9 +92,17 @@ const ofResponses: ReadonlyArray<Fault> = [
     ],
     [7, 23]
   ),
-  told("reports more cached tokens than prompt tokens", [...unfinished, ended(responsesUsage(7, 3, 99, 99))], [7, 3]),
-  told("reports usage twice", [...unfinished, ended(responsesUsage(7, 3)), ended(responsesUsage(70, 30))], [7, 3]),
-  told(
+  completeStream(
+    "reports more cached tokens than prompt tokens",
+    [...unfinished, ended(responsesUsage(7, 3, 99, 99))],
+    [7, 3]
+  ),
+  completeStream(
+    "reports usage twice",
+    [...unfinished, ended(responsesUsage(7, 3)), ended(responsesUsage(70, 30))],
+    [7, 3]
+  ),
+  completeStream(
     "reports zero usage until its final event",
     events.map((event) =>
       event.type === "response.created" || event.type === "response.in_progress"
@@ -95,15 +111,15 @@ const ofResponses: ReadonlyArray<Fault> = [
     ),
     [7, 3]
   ),
-  told(
+  completeStream(
     "reveals its name and its cost in the final response",
-    [...unfinished, ended({ ...responsesUsage(7, 3), ...traces }, traces)],
+    [...unfinished, ended({ ...responsesUsage(7, 3), ...identifyingMembers }, identifyingMembers)],
     [7, 3]
   )
 ]
 
 faultSuite(
   responsesDialect,
-  [...eventStreamFaults(responsesWire), ...ofResponses, ...eventAnswerFaults(responsesWire), ...refusalFaults],
+  [...eventStreamFaults(responsesWire), ...ofResponses, ...eventWholeResponseFaults(responsesWire), ...refusalFaults],
   150
 )

@@ -14,7 +14,7 @@ export type Period = "quiet" | "attack"
 interface Record {
   readonly millis: Array<number>
   sent: number
-  answered: number
+  served: number
 }
 
 interface Connection {
@@ -28,8 +28,8 @@ export class ChatProbe {
   readonly #idle: Array<Connection> = []
   readonly #all = new Set<Socket>()
   readonly #records: { readonly [P in Period]: Record } = {
-    quiet: { millis: [], sent: 0, answered: 0 },
-    attack: { millis: [], sent: 0, answered: 0 }
+    quiet: { millis: [], sent: 0, served: 0 },
+    attack: { millis: [], sent: 0, served: 0 }
   }
   firstFailure: string | undefined
 
@@ -42,8 +42,8 @@ export class ChatProbe {
     return this.#records[period].sent
   }
 
-  answered(period: Period): number {
-    return this.#records[period].answered
+  served(period: Period): number {
+    return this.#records[period].served
   }
 
   p99Millis(period: Period): number {
@@ -64,7 +64,7 @@ export class ChatProbe {
       this.#send((ok) => {
         open -= 1
         record.millis.push(performance.now() - plannedAt)
-        if (ok) record.answered += 1
+        if (ok) record.served += 1
       })
     }
     const until = performance.now() + LAST_RESPONSE_MILLIS

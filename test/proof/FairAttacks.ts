@@ -124,7 +124,7 @@ export class Attack {
     return true
   }
 
-  /** Sends most of a body at once, and then one byte per second. Begins again when the server closes the connection. */
+  /** Sends most of a body in one write, and then one byte per second. Begins again when the server closes the connection. */
   #drip(path: string, headers: ReadonlyArray<string>, announcedBytes: number, firstBytes: number): void {
     const socket = this.#open()
     let drops: NodeJS.Timeout | undefined

@@ -39,7 +39,7 @@ export interface FairDeployment {
   /** The key of a customer that sends requests to the hanging provider. */
   readonly otherKey: string
   readonly attacker: ResellerAccess
-  readonly bystander: ResellerAccess
+  readonly otherReseller: ResellerAccess
   readonly stop: () => Promise<void>
 }
 
@@ -101,7 +101,7 @@ export const startFairDeployment = async (
       poorKey: await programme.customer("poor@example.com", undefined),
       otherKey: await programme.customer("other@example.com", "1000000000"),
       attacker: await programme.reseller("attacker@example.com", "198.51.100.1"),
-      bystander: await programme.reseller("bystander@example.com", "198.51.100.2"),
+      otherReseller: await programme.reseller("other-reseller@example.com", "198.51.100.2"),
       stop: stopAll
     }
   } catch (error) {

@@ -31,21 +31,21 @@ const periodMillis = Number(values.seconds) * 1_000
 interface Result {
   readonly attack: AttackName
   readonly chats: number
-  readonly answered: number
+  readonly served: number
   readonly quietMillis: number
   readonly underAttackMillis: number
-  readonly bystander: string
+  readonly otherReseller: string
   readonly outcomes: string
 }
 
 /** Sends a request of another reseller every 250 ms, and counts the responses with status 200 within 2 seconds. */
-const watchBystander = ({ bystander, port }: FairDeployment) => {
+const readAsOtherReseller = ({ otherReseller, port }: FairDeployment) => {
   let sent = 0
   let served = 0
   const timer = setInterval(() => {
     sent += 1
     fetch(`http://127.0.0.1:${port}/api/reseller/balance`, {
-      headers: { authorization: `Bearer ${bystander.token}` },
+      headers: { authorization: `Bearer ${otherReseller.token}` },
       signal: AbortSignal.timeout(2_000)
     })
       .then(async (response) => {
@@ -70,14 +70,22 @@ const shown = (outcomes: Outcomes): string =>
 
 const table = (results: ReadonlyArray<Result>): string => {
   const rows = [
-    ["Attack", "Chats answered 200", "p99 quiet", "p99 under attack", "Ratio", "Other reseller's reads", "Attack got"],
+    [
+      "Attack",
+      "Chats with status 200",
+      "p99 quiet",
+      "p99 under attack",
+      "Ratio",
+      "Other reseller's reads",
+      "Responses to the attack"
+    ],
     ...results.map((result) => [
       result.attack,
-      `${result.answered} of ${result.chats}`,
+      `${result.served} of ${result.chats}`,
       `${result.quietMillis.toFixed(1)} ms`,
       `${result.underAttackMillis.toFixed(1)} ms`,
       (result.underAttackMillis / result.quietMillis).toFixed(2),
-      result.bystander,
+      result.otherReseller,
       result.outcomes
     ])
   ]
@@ -87,12 +95,12 @@ const table = (results: ReadonlyArray<Result>): string => {
   return [line(header), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...body.map(line)].join("\n")
 }
 
-const isMet = ({ answered, chats, quietMillis, underAttackMillis }: Result): boolean =>
-  answered === chats && underAttackMillis <= MAX_RATIO * quietMillis
+const isMet = ({ served, chats, quietMillis, underAttackMillis }: Result): boolean =>
+  served === chats && underAttackMillis <= MAX_RATIO * quietMillis
 
-const figuresOf = ({ answered, bystander, chats, quietMillis, underAttackMillis }: Result): string =>
+const figuresOf = ({ served, otherReseller, chats, quietMillis, underAttackMillis }: Result): string =>
   `p99 ${quietMillis.toFixed(1)} ms quiet, ${underAttackMillis.toFixed(1)} ms under attack; ` +
-  `${answered} of ${chats} chats and ${bystander} reads of another reseller were served`
+  `${served} of ${chats} chats and ${otherReseller} reads of another reseller were served`
 
 const measure = async (
   attack: AttackName,
@@ -106,9 +114,9 @@ const measure = async (
   for (let round = 0; round < ROUNDS; round++) {
     await probe.during("quiet", periodMillis)
     await attacker.request({ order: "start", attack, target })
-    const bystander = watchBystander(deployment)
+    const otherReseller = readAsOtherReseller(deployment)
     await probe.during("attack", periodMillis)
-    const { sent, served } = await bystander()
+    const { sent, served } = await otherReseller()
     watched.sent += sent
     watched.served += served
     for (const [status, count] of Object.entries(await attacker.request<Outcomes>({ order: "stop" })))
@@ -119,10 +127,10 @@ const measure = async (
   return {
     attack,
     chats: probe.sent("attack"),
-    answered: probe.answered("attack"),
+    served: probe.served("attack"),
     quietMillis: probe.p99Millis("quiet"),
     underAttackMillis: probe.p99Millis("attack"),
-    bystander: `${watched.served} of ${watched.sent}`,
+    otherReseller: `${watched.served} of ${watched.sent}`,
     outcomes: shown(outcomes)
   }
 }

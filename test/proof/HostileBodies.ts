@@ -118,7 +118,7 @@ try {
   const rows = Object.entries(statuses)
   const attacked = await endAttacked()
   chats.close()
-  const refused = chats.sent("attack") - chats.answered("attack")
+  const refused = chats.sent("attack") - chats.served("attack")
 
   const growthMib = (attacked.peakKib - baseKib) / 1024
   const factor = chats.p99Millis("attack") / chats.p99Millis("quiet")

@@ -1,7 +1,7 @@
 /**
  * Runs the built server under constant mixed load: complete streams, streams whose clients disconnect, streams whose
  * tokens the gateway counts, and whole responses. Each minute, it checks the charges of the settled requests. At the
- * end, it checks that the memory and the number of descriptors of the server are flat.
+ * end, it checks that the memory and the number of descriptors of the server do not grow.
  *
  *     node --conditions=source --import tsx test/proof/Soak.ts --minutes 60
  */
@@ -184,7 +184,7 @@ try {
   const figures = {
     minutes: values.minutes,
     requests: counts.requests,
-    "streams left by their client": counts.left,
+    "streams whose client disconnected": counts.left,
     "tokens of complete responses, each charged once": counts.tokens,
     "MiB of memory, median of the first and of the second half": `${memory.before.toFixed(0)} / ${memory.after.toFixed(0)}`,
     "descriptors, median of the first and of the second half": `${open.before} / ${open.after}`,

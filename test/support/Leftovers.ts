@@ -7,7 +7,7 @@
 const removals = new Set<() => unknown>()
 
 /** Registers a cleanup that runs once, after the current test file. */
-export const leave = (removal: () => unknown): void => {
+export const cleanUpAfterFile = (removal: () => unknown): void => {
   removals.add(removal)
 }
 

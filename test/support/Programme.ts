@@ -137,10 +137,10 @@ export const audited = (subject: string) =>
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* sql.unsafe(THE_HOUSE)
+    yield* sql.unsafe(INSERT_TEST_RESELLER)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* sql`UPDATE account SET debits_posted = debits_posted + ${CENT} WHERE id = ${HOUSE_QUOTA}`
+        yield* sql`UPDATE account SET debits_posted = debits_posted + ${CENT} WHERE id = ${TEST_RESELLER_QUOTA}`
         yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id)
           VALUES (gen_random_uuid(), 'plan', 'token', ${userId}, ${modelId}) ON CONFLICT DO NOTHING`
         yield* sql`INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale)
@@ -152,33 +152,33 @@ export const grant = (userId: string, modelId: string, tokens: bigint) =>
             WHERE kind = 'plan' AND user_id = ${userId} AND model_id = ${modelId} RETURNING id),
           booked AS (
             INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
-            SELECT gen_random_uuid(), 'mint_pay', minted.id::text, 'usd_micro', ${HOUSE_QUOTA}::uuid,
-              '00000000-0000-0000-0000-000000000002'::uuid, ${CENT}::bigint, 'house' FROM minted
+            SELECT gen_random_uuid(), 'mint_pay', minted.id::text, 'usd_micro', ${TEST_RESELLER_QUOTA}::uuid,
+              '00000000-0000-0000-0000-000000000002'::uuid, ${CENT}::bigint, 'test' FROM minted
             UNION ALL
             SELECT gen_random_uuid(), 'mint_grant', minted.id::text, 'token', '00000000-0000-0000-0000-000000000003',
-              plan.id, ${tokens}::bigint, 'house' FROM minted, plan)
+              plan.id, ${tokens}::bigint, 'test' FROM minted, plan)
           INSERT INTO mint (id, reseller_id, operation_id, fingerprint, customer_user_id, model_id, plan_tier_id,
             granted_tokens, price_usd_micro, balance_after, minted_at)
-          SELECT minted.id, ${HOUSE}::uuid, minted.id::text, 'any', ${userId}::uuid, t.model_id, t.id, ${tokens}::bigint,
+          SELECT minted.id, ${TEST_RESELLER}::uuid, minted.id::text, 'any', ${userId}::uuid, t.model_id, t.id, ${tokens}::bigint,
             ${CENT}::bigint, 1, clock_timestamp() FROM minted, tier t WHERE t.model_id = ${modelId} AND t.tier_usd_cents = 1`
       })
     )
   }).pipe(Effect.orDie)
 
 const CENT = 10_000n
-const HOUSE = "00000000-0000-7000-8000-00000000000a"
-const HOUSE_QUOTA = "00000000-0000-7000-8000-00000000000b"
-const THE_HOUSE = `
-  WITH house AS (
+const TEST_RESELLER = "00000000-0000-7000-8000-00000000000a"
+const TEST_RESELLER_QUOTA = "00000000-0000-7000-8000-00000000000b"
+const INSERT_TEST_RESELLER = `
+  WITH test_reseller AS (
     INSERT INTO reseller (id, email, name, wa_number, password_hash, status)
-    VALUES ('${HOUSE}', 'house@example.com', 'House', '628123456789', '$argon2id$x', 'active')
+    VALUES ('${TEST_RESELLER}', 'test-reseller@example.com', 'Test reseller', '628123456789', '$argon2id$x', 'active')
     ON CONFLICT DO NOTHING RETURNING id),
   quota AS (
     INSERT INTO account (id, kind, unit, reseller_id, credits_posted)
-    SELECT '${HOUSE_QUOTA}', 'reseller_quota', 'usd_micro', id, 1000000000 FROM house RETURNING id),
+    SELECT '${TEST_RESELLER_QUOTA}', 'reseller_quota', 'usd_micro', id, 1000000000 FROM test_reseller RETURNING id),
   given AS (
     INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
-    SELECT gen_random_uuid(), 'quota_adjust', 'house', 'usd_micro', '00000000-0000-0000-0000-000000000001', id,
-      1000000000, 'house' FROM quota)
+    SELECT gen_random_uuid(), 'quota_adjust', 'test', 'usd_micro', '00000000-0000-0000-0000-000000000001', id,
+      1000000000, 'test' FROM quota)
   INSERT INTO audit_log (actor, action, subject, reason, detail)
-  SELECT 'house', 'quota.adjust', id, 'for tests', '{"usd_micro": "1000000000", "operation_id": "house"}' FROM house`
+  SELECT 'test', 'quota.adjust', id, 'for tests', '{"usd_micro": "1000000000", "operation_id": "test"}' FROM test_reseller`

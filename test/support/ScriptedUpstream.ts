@@ -14,8 +14,8 @@
 import { createServer as createTcpServer, type Server, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
 import * as Effect from "effect/Effect"
-import { betrayed, betrayingHeaders } from "./upstream/Betrayal.ts"
 import { errorBody } from "./upstream/ChatWire.ts"
+import { identifyingHeaders, withIdentity } from "./upstream/ProviderIdentity.ts"
 import { type ParsedRequest, RequestReader } from "./upstream/RequestReader.ts"
 import { json, type Script, type Wire } from "./upstream/Script.ts"
 
@@ -45,7 +45,7 @@ export class ScriptedUpstream {
   readonly #sockets = new Set<Socket>()
   readonly #queue: Array<Script> = []
   #otherwise: Script | ((request: ReceivedRequest) => Script) | undefined
-  #betrays = false
+  #isIdentifiable = false
   readonly #unexpected: Array<string> = []
   #taken = 0
   #arrivals: Array<() => void> = []
@@ -89,8 +89,8 @@ export class ScriptedUpstream {
   }
 
   /** Adds data that identifies the provider to every later response. */
-  betray(): this {
-    this.#betrays = true
+  revealProvider(): this {
+    this.#isIdentifiable = true
     return this
   }
 
@@ -176,8 +176,8 @@ export class ScriptedUpstream {
       sentBytes: () => sentBytes
     }
     this.requests.push(request)
-    const betrays = this.#betrays
-    const script = betrays ? betraying(this.#scriptFor(request)) : this.#scriptFor(request)
+    const isIdentifiable = this.#isIdentifiable
+    const script = isIdentifiable ? identifiable(this.#scriptFor(request)) : this.#scriptFor(request)
     for (const wake of this.#arrivals.splice(0)) wake()
 
     const write = async (bytes: string | Uint8Array) => {
@@ -192,7 +192,7 @@ export class ScriptedUpstream {
       },
       raw: write,
       send: async (bytes) => {
-        const body = Buffer.from(betrays && typeof bytes === "string" ? betrayed(bytes) : bytes)
+        const body = Buffer.from(isIdentifiable && typeof bytes === "string" ? withIdentity(bytes) : bytes)
         if (body.length === 0) return
         await write(script.framing === "chunked" ? Buffer.concat([chunkHead(body), body, CRLF]) : body)
         sentBytes += body.length
@@ -237,10 +237,10 @@ const headOf = (script: Script, status: number): string => {
 }
 
 /** Adds headers that identify the provider. The body grows too, so the end of the connection replaces an announced length. */
-const betraying = (script: Script): Script => ({
+const identifiable = (script: Script): Script => ({
   ...script,
   framing: script.framing === "length" ? "until close" : script.framing,
-  headers: { ...betrayingHeaders, ...script.headers }
+  headers: { ...identifyingHeaders, ...script.headers }
 })
 
 interface Connection {

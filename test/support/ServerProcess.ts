@@ -10,7 +10,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { bundled, type Program } from "./Bundle.ts"
-import { leave } from "./Leftovers.ts"
+import { cleanUpAfterFile } from "./Leftovers.ts"
 import { PROVIDER_KEY, TEST_JWT_SECRET, TEST_PEPPER, type TestGateway } from "./TestGateway.ts"
 
 export interface Exit {
@@ -76,7 +76,7 @@ export class ServerProcess {
         resolve({ code, signal })
       })
     })
-    leave(() => this.kill())
+    cleanUpAfterFile(() => this.kill())
   }
 
   get pid(): number {

@@ -1,6 +1,6 @@
 /**
- * Defines what the global setup and the test files share: the location of the Postgres cluster, and the folder of the
- * bundled servers.
+ * Defines the values that the global setup provides to the test files, and runs statements in the Postgres cluster of
+ * the tests.
  */
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import { Effect } from "effect"
@@ -20,7 +20,8 @@ declare module "vitest" {
 }
 
 /**
- * The migrated database from which the test databases are copied. Postgres refuses a copy while a client is connected.
+ * The migrated database from which the test databases are copied. Postgres refuses to copy a database while a client is
+ * connected to it.
  */
 export const TEMPLATE = "tollgate_template"
 

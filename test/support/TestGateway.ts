@@ -28,10 +28,10 @@ import { Email } from "@tollgate/domain/validation/Email"
 import { Context, Effect, Either, Exit, identity, Layer, Logger, LogLevel, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import * as Live from "../../apps/server/src/Live.ts"
+import { RecordingProxy } from "./RecordingProxy.ts"
 import { ScriptedUpstream } from "./ScriptedUpstream.ts"
 import * as TestDatabase from "./TestDatabase.ts"
-import { betrayingWords } from "./upstream/Betrayal.ts"
-import { Wiretap } from "./Wiretap.ts"
+import { identifyingWords } from "./upstream/ProviderIdentity.ts"
 
 const operator = { actor: "test", reason: "required by a test" }
 const PROVIDER = "scripted-provider"
@@ -72,7 +72,7 @@ export interface GatewayParts {
   readonly model?: object
   /** Returns another URL of the database, for example the URL of a proxy. */
   readonly reach?: (database: TestDatabase.Database) => string
-  /** Time after which a pooled connection is closed on which the database does not respond. */
+  /** Time without a response of the database after which the server closes a pooled connection. */
   readonly responseTimeoutMillis?: number
   /** Receives every log line, formatted as JSON. */
   readonly log?: (line: string) => void
@@ -80,7 +80,7 @@ export interface GatewayParts {
    * True if upstream responses identify the provider and a proxy records all bytes to clients; see {@link
    * TestGateway.leaks}.
    */
-  readonly overheard?: boolean
+  readonly recorded?: boolean
 }
 
 let count = 0
@@ -96,7 +96,7 @@ export class TestGateway {
   readonly #ports: Ports
   readonly #scope: Scope.CloseableScope
   readonly #pg: Pg.Pool
-  readonly #tap: Wiretap | undefined
+  readonly #proxy: RecordingProxy | undefined
   readonly #unsettleable: ReadonlyArray<string>
 
   /** Starts a gateway. An input token costs 1 micro-USD and an output token 2 micro-USD. */
@@ -127,9 +127,9 @@ export class TestGateway {
           : Effect.provideService(ResponseTimeout, parts.responseTimeoutMillis)
       )
     )) as Ports
-    const tap = parts.overheard === true ? await Wiretap.start(addressOf(ports)) : undefined
-    if (tap !== undefined) upstream.betray()
-    const gateway = new TestGateway(scope, ports, upstream, database, unsettleable, tap)
+    const proxy = parts.recorded === true ? await RecordingProxy.start(addressOf(ports)) : undefined
+    if (proxy !== undefined) upstream.revealProvider()
+    const gateway = new TestGateway(scope, ports, upstream, database, unsettleable, proxy)
     if (parts.beside === undefined) await gateway.applyCatalog(parts)
     gateway.customer = parts.beside?.customer ?? (await gateway.newCustomer(1_000_000n))
     return gateway
@@ -141,10 +141,10 @@ export class TestGateway {
     upstream: ScriptedUpstream,
     database: TestDatabase.Database,
     unsettleable: ReadonlyArray<string>,
-    tap: Wiretap | undefined
+    proxy: RecordingProxy | undefined
   ) {
-    this.url = tap?.url ?? addressOf(ports)
-    this.#tap = tap
+    this.url = proxy?.url ?? addressOf(ports)
+    this.#proxy = proxy
     this.#unsettleable = unsettleable
     this.upstream = upstream
     this.database = database
@@ -237,13 +237,13 @@ export class TestGateway {
   /** Waits until no hold is open, which means that every request is settled. */
   async settled(): Promise<void> {
     await until(async () => {
-      this.#waitNotInVain()
+      this.#failIfUnsettleable()
       return (await this.query("SELECT 1 FROM open_request")).length === 0
     })
   }
 
   /** Fails if the database has rejected a settlement, because a test would wait for it forever. */
-  #waitNotInVain(requestId = ""): void {
+  #failIfUnsettleable(requestId = ""): void {
     const refused = this.#unsettleable.find((line) => line.includes(requestId))
     if (refused !== undefined) throw new Error(refused)
   }
@@ -262,7 +262,7 @@ export class TestGateway {
     for (;;) {
       const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
       if (row !== undefined) return row
-      this.#waitNotInVain(requestId)
+      this.#failIfUnsettleable(requestId)
       await nextCheck()
     }
   }
@@ -275,7 +275,7 @@ export class TestGateway {
   audit(): Promise<ReadonlyArray<string>> {
     return this.run(
       Effect.map(
-        Effect.flatMap(Audit, (books) => books.audit),
+        Effect.flatMap(Audit, (audit) => audit.audit),
         ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
       )
     )
@@ -283,9 +283,9 @@ export class TestGateway {
 
   /** The places where a client received the name of the provider, a cost or a key, with the surrounding text. */
   get leaks(): ReadonlyArray<string> {
-    if (this.#tap === undefined || this.#tap.transcripts.length === 0) throw new Error("no response was recorded")
+    if (this.#proxy === undefined || this.#proxy.transcripts.length === 0) throw new Error("no response was recorded")
     const { host } = new URL(this.upstream.baseUrl)
-    return this.#tap.leaksOf([...betrayingWords, PROVIDER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
+    return this.#proxy.leaksOf([...identifyingWords, PROVIDER, PROVIDER_KEY, "PROVIDER_KEY", host, this.key])
   }
 
   /** Stops the gateway as SIGTERM does. The upstream stays open, because other nodes can use it. */
@@ -300,7 +300,7 @@ export class TestGateway {
       const broken = await this.audit()
       if (broken.length > 0) throw new Error(`the audit found violations: ${broken.join("; ")}`)
     } finally {
-      await this.#tap?.close()
+      await this.#proxy?.close()
       await this.stop()
       await this.upstream.close()
     }

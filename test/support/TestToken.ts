@@ -1,5 +1,6 @@
 /**
- * Contains the code of two contracts. `TestChain` runs them on a local chain, at the addresses of USDT and USDC.
+ * Contains the bytecode of two smart contracts. `TestChain` runs them on a local chain, at the addresses of USDT and
+ * USDC.
  *
  * In the first contract, every account can create tokens. Its code was compiled with solc 0.8.30 and
  * `{ evmVersion: "paris", optimizer: { enabled: true, runs: 1 }, metadata: { appendCBOR: false } }` from this source:

@@ -11,7 +11,7 @@ const git = (...args: ReadonlyArray<string>): string =>
 
 /**
  * The oldest commit whose servers can run at the same time as servers of this release. Servers of release 0.1.0 cannot,
- * because the migrations up to 0015 change their tables.
+ * because the migrations up to 0015 change tables that they use.
  */
 const OLDEST = "fba80584"
 

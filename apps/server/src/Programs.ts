@@ -19,7 +19,7 @@ import * as Live from "./Live.ts"
 import * as MetricsServer from "./metrics/MetricsServer.ts"
 import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 import * as Tracing from "./Tracing.ts"
-import { answerMetrics, report } from "./workers/OwnWorker.ts"
+import { report, sendMetricsOnRequest } from "./workers/OwnWorker.ts"
 import type { Address } from "./workers/WorkerMessage.ts"
 import * as WorkerPool from "./workers/WorkerPool.ts"
 import { WorkersMetrics } from "./workers/WorkersMetrics.ts"
@@ -55,7 +55,7 @@ export const primary = (config: ServerConfig, count: number) =>
 /** Runs a worker. Its primary process has prepared the deployment, and runs the simulators. */
 export const worker = (config: ServerConfig) =>
   Effect.gen(function* () {
-    const metrics = Layer.effectDiscard(Effect.flatMap(nodeMetrics, answerMetrics))
+    const metrics = Layer.effectDiscard(Effect.flatMap(nodeMetrics, sendMetricsOnRequest))
     const { host, port } = yield* Effect.flatMap(Layer.build(Live.server(config, metrics)), (built) =>
       Effect.provide(GatewayServer, built)
     )

@@ -131,7 +131,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("has pages that the filter selects, for a reseller and for a customer", () =>
+    it.effect("returns only the requests that the filter selects, for a reseller and for a customer", () =>
       Effect.gen(function* () {
         const { read } = yield* SettledUsage
         const [one, other] = [yield* aUsage, yield* aUsage]

@@ -1,7 +1,7 @@
 /**
  * Creates image requests of customers and the nodes that serve them, and reads the stored rows.
  *
- * An image with the outcome {@link aMade} costs exactly 0.1 micro-USD.
+ * An image with the outcome {@link completedImage} costs exactly 0.1 micro-USD.
  */
 import { SqlClient } from "@effect/sql"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -37,9 +37,9 @@ export const ends = {
   abandoned: { _tag: "ClientGone", usage: undefined }
 } as const satisfies Record<string, ImageEnd>
 
-export const aMade: ImageOutcome = outcomeOf(ends.settled, true)
+export const completedImage: ImageOutcome = outcomeOf(ends.settled, true)
 
-export const finished = (admission: Admission, outcome: ImageOutcome = aMade): FinishedImage => ({
+export const finished = (admission: Admission, outcome: ImageOutcome = completedImage): FinishedImage => ({
   admission,
   outcome: () => outcome,
   durationMillis: 1_234

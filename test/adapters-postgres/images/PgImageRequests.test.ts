@@ -22,7 +22,7 @@ import {
   openHolds,
   REQUEST_PICO
 } from "../ledger/Customers.ts"
-import { aMade, anImage, anImageNode, ends, expireLeases, finished, storedImages } from "./Images.ts"
+import { anImage, anImageNode, completedImage, ends, expireLeases, finished, storedImages } from "./Images.ts"
 
 const unbounded = { concurrency: "unbounded" } as const
 const shortTimeouts = { beginMillis: 400, transactionMillis: 600, connectMillis: 600 }
@@ -59,7 +59,7 @@ describe("image requests in Postgres", () => {
         expect(tally(results)).toEqual({ begun: 1, ImageConcurrencyLimit: 99 })
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n, REQUEST_PICO])
         const winner = images[results.indexOf("begun")]?.admission ?? anImage(customer)
-        expect(yield* nodes[0].finish(finished(winner))).toEqual(aMade)
+        expect(yield* nodes[0].finish(finished(winner))).toEqual(completedImage)
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         expect(yield* storedImages(customer)).toEqual([
           { state: "settled", keyed: false, review: null, ending: "complete", cost: REQUEST_PICO }
@@ -376,7 +376,7 @@ describe("image requests in Postgres", () => {
           const image = anImage(customer)
           yield* node.begin(image)
           void node.cable.atNextCommit(fault)
-          expect(yield* node.finish(finished(image))).toEqual(aMade)
+          expect(yield* node.finish(finished(image))).toEqual(completedImage)
           expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
@@ -458,13 +458,13 @@ describe("image requests in Postgres", () => {
             for (const other of [...others, ...others]) {
               const theirs = anImage(other)
               const both = Effect.zipRight(node.tryBegin(theirs), node.finish(finished(theirs)))
-              expect(yield* Effect.timeout(both, "1 second")).toEqual(aMade)
+              expect(yield* Effect.timeout(both, "1 second")).toEqual(completedImage)
             }
             return [yield* Fiber.join(refused), finishing] as const
           })
         )
         expect(begun).toBe("Overloaded")
-        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(aMade)
+        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(completedImage)
         expect((yield* balancesOf(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         expect(yield* node.tryBegin(anImage(idle))).toBe("begun")
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -482,7 +482,7 @@ describe("image requests in Postgres", () => {
             return yield* Effect.forkDaemon(node.finish(finished(image)))
           })
         )
-        expect(yield* Fiber.join(outcome)).toEqual(aMade)
+        expect(yield* Fiber.join(outcome)).toEqual(completedImage)
       })
     )
 

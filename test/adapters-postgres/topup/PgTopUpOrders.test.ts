@@ -54,8 +54,8 @@ const nothingIsDue = Effect.flatMap(
   (sql) => sql`UPDATE topup_order SET next_look_at = NULL WHERE next_look_at IS NOT NULL`
 ).pipe(Effect.orDie)
 
-const own = (resellerId: ResellerId, id: OrderId) =>
-  Effect.flatMap(TopUpOrders, (orders) => Effect.map(orders.own(resellerId, id), ({ order }) => order))
+const storedOrder = (resellerId: ResellerId, id: OrderId) =>
+  Effect.flatMap(TopUpOrders, (orders) => Effect.map(orders.findForReseller(resellerId, id), ({ order }) => order))
 
 describe("a top-up in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
@@ -67,7 +67,7 @@ describe("a top-up in Postgres", () => {
         expect(draft).toMatchObject({ resellerId: reseller.id, method: "crypto_bep20", quotaUsdMicro: 10_000_000n })
         expect(isNow(draft.createdAt)).toBe(true)
         expect(yield* orders.find(draft.id)).toEqual(Option.none())
-        expect(yield* Effect.flip(orders.own(reseller.id, draft.id))).toEqual(new TopUpNotFound())
+        expect(yield* Effect.flip(orders.findForReseller(reseller.id, draft.id))).toEqual(new TopUpNotFound())
         expect(yield* orders.list(reseller.id, { limit: 9, offset: 0 })).toEqual({ topUps: [], total: 0 })
 
         const opening = anOpening(draft)
@@ -86,7 +86,7 @@ describe("a top-up in Postgres", () => {
         expect(stored.payer).toEqual({ name: reseller.name, email: reseller.email })
         expect(stored.providerState).toEqual(state)
         expect(yield* orders.find(draft.id)).toEqual(Option.some(stored))
-        expect(yield* orders.own(reseller.id, draft.id)).toEqual(stored)
+        expect(yield* orders.findForReseller(reseller.id, draft.id)).toEqual(stored)
       })
     )
 
@@ -120,8 +120,8 @@ describe("a top-up in Postgres", () => {
           { instructions: crypto, state: { payments: [1, "2", null] } }
         )
         expect(several.instructions).toEqual(crypto)
-        for (const order of [rupiah, hosted, several]) expect(yield* own(reseller.id, order.id)).toEqual(order)
-        const stored = yield* (yield* TopUpOrders).own(reseller.id, several.id)
+        for (const order of [rupiah, hosted, several]) expect(yield* storedOrder(reseller.id, order.id)).toEqual(order)
+        const stored = yield* (yield* TopUpOrders).findForReseller(reseller.id, several.id)
         expect(stored.providerState).toEqual({ payments: [1, "2", null] })
       })
     )
@@ -279,8 +279,8 @@ describe("a top-up in Postgres", () => {
         const orders = yield* TopUpOrders
         const [ours, theirs] = [yield* aReseller(), yield* aReseller()]
         const order = yield* anOrder(theirs.id)
-        expect(yield* Effect.flip(orders.own(ours.id, order.id))).toEqual(new TopUpNotFound())
-        expect(yield* Effect.flip(orders.own(ours.id, NO_ORDER))).toEqual(new TopUpNotFound())
+        expect(yield* Effect.flip(orders.findForReseller(ours.id, order.id))).toEqual(new TopUpNotFound())
+        expect(yield* Effect.flip(orders.findForReseller(ours.id, NO_ORDER))).toEqual(new TopUpNotFound())
         expect(yield* orders.list(ours.id, { limit: 20, offset: 0 })).toEqual({ topUps: [], total: 0 })
       })
     )
@@ -330,7 +330,7 @@ describe("a top-up in Postgres", () => {
         const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
         const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
         expect(first.alert).toBeUndefined()
-        const stored = yield* own(resellerId, id)
+        const stored = yield* storedOrder(resellerId, id)
         expect(stored).toEqual({ ...first.order, evidence: { transactions: ["0xa"], remarks: ["odd\ufffd \ufffd"] } })
         expect(stored).toMatchObject({ status: "pending", received, expiresAt })
         expect(isNow(stored.checkedAt)).toBe(true)
@@ -343,16 +343,16 @@ describe("a top-up in Postgres", () => {
           reason: "another currency"
         })
         expect(suspicious.alert).toBe("another currency")
-        expect((yield* own(resellerId, id)).received).toEqual(received)
+        expect((yield* storedOrder(resellerId, id)).received).toEqual(received)
 
         const odd = yield* anOrder(resellerId)
         const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
         yield* recordObservation(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
-        expect(yield* own(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
+        expect(yield* storedOrder(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
 
         const { order } = yield* recordObservation(id, { ...paid, received: less })
         expect(order).toMatchObject({ status: "crediting", received })
-        expect(yield* own(resellerId, id)).toEqual(order)
+        expect(yield* storedOrder(resellerId, id)).toEqual(order)
         expect(yield* balance(resellerId)).toBe(0n)
       })
     )
@@ -368,7 +368,7 @@ describe("a top-up in Postgres", () => {
         const credited = yield* credit(id)
         expect(credited).toMatchObject({ ...paidOrder, status: "credited", creditedAt: expect.any(Date) })
         expect(yield* credit(id)).toEqual(credited)
-        expect(yield* own(resellerId, id)).toEqual(credited)
+        expect(yield* storedOrder(resellerId, id)).toEqual(credited)
         expect(yield* balance(resellerId)).toBe(1_000_100n)
         expect(yield* dueAt(id)).toBeUndefined()
         expect(yield* sql`SELECT code, unit, amount, actor FROM transfer WHERE ref = ${id}`).toEqual([
@@ -398,7 +398,7 @@ describe("a top-up in Postgres", () => {
           const { order } = yield* recordObservation(id, { ...paid, received })
           expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
           expect(yield* credit(id)).toEqual(order)
-          expect(yield* own(resellerId, id)).toEqual(order)
+          expect(yield* storedOrder(resellerId, id)).toEqual(order)
           expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
           expect(yield* balance(resellerId)).toBe(10_000_000n)
           expect(yield* Stores.brokenInvariants).toEqual([])

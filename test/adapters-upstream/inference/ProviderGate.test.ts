@@ -115,7 +115,7 @@ describe("the circuit breaker", () => {
     fail(candidate, 3)
     now = 5_000
     const probe = enter(candidate)
-    probe.answered()
+    probe.served()
     enter(candidate).leave("served")
     probe.leave("failed")
     enter(candidate)

@@ -47,25 +47,25 @@ describe("delivered text", () => {
   }
 
   property(
-    "contains, for each choice, the deltas that the socket has taken",
+    "contains, for each choice, the deltas that the socket has accepted",
     [frames, FastCheck.nat(25)],
-    (all, taken) => {
+    (all, acceptedFrames) => {
       const delivered = deliveredOf(all)
-      const taking = all.slice(0, taken)
-      delivered.markDelivered(textsOf(taking).join("").length, taking.length)
-      return JSON.stringify([...delivered.texts].sort()) === JSON.stringify(textsOf(taking).sort())
+      const accepted = all.slice(0, acceptedFrames)
+      delivered.markDelivered(textsOf(accepted).join("").length, accepted.length)
+      return JSON.stringify([...delivered.texts].sort()) === JSON.stringify(textsOf(accepted).sort())
     }
   )
 
   property(
-    "returns, for each choice, the text of any range of the written frames, delivered or not",
+    "also returns, for each choice, the text of any range of written frames that are not delivered yet",
     [frames, FastCheck.nat(25), FastCheck.nat(25)],
     (all, first, end) =>
       JSON.stringify([...deliveredOf(all).sentBetween(first, end)].sort()) ===
       JSON.stringify(textsOf(all.slice(first, end)).sort())
   )
 
-  it("is empty before the socket takes the first write", () => {
+  it("is empty before the socket accepts the first write", () => {
     const delivered = new DeliveredText()
     delivered.append("hello")
     expect([delivered.texts, delivered.deltas]).toEqual([[], 0])

@@ -122,7 +122,7 @@ export class TopUpFixture {
       abandon: (id, reason) => Effect.sync(() => void this.abandoned.set(id, reason)),
       abandonStale: () => Effect.sync(() => this.stale),
       find: (id) => Effect.sync(() => this.#stored(id)),
-      own: (resellerId, id) =>
+      findForReseller: (resellerId, id) =>
         Effect.filterOrFail(
           Effect.orElseFail(
             Effect.suspend(() => this.#stored(id)),

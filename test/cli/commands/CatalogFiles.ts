@@ -4,12 +4,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { leave } from "../../support/Leftovers.ts"
+import { cleanUpAfterFile } from "../../support/Leftovers.ts"
 
 /** Writes a file with this text, and returns the path. The file is deleted after the tests. */
 export const aFile = (text: string): string => {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
-  leave(() => rmSync(directory, { recursive: true }))
+  cleanUpAfterFile(() => rmSync(directory, { recursive: true }))
   const path = join(directory, "catalog.json")
   writeFileSync(path, text)
   return path

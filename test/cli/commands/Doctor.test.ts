@@ -24,13 +24,13 @@ const healthy: DatabaseState = {
 }
 
 /**
- * Runs the database checks of `tollgate doctor`. `state` lists the differences from {@link healthy}, and `settled` the
- * settings in addition to those below. The catalog can never be loaded.
+ * Runs the database checks of `tollgate doctor`. `state` lists the differences from {@link healthy}, and
+ * `moreSettings` the settings in addition to those below. The catalog can never be loaded.
  */
 const diagnosed = (
   state: Partial<DatabaseState>,
   production = false,
-  settled: Partial<SettingsValues> = {},
+  moreSettings: Partial<SettingsValues> = {},
   peppers?: PepperCounts,
   endpoints?: EndpointPepperCounts
 ) => {
@@ -41,9 +41,9 @@ const diagnosed = (
     DATA_DIR: ".tollgate",
     KEY_PREFIX: "tg",
     NODE_DEAD_AFTER_SECONDS: 30,
-    ...settled
+    ...moreSettings
   }
-  const world = Layer.mergeAll(
+  const services = Layer.mergeAll(
     Layer.succeed(Settings, settings),
     Layer.succeed(Database, {
       reachable: Effect.succeed(true),
@@ -68,7 +68,7 @@ const diagnosed = (
       resolve: () => Effect.dieMessage("tollgate doctor changes nothing")
     })
   )
-  return Effect.map(Effect.provide(databaseFindings, world), (findings) => {
+  return Effect.map(Effect.provide(databaseFindings, services), (findings) => {
     const of = (name: string) => findings.find(({ check }) => check === name)
     return { of, report: reportOf(findings) }
   })
@@ -124,8 +124,8 @@ describe("tollgate doctor", () => {
   it.effect("reports how many keys need KEY_PEPPER_PREVIOUS, and when it can be removed", () =>
     Effect.gen(function* () {
       const rotating = { KEY_PEPPER_PREVIOUS: Redacted.make("the pepper before") }
-      const found = (peppers: PepperCounts, settled: Partial<SettingsValues> = rotating) =>
-        Effect.map(diagnosed({}, true, settled, peppers), ({ of }) => of("key rotation") ?? of("key peppers"))
+      const found = (peppers: PepperCounts, moreSettings: Partial<SettingsValues> = rotating) =>
+        Effect.map(diagnosed({}, true, moreSettings, peppers), ({ of }) => of("key rotation") ?? of("key peppers"))
       expect(yield* found({ all: 9, others: 3, othersInUse: 1, refused: 0 })).toMatchObject({
         status: "warn",
         detail: "3 of 9 keys need KEY_PEPPER_PREVIOUS; used in the last 30 days: 1",

@@ -34,7 +34,7 @@ describe("tollgate resellers", () => {
     )
 
     it.effect(
-      "changes the status of the reseller with an id or email, and records actor and reason in the audit log",
+      "changes the status of a reseller that the id or the email names, and records actor and reason in the audit log",
       () =>
         Effect.gen(function* () {
           const { id } = yield* Programme.signedUp("moved@example.com")

@@ -37,7 +37,7 @@ describe("a history query", () => {
     ["hour", HOUR],
     ["day", DAY]
   ] as const) {
-    property(`divides at most seven ${unit}s by cuts inside them`, [now, firstUse], (at, ago) => {
+    property(`has cuts inside at most seven ${unit}s`, [now, firstUse], (at, ago) => {
       const { cuts } = historyQueryFor(at, since(at, ago))
       const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0

@@ -5,7 +5,7 @@ import OpenAI from "openai"
 import { zodResponseFormat } from "openai/helpers/zod"
 import { chatFrames, chunk, completion, type WireUsage, usage as wireUsage } from "../../support/upstream/ChatWire.ts"
 import { cut, done, event, json, script, until } from "../../support/upstream/Script.ts"
-import type { Answer, Ask, Connection, OfficialClient, Said } from "./OfficialClient.ts"
+import type { ClientRequest, ClientResponse, Connection, OfficialClient, ScriptedContent } from "./OfficialClient.ts"
 
 type Message = OpenAI.ChatCompletionMessageParam
 
@@ -16,31 +16,31 @@ export const chatClient: OfficialClient = {
   connect: (gatewayUrl, apiKey): Connection => {
     const { completions } = new OpenAI({ baseURL: `${gatewayUrl}/v1`, apiKey, maxRetries: 0 }).chat
     return {
-      answer: async (ask) => answerOf(await completions.parse(requestOf(ask))),
-      stream: async (ask, hear = () => {}) => {
-        const stream = completions.stream({ ...requestOf(ask), stream_options: { include_usage: true } })
-        stream.on("content", hear)
-        return answerOf(await stream.finalChatCompletion())
+      requestWhole: async (request) => responseOf(await completions.parse(requestOf(request))),
+      requestStream: async (request, onText = () => {}) => {
+        const stream = completions.stream({ ...requestOf(request), stream_options: { include_usage: true } })
+        stream.on("content", onText)
+        return responseOf(await stream.finalChatCompletion())
       },
-      iterate: async (ask, hear) => {
-        for await (const { choices } of await completions.create({ ...requestOf(ask), stream: true })) {
-          if (choices[0]?.delta.content) hear()
+      readEvents: async (request, onText) => {
+        for await (const { choices } of await completions.create({ ...requestOf(request), stream: true })) {
+          if (choices[0]?.delta.content) onText()
         }
       }
     }
   },
 
-  upstream: (said, streamed) => {
-    const { text, breaksAt } = said
-    const reported = usageOf(said)
+  upstream: (scripted, streamed) => {
+    const { text, cutBy } = scripted
+    const reported = usageOf(scripted)
     const content = text === undefined ? [] : [text]
-    if (breaksAt !== undefined) return script({ steps: [...chatFrames({ content }).map(event), until(breaksAt), cut] })
-    const calls = callsOf(said)
+    if (cutBy !== undefined) return script({ steps: [...chatFrames({ content }).map(event), until(cutBy), cut] })
+    const calls = callsOf(scripted)
     if (!streamed) {
-      const answer = completion({ content, usage: reported, ...(calls && { finishReason: "tool_calls" }) })
-      const [choice] = answer.choices
+      const whole = completion({ content, usage: reported, ...(calls && { finishReason: "tool_calls" }) })
+      const [choice] = whole.choices
       const message = { ...choice?.message, ...(calls && { content: null, tool_calls: calls }) }
-      return json({ ...answer, choices: [{ ...choice, message }] })
+      return json({ ...whole, choices: [{ ...choice, message }] })
     }
     const frames =
       calls === undefined
@@ -53,28 +53,34 @@ export const chatClient: OfficialClient = {
   }
 }
 
-const requestOf = ({ model, question, picture, tool, after, thinks, shape }: Ask) => {
+const requestOf = ({ model, question, picture, tool, after, withReasoning, schema }: ClientRequest) => {
   const text = { type: "text" as const, text: question }
-  const asked: Message = {
+  const userMessage: Message = {
     role: "user",
     content:
       picture === undefined
         ? question
         : [text, { type: "image_url", image_url: { url: `data:image/png;base64,${picture}` } }]
   }
-  const { call, turn } = after?.answer ?? {}
-  const since: ReadonlyArray<Message> =
-    after === undefined ? [] : [turn as Message, { role: "tool", tool_call_id: call?.id ?? "", content: after.found }]
+  const { call, turn } = after?.response ?? {}
+  const followUp: ReadonlyArray<Message> =
+    after === undefined
+      ? []
+      : [turn as Message, { role: "tool", tool_call_id: call?.id ?? "", content: after.toolResult }]
   return {
     model,
-    messages: [asked, ...since],
+    messages: [userMessage, ...followUp],
     ...(tool && { tools: [{ type: "function" as const, function: { ...tool, strict: true } }] }),
-    ...(thinks && { reasoning_effort: "low" as const }),
-    ...(shape && { response_format: zodResponseFormat(shape, "answer") })
+    ...(withReasoning && { reasoning_effort: "low" as const }),
+    ...(schema && { response_format: zodResponseFormat(schema, "answer") })
   }
 }
 
-const answerOf = ({ model, choices, usage }: Awaited<ReturnType<OpenAI["chat"]["completions"]["parse"]>>): Answer => {
+const responseOf = ({
+  model,
+  choices,
+  usage
+}: Awaited<ReturnType<OpenAI["chat"]["completions"]["parse"]>>): ClientResponse => {
   const message = choices[0]?.message
   const [call] = message?.tool_calls ?? []
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0
@@ -82,7 +88,7 @@ const answerOf = ({ model, choices, usage }: Awaited<ReturnType<OpenAI["chat"]["
     model,
     text: message?.content ?? "",
     call: call && { id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) },
-    thought: (usage?.completion_tokens_details?.reasoning_tokens ?? 0) > 0,
+    hasReasoning: (usage?.completion_tokens_details?.reasoning_tokens ?? 0) > 0,
     parsed: message?.parsed,
     usage: {
       input: (usage?.prompt_tokens ?? 0) - cached,
@@ -95,10 +101,10 @@ const answerOf = ({ model, choices, usage }: Awaited<ReturnType<OpenAI["chat"]["
 }
 
 /** Returns the reported usage. Chat completions report reasoning only as a number of tokens, not as text. */
-const usageOf = ({ usage: [input, output], thought }: Said): WireUsage => ({
+const usageOf = ({ usage: [input, output], reasoning }: ScriptedContent): WireUsage => ({
   ...wireUsage(input, output),
-  ...(thought && { completion_tokens_details: { reasoning_tokens: 1 } })
+  ...(reasoning && { completion_tokens_details: { reasoning_tokens: 1 } })
 })
 
-const callsOf = ({ call }: Said) =>
+const callsOf = ({ call }: ScriptedContent) =>
   call && [{ id: "call_1", type: "function", function: { name: call.name, arguments: JSON.stringify(call.input) } }]

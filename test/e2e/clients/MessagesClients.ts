@@ -23,7 +23,7 @@ import {
   usage as wireUsage
 } from "../../support/upstream/MessagesWire.ts"
 import { cut, json, script, until } from "../../support/upstream/Script.ts"
-import type { Answer, Ask, Connection, OfficialClient, Said } from "./OfficialClient.ts"
+import type { ClientRequest, ClientResponse, Connection, OfficialClient, ScriptedContent } from "./OfficialClient.ts"
 
 /** A version of the client. Both versions have the methods that are called here, but with different types. */
 interface Generation {
@@ -48,39 +48,39 @@ export const messagesClients: ReadonlyArray<OfficialClient> = generations.map(
 
     connect: (gatewayUrl, apiKey): Connection => {
       const { messages } = make({ baseURL: gatewayUrl, apiKey, maxRetries: 0 })
-      const requestOf = (ask: Ask) => ({
-        ...plainRequestOf(ask),
-        ...(ask.shape && { output_config: { format: formatOf(ask.shape) } })
+      const requestOf = (request: ClientRequest) => ({
+        ...plainRequestOf(request),
+        ...(request.schema && { output_config: { format: formatOf(request.schema) } })
       })
       return {
-        answer: async (ask) => answerOf(await messages.parse(requestOf(ask))),
-        stream: async (ask, hear = () => {}) =>
-          answerOf(await messages.stream(requestOf(ask)).on("text", hear).finalMessage()),
-        iterate: async (ask, hear) => {
-          for await (const event of await messages.create({ ...requestOf(ask), stream: true })) {
-            if (event.type === "content_block_delta" && event.delta.type === "text_delta") hear()
+        requestWhole: async (request) => responseOf(await messages.parse(requestOf(request))),
+        requestStream: async (request, onText = () => {}) =>
+          responseOf(await messages.stream(requestOf(request)).on("text", onText).finalMessage()),
+        readEvents: async (request, onText) => {
+          for await (const event of await messages.create({ ...requestOf(request), stream: true })) {
+            if (event.type === "content_block_delta" && event.delta.type === "text_delta") onText()
           }
         }
       }
     },
 
-    upstream: (said, streamed) => {
-      const { text, usage, breaksAt } = said
+    upstream: (scripted, streamed) => {
+      const { text, usage, cutBy } = scripted
       const content = text === undefined ? [] : [text]
       const parts = { content, usage: wireUsage(...usage) }
-      if (breaksAt !== undefined) {
-        return script({ steps: [...messageEvents(parts).slice(0, 4).map(sent), until(breaksAt), cut] })
+      if (cutBy !== undefined) {
+        return script({ steps: [...messageEvents(parts).slice(0, 4).map(sent), until(cutBy), cut] })
       }
-      const stopReason = said.call === undefined ? "end_turn" : "tool_use"
-      if (!streamed) return json({ ...message({ ...parts, stopReason }), content: blocksOf(said) })
-      const told = blocksOf(said).flatMap((block, index) => eventsOf(block, index))
-      return eventStream([messageStart(parts), ...told, messageDelta(usage[1], stopReason), messageStop])
+      const stopReason = scripted.call === undefined ? "end_turn" : "tool_use"
+      if (!streamed) return json({ ...message({ ...parts, stopReason }), content: blocksOf(scripted) })
+      const blockEvents = blocksOf(scripted).flatMap((block, index) => eventsOf(block, index))
+      return eventStream([messageStart(parts), ...blockEvents, messageDelta(usage[1], stopReason), messageStop])
     }
   })
 )
 
-const plainRequestOf = ({ model, question, picture, tool, after, thinks }: Ask) => {
-  const asked: Anthropic.MessageParam = {
+const plainRequestOf = ({ model, question, picture, tool, after, withReasoning }: ClientRequest) => {
+  const userMessage: Anthropic.MessageParam = {
     role: "user",
     content: [
       ...(picture === undefined
@@ -94,24 +94,24 @@ const plainRequestOf = ({ model, question, picture, tool, after, thinks }: Ask) 
       { type: "text", text: question }
     ]
   }
-  const { call, turn } = after?.answer ?? {}
-  const since: ReadonlyArray<Anthropic.MessageParam> =
+  const { call, turn } = after?.response ?? {}
+  const followUp: ReadonlyArray<Anthropic.MessageParam> =
     after === undefined
       ? []
       : [
           { role: "assistant", content: turn as Array<Anthropic.ContentBlockParam> },
-          { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: after.found }] }
+          { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: after.toolResult }] }
         ]
   return {
     model,
     max_tokens: 2_000,
-    messages: [asked, ...since],
+    messages: [userMessage, ...followUp],
     ...(tool && { tools: [{ name: tool.name, input_schema: tool.parameters }] }),
-    ...(thinks && { thinking: { type: "enabled" as const, budget_tokens: 1_024 } })
+    ...(withReasoning && { thinking: { type: "enabled" as const, budget_tokens: 1_024 } })
   }
 }
 
-const answerOf = (message: Anthropic.Message & { readonly parsed_output?: unknown }): Answer => {
+const responseOf = (message: Anthropic.Message & { readonly parsed_output?: unknown }): ClientResponse => {
   const { model, content, usage, parsed_output } = message
   const call = content.find((block) => block.type === "tool_use")
   const [first] = content
@@ -119,7 +119,7 @@ const answerOf = (message: Anthropic.Message & { readonly parsed_output?: unknow
     model,
     text: content.map((block) => (block.type === "text" ? block.text : "")).join(""),
     call: call && { id: call.id, name: call.name, input: call.input },
-    thought: first?.type === "thinking" && first.thinking !== "" && first.signature !== "",
+    hasReasoning: first?.type === "thinking" && first.thinking !== "" && first.signature !== "",
     parsed: parsed_output,
     usage: {
       input: usage.input_tokens,
@@ -136,8 +136,8 @@ type Block =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown }
 
-const blocksOf = ({ thought, text, call }: Said): ReadonlyArray<Block> => [
-  ...(thought === undefined ? [] : [{ type: "thinking" as const, thinking: thought, signature: "EqQB" }]),
+const blocksOf = ({ reasoning, text, call }: ScriptedContent): ReadonlyArray<Block> => [
+  ...(reasoning === undefined ? [] : [{ type: "thinking" as const, thinking: reasoning, signature: "EqQB" }]),
   ...(text === undefined ? [] : [{ type: "text" as const, text }]),
   ...(call === undefined ? [] : [{ type: "tool_use" as const, id: "toolu_1", ...call }])
 ]

@@ -13,20 +13,20 @@ export interface OfficialClient {
   /** Creates the client. */
   readonly connect: (gatewayUrl: string, key: string) => Connection
   /** Returns the script of an upstream that sends this content. */
-  readonly upstream: (said: Said, streamed: boolean) => Script
+  readonly upstream: (scripted: ScriptedContent, streamed: boolean) => Script
 }
 
 /** A client that is configured for one gateway and one API key. */
 export interface Connection {
   /** Requests a whole response. */
-  readonly answer: (ask: Ask) => Promise<Answer>
-  /** Requests a stream with the client's helper method, which assembles the response. Calls `hear` for each piece of text. */
-  readonly stream: (ask: Ask, hear?: () => void) => Promise<Answer>
-  /** Requests a stream, reads it event by event, and calls `hear` for each piece of text. */
-  readonly iterate: (ask: Ask, hear: () => void) => Promise<void>
+  readonly requestWhole: (request: ClientRequest) => Promise<ClientResponse>
+  /** Requests a stream with the client's helper method, which assembles the response. Calls `onText` for each piece of text. */
+  readonly requestStream: (request: ClientRequest, onText?: () => void) => Promise<ClientResponse>
+  /** Requests a stream, reads it event by event, and calls `onText` for each piece of text. */
+  readonly readEvents: (request: ClientRequest, onText: () => void) => Promise<void>
 }
 
-export interface Ask {
+export interface ClientRequest {
   readonly model: string
   readonly question: string
   /** A PNG in base64. */
@@ -34,11 +34,11 @@ export interface Ask {
   /** A tool that the model can call. */
   readonly tool?: Tool
   /** The conversation so far: a tool call and its result. */
-  readonly after?: { readonly answer: Answer; readonly found: string }
+  readonly after?: { readonly response: ClientResponse; readonly toolResult: string }
   /** True to request reasoning. */
-  readonly thinks?: boolean
+  readonly withReasoning?: boolean
   /** The schema that the response must match. */
-  readonly shape?: z.ZodType
+  readonly schema?: z.ZodType
 }
 
 export interface Tool {
@@ -46,12 +46,12 @@ export interface Tool {
   readonly parameters: Readonly<Record<string, unknown>> & { readonly type: "object" }
 }
 
-export interface Answer {
+export interface ClientResponse {
   readonly model: string
   readonly text: string
   readonly call: Call | undefined
   /** True if the response contains reasoning or, for chat completions, reports reasoning tokens. */
-  readonly thought: boolean
+  readonly hasReasoning: boolean
   /** The result of the client's own parser. */
   readonly parsed: unknown
   readonly usage: Usage
@@ -74,11 +74,11 @@ export interface Usage {
 }
 
 /** The content and the usage that a scripted upstream sends. */
-export interface Said {
-  readonly thought?: string
+export interface ScriptedContent {
+  readonly reasoning?: string
   readonly text?: string
   readonly call?: { readonly name: string; readonly input: unknown }
   readonly usage: readonly [input: number, output: number]
   /** If defined, the upstream pauses after the text, and cuts the stream when this signal fires. */
-  readonly breaksAt?: Signal
+  readonly cutBy?: Signal
 }

@@ -17,7 +17,7 @@ import {
   wireStep
 } from "../../support/upstream/ResponsesWire.ts"
 import { cut, json, script, until } from "../../support/upstream/Script.ts"
-import type { Answer, Ask, Connection, OfficialClient, Said } from "./OfficialClient.ts"
+import type { ClientRequest, ClientResponse, Connection, OfficialClient, ScriptedContent } from "./OfficialClient.ts"
 
 type Item = OpenAI.Responses.ResponseInputItem
 
@@ -28,33 +28,33 @@ export const responsesClient: OfficialClient = {
   connect: (gatewayUrl, apiKey): Connection => {
     const { responses } = new OpenAI({ baseURL: `${gatewayUrl}/v1`, apiKey, maxRetries: 0 })
     return {
-      answer: async (ask) => answerOf(await responses.parse(requestOf(ask))),
-      stream: async (ask, hear = () => {}) =>
-        answerOf(await responses.stream(requestOf(ask)).on("response.output_text.delta", hear).finalResponse()),
-      iterate: async (ask, hear) => {
-        for await (const { type } of await responses.create({ ...requestOf(ask), stream: true })) {
-          if (type === "response.output_text.delta") hear()
+      requestWhole: async (request) => responseOf(await responses.parse(requestOf(request))),
+      requestStream: async (request, onText = () => {}) =>
+        responseOf(await responses.stream(requestOf(request)).on("response.output_text.delta", onText).finalResponse()),
+      readEvents: async (request, onText) => {
+        for await (const { type } of await responses.create({ ...requestOf(request), stream: true })) {
+          if (type === "response.output_text.delta") onText()
         }
       }
     }
   },
 
-  upstream: (said, streamed) => {
-    const { text = "", usage, breaksAt } = said
-    if (breaksAt !== undefined) {
-      return script({ steps: [...numbered(...opening(), textDelta(text)).map(wireStep), until(breaksAt), cut] })
+  upstream: (scripted, streamed) => {
+    const { text = "", usage, cutBy } = scripted
+    if (cutBy !== undefined) {
+      return script({ steps: [...numbered(...opening(), textDelta(text)).map(wireStep), until(cutBy), cut] })
     }
-    const output = itemsOf(said)
+    const output = itemsOf(scripted)
     const whole = response({ usage: responsesUsage(...usage) }, { output })
     if (!streamed) return json(whole)
-    const told = output.flatMap(eventsOf)
-    const events = numbered(created(), ...told, { type: "response.completed", response: whole })
+    const itemEvents = output.flatMap(eventsOf)
+    const events = numbered(created(), ...itemEvents, { type: "response.completed", response: whole })
     return script({ steps: events.map(wireStep) })
   }
 }
 
-const requestOf = ({ model, question, picture, tool, after, thinks, shape }: Ask) => {
-  const asked: Item = {
+const requestOf = ({ model, question, picture, tool, after, withReasoning, schema }: ClientRequest) => {
+  const userMessage: Item = {
     role: "user",
     content: [
       { type: "input_text", text: question },
@@ -63,21 +63,21 @@ const requestOf = ({ model, question, picture, tool, after, thinks, shape }: Ask
         : [{ type: "input_image" as const, image_url: `data:image/png;base64,${picture}`, detail: "auto" as const }])
     ]
   }
-  const { call, turn } = after?.answer ?? {}
-  const since: ReadonlyArray<Item> =
+  const { call, turn } = after?.response ?? {}
+  const followUp: ReadonlyArray<Item> =
     after === undefined
       ? []
-      : [...(turn as Array<Item>), { type: "function_call_output", call_id: call?.id ?? "", output: after.found }]
+      : [...(turn as Array<Item>), { type: "function_call_output", call_id: call?.id ?? "", output: after.toolResult }]
   return {
     model,
-    input: [asked, ...since],
+    input: [userMessage, ...followUp],
     ...(tool && { tools: [{ type: "function" as const, ...tool, strict: true }] }),
-    ...(thinks && { reasoning: { effort: "low" as const, summary: "auto" as const } }),
-    ...(shape && { text: { format: zodTextFormat(shape, "answer") } })
+    ...(withReasoning && { reasoning: { effort: "low" as const, summary: "auto" as const } }),
+    ...(schema && { text: { format: zodTextFormat(schema, "answer") } })
   }
 }
 
-const answerOf = (response: ParsedResponse<unknown>): Answer => {
+const responseOf = (response: ParsedResponse<unknown>): ClientResponse => {
   const { model, output, output_text, output_parsed, usage } = response
   const call = output.find((item) => item.type === "function_call")
   const [first] = output
@@ -86,7 +86,7 @@ const answerOf = (response: ParsedResponse<unknown>): Answer => {
     model,
     text: output_text,
     call: call && { id: call.call_id, name: call.name, input: JSON.parse(call.arguments) },
-    thought: first?.type === "reasoning" && first.summary.some(({ text }) => text !== ""),
+    hasReasoning: first?.type === "reasoning" && first.summary.some(({ text }) => text !== ""),
     parsed: output_parsed,
     usage: {
       input: (usage?.input_tokens ?? 0) - cached,
@@ -98,24 +98,24 @@ const answerOf = (response: ParsedResponse<unknown>): Answer => {
   }
 }
 
-interface ToldItem {
+interface OutputItem {
   readonly type: string
   readonly id: string
 }
 
-const itemsOf = ({ thought, text, call }: Said): ReadonlyArray<ToldItem & Record<string, unknown>> => [
-  ...(thought === undefined
+const itemsOf = ({ reasoning, text, call }: ScriptedContent): ReadonlyArray<OutputItem & Record<string, unknown>> => [
+  ...(reasoning === undefined
     ? []
-    : [{ id: "rs_up_1", type: "reasoning", summary: [{ type: "summary_text", text: thought }] }]),
+    : [{ id: "rs_up_1", type: "reasoning", summary: [{ type: "summary_text", text: reasoning }] }]),
   ...(text === undefined ? [] : [message(text)]),
   ...(call === undefined ? [] : [functionCall(call.name, JSON.stringify(call.input))])
 ]
 
 /** Returns the stream events of one output item. Each part of the item is sent in several events, one part after another. */
-const eventsOf = (item: Record<string, unknown> & ToldItem, output_index: number): ReadonlyArray<WireEvent> => {
+const eventsOf = (item: Record<string, unknown> & OutputItem, output_index: number): ReadonlyArray<WireEvent> => {
   const at = { item_id: item.id, output_index }
-  const parts = (kind: string, text: string, index: string, told: unknown): ReadonlyArray<WireEvent> =>
-    (Array.isArray(told) ? told : []).flatMap((part: { readonly text: string }, i) => [
+  const parts = (kind: string, text: string, index: string, given: unknown): ReadonlyArray<WireEvent> =>
+    (Array.isArray(given) ? given : []).flatMap((part: { readonly text: string }, i) => [
       { type: `response.${kind}.added`, ...at, [index]: i, part: { ...part, text: "" } },
       { type: `response.${text}.delta`, ...at, [index]: i, delta: part.text, logprobs: [] },
       { type: `response.${text}.done`, ...at, [index]: i, text: part.text, logprobs: [] },

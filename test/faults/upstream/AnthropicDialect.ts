@@ -10,12 +10,12 @@ interface ErrorBody {
 
 const raised = (error: unknown): Raised | undefined => {
   if (!(error instanceof APIError)) return undefined
-  const told = (error.error as ErrorBody | undefined)?.error
+  const body = (error.error as ErrorBody | undefined)?.error
   return {
     requestId: error.requestID,
     status: error.status,
-    code: told?.details?.error_code,
-    type: told?.type,
+    code: body?.details?.error_code,
+    type: body?.type,
     retryAfter: error.headers?.get("retry-after") ?? undefined
   }
 }
@@ -35,23 +35,24 @@ export const messagesDialect: Dialect = {
   },
   callerOf: (gatewayUrl, apiKey): Caller => {
     const client = new Anthropic({ baseURL: gatewayUrl, apiKey, maxRetries: 0 })
-    const asked = { max_tokens: 100, messages: [{ role: "user" as const, content: QUESTION }] }
+    const request = { max_tokens: 100, messages: [{ role: "user" as const, content: QUESTION }] }
     return {
-      answer: async (model, heard) => {
-        const { data, request_id } = await client.messages.create({ model, ...asked }).withResponse()
-        heard.requestId = request_id ?? ""
-        heard.text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("")
-        heard.usage = data.usage ? [promptOf(data.usage), data.usage.output_tokens] : undefined
+      requestWhole: async (model, received) => {
+        const { data, request_id } = await client.messages.create({ model, ...request }).withResponse()
+        received.requestId = request_id ?? ""
+        received.text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("")
+        received.usage = data.usage ? [promptOf(data.usage), data.usage.output_tokens] : undefined
       },
-      stream: async (model, heard, hear) => {
-        const { data, request_id } = await client.messages.create({ model, ...asked, stream: true }).withResponse()
-        heard.requestId = request_id ?? ""
+      requestStream: async (model, received, onEvent) => {
+        const { data, request_id } = await client.messages.create({ model, ...request, stream: true }).withResponse()
+        received.requestId = request_id ?? ""
         let prompt = 0
         for await (const event of data) {
-          hear()
+          onEvent()
           if (event.type === "message_start") prompt = promptOf(event.message.usage)
-          if (event.type === "content_block_delta" && event.delta.type === "text_delta") heard.text += event.delta.text
-          if (event.type === "message_delta") heard.usage = [prompt, event.usage.output_tokens]
+          if (event.type === "content_block_delta" && event.delta.type === "text_delta")
+            received.text += event.delta.text
+          if (event.type === "message_delta") received.usage = [prompt, event.usage.output_tokens]
         }
       },
       raised

@@ -13,18 +13,18 @@ export interface Dialect {
   readonly callerOf: (gatewayUrl: string, key: string) => Caller
 }
 
-/** The official client. `answer` and `stream` record the received content and throw the errors of the client. */
+/** The official client. `requestWhole` and `requestStream` record the received content and throw the errors of the client. */
 export interface Caller {
   /** Requests a whole response. */
-  readonly answer: (model: string, heard: Heard) => Promise<void>
-  /** Requests a stream and calls `hear` for each event that the client emits. */
-  readonly stream: (model: string, heard: Heard, hear: () => void) => Promise<void>
+  readonly requestWhole: (model: string, received: ReceivedResult) => Promise<void>
+  /** Requests a stream and calls `onEvent` for each event that the client emits. */
+  readonly requestStream: (model: string, received: ReceivedResult, onEvent: () => void) => Promise<void>
   /** Returns the members of an API error, or undefined for any other error. */
   readonly raised: (error: unknown) => Raised | undefined
 }
 
 /** The content that the client has received for one request. */
-export interface Heard {
+export interface ReceivedResult {
   requestId: string
   text: string
   usage: Figures | undefined

@@ -18,26 +18,40 @@ import {
   text
 } from "../../support/upstream/Script.ts"
 import type { EventWire } from "./EventWire.ts"
-import { type Audience, brokenAfter, type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
-import { indiscretion, traces } from "./Telltales.ts"
+import {
+  brokenAfter,
+  type DeliveredEvents,
+  type Due,
+  type ExpectedResult,
+  type Fault,
+  failure,
+  refusal
+} from "./Fault.ts"
+import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
-export type Says = Script | ReadonlyArray<Step> | ((audience: Audience) => ReadonlyArray<Step>)
+export type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
 
-export const streamFault = (upstream: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
+export const streamFault = (
+  upstream: string,
+  upstreamScript: UpstreamScript,
+  expected: ExpectedResult,
+  due: Due,
+  timeouts: object = {}
+): Fault => ({
   upstream,
-  asked: "stream",
-  says: (audience) => {
-    const said = typeof says === "function" ? says(audience) : says
-    return "steps" in said ? said : script({ steps: said })
+  requested: "stream",
+  upstreamScript: (delivered) => {
+    const steps = typeof upstreamScript === "function" ? upstreamScript(delivered) : upstreamScript
+    return "steps" in steps ? steps : script({ steps })
   },
-  told,
+  expected,
   due,
   timeouts
 })
 
 const MIB = 1024 * 1024
 export const HELLO = " hello"
-export const SAID = HELLO.repeat(3)
+export const DELIVERED_TEXT = HELLO.repeat(3)
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 
 export const textOf = (events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
@@ -50,32 +64,36 @@ const beginning = (wire: EventWire) => {
   return { silent: events.slice(0, first), spoken: events.slice(0, first + 1) }
 }
 
-const unanswered = (upstream: string, says: Says, told: Told = failure, timeouts: object = {}): Fault =>
-  streamFault(upstream, says, told, "nothing", timeouts)
+const withoutContent = (
+  upstream: string,
+  upstreamScript: UpstreamScript,
+  expected: ExpectedResult = failure,
+  timeouts: object = {}
+): Fault => streamFault(upstream, upstreamScript, expected, "nothing", timeouts)
 
 /** Faults before any event is relayed, so the gateway can still send an error status. */
 const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
-  unanswered("sends an empty body", []),
-  unanswered("sends only the final event of another protocol", [done]),
-  unanswered("sends only a ping", [sent({ type: "ping" })]),
-  unanswered("closes the connection after the head", [cut]),
-  unanswered("resets the connection after the head", [bytes(": hi\n\n"), reset]),
-  unanswered("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
-  unanswered("sends invalid JSON", text("{", "application/json")),
-  unanswered("sends an empty body with the content type of JSON", text("", "application/json")),
-  unanswered("sends status 200 with a JSON error", json(indiscretion)),
-  unanswered("sends an empty JSON object", json({})),
-  ...Object.entries(wire.failures).map(([name, event]) => unanswered(`begins with ${name}`, [sent(event), stall])),
-  unanswered("begins with an unnamed error event", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
-  unanswered("begins with a rate limit error", [sent(wire.limit)], refusal(429, "technical_limit", "5")),
-  unanswered(
+  withoutContent("sends an empty body", []),
+  withoutContent("sends only the final event of another protocol", [done]),
+  withoutContent("sends only a ping", [sent({ type: "ping" })]),
+  withoutContent("closes the connection after the head", [cut]),
+  withoutContent("resets the connection after the head", [bytes(": hi\n\n"), reset]),
+  withoutContent("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html")),
+  withoutContent("sends invalid JSON", text("{", "application/json")),
+  withoutContent("sends an empty body with the content type of JSON", text("", "application/json")),
+  withoutContent("sends status 200 with a JSON error", json(identifyingError)),
+  withoutContent("sends an empty JSON object", json({})),
+  ...Object.entries(wire.failures).map(([name, event]) => withoutContent(`begins with ${name}`, [sent(event), stall])),
+  withoutContent("begins with an unnamed error event", [bytes(`data: ${JSON.stringify(identifyingError)}\n\n`), stall]),
+  withoutContent("begins with a rate limit error", [sent(wire.limit)], refusal(429, "technical_limit", "5")),
+  withoutContent(
     "sends a compressed body",
     script({ headers: { "content-encoding": "br" }, steps: goodEvents(wire).map(sent) })
   ),
-  unanswered("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall]),
-  unanswered("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))]),
-  unanswered("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, { idle_ms: 300 }),
-  unanswered("sends pings forever", [again(sent({ type: "ping" }), 40)], failure, { total_ms: 300 })
+  withoutContent("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall]),
+  withoutContent("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))]),
+  withoutContent("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, { idle_ms: 300 }),
+  withoutContent("sends pings forever", [again(sent({ type: "ping" }), 40)], failure, { total_ms: 300 })
 ]
 
 const broken = (wire: EventWire): ReadonlyArray<Fault> => {
@@ -107,10 +125,10 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
     after("sends an endless event after a word", [again(bytes(`data: ${"x".repeat(MIB)}\n`))]),
     ...Object.entries(wire.failures).map(([name, event]) => after(`sends ${name} after a word`, [sent(event), stall])),
     after("sends an error and then continues", [
-      sent({ type: "error", ...indiscretion }),
+      sent({ type: "error", ...identifyingError }),
       ...goodEvents(wire).map(sent)
     ]),
-    after("sends an unnamed error event", [bytes(`data: ${JSON.stringify(indiscretion)}\n\n`), stall]),
+    after("sends an unnamed error event", [bytes(`data: ${JSON.stringify(identifyingError)}\n\n`), stall]),
     after("sends an error that is a string", [bytes('data: {"error":"kwyjibo"}\n\n'), stall]),
     after("sends an event named error without error data", [
       bytes('event: error\ndata: {"message":"kwyjibo"}\n\n'),
@@ -141,16 +159,16 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
   return events.map(({ type }, i) => {
     const passed = events.slice(0, i + 1)
     const words = HELLO.repeat(passed.filter(wire.isWord).length)
-    const says = (audience: Audience) => [...passed.map(sent), audience.has(i + 1), reset]
+    const upstreamScript = (delivered: DeliveredEvents) => [...passed.map(sent), delivered.atLeast(i + 1), reset]
     const upstream = `resets the connection after event ${i + 1}, ${type}`
     return i === events.length - 1
-      ? streamFault(upstream, says, { as: "answer", text: words }, [7, 3])
-      : streamFault(upstream, says, brokenAfter(words), words === "" ? "nothing" : wire.dueWhenCut)
+      ? streamFault(upstream, upstreamScript, { kind: "complete", text: words }, [7, 3])
+      : streamFault(upstream, upstreamScript, brokenAfter(words), words === "" ? "nothing" : wire.dueWhenCut)
   })
 }
 
-const unusual = (upstream: string, says: Says, content = SAID): Fault =>
-  streamFault(upstream, says, { as: "answer", text: content }, [7, 3])
+const unusual = (upstream: string, upstreamScript: UpstreamScript, content = DELIVERED_TEXT): Fault =>
+  streamFault(upstream, upstreamScript, { kind: "complete", text: content }, [7, 3])
 
 /** Sends the events with words byte by byte, and the other events in pieces of 29 bytes, which is faster. */
 const byteByByte = (wire: EventWire): ReadonlyArray<Step> =>
@@ -185,27 +203,27 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
     unusual("sends another content type", script({ headers: { "content-type": "text/plain" }, steps })),
     unusual("marks the end of the stream by closing the connection", script({ framing: "until close", steps })),
     unusual("announces a content length", text(whole, "text/event-stream")),
-    unusual("sends a whole response", json(wire.answer(SAID, wire.usage(7, 3)))),
+    unusual("sends a whole response", json(wire.whole(DELIVERED_TEXT, wire.usage(7, 3)))),
     unusual("ends with the final event of another protocol", [...steps, done]),
-    unusual("continues after the final event", [...steps, ...steps, sent({ type: "error", ...indiscretion })]),
+    unusual("continues after the final event", [...steps, ...steps, sent({ type: "error", ...identifyingError })]),
     unusual("keeps the connection open after the final event", [...steps, stall]),
     unusual("closes the connection after the final event", [...steps, cut]),
     streamFault(
       "reports no usage",
       wire.events([HELLO, HELLO, HELLO]).map(sent),
-      { as: "answer", text: SAID, ...wire.usageUntold },
-      "what arrived"
+      { kind: "complete", text: DELIVERED_TEXT, ...wire.usageUnreported },
+      "delivered content"
     ),
     streamFault(
       "reports zero usage",
       wire.events([HELLO, HELLO, HELLO], wire.usage(0, 0)).map(sent),
-      { as: "answer", text: SAID },
+      { kind: "complete", text: DELIVERED_TEXT },
       [0, 0]
     ),
     unusual("sends no content but reports usage", wire.events([], wire.usage(7, 3)).map(sent), ""),
     unusual(
       "reveals its name and its cost",
-      events.map((event) => sent({ ...event, ...traces, type: event.type }))
+      events.map((event) => sent({ ...event, ...identifyingMembers, type: event.type }))
     )
   ]
 }

@@ -8,43 +8,43 @@ export interface Fault {
   /** The behaviour of the upstream as a test label, such as "sends invalid JSON". */
   readonly upstream: string
   /** What the client requests: a stream or a whole response. */
-  readonly asked: "stream" | "answer"
+  readonly requested: "stream" | "whole"
   /** The unreachable upstream that replaces the scripted one. */
-  readonly at?: Whereabouts
+  readonly at?: UnreachableAddress
   /** The timeouts of the provider in the catalog. */
   readonly timeouts?: object
   /** The script of the upstream. */
-  readonly says: (audience: Audience) => Script
+  readonly upstreamScript: (delivered: DeliveredEvents) => Script
   /** What the client receives. */
-  readonly told: Told
+  readonly expected: ExpectedResult
   /** The tokens that are charged. */
   readonly due: Due
 }
 
 /** A base URL at which the gateway cannot make a request. */
-export type Whereabouts = "at a closed port" | "behind an untrusted certificate" | "at a port without TLS"
+export type UnreachableAddress = "at a closed port" | "behind an untrusted certificate" | "at a port without TLS"
 
-export type Told =
+export type ExpectedResult =
   /** An error status. */
-  | { readonly as: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
+  | { readonly kind: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
   /** A stream that ends with an error after this text. The text is undefined when its length depends on timing. */
-  | { readonly as: "broken stream"; readonly text: string | undefined; readonly code: string }
+  | { readonly kind: "broken stream"; readonly text: string | undefined; readonly code: string }
   /** A complete response. The client reads `usage` or, by default, the usage that the upstream reports. */
-  | { readonly as: "answer"; readonly text: string; readonly usage?: Figures }
+  | { readonly kind: "complete"; readonly text: string; readonly usage?: Figures }
 
 export type Figures = readonly [prompt: number, completion: number]
 
 export type Due =
   | "nothing"
   /** The prompt and the delivered text, both counted by the gateway. */
-  | "what arrived"
+  | "delivered content"
   /** The tokens that the upstream reports. */
   | Figures
   /** The prompt tokens that the upstream reports, and the delivered text as counted by the gateway. */
   | { readonly prompt: number }
 
-export const refusal = (status: number, code: string, retryAfter?: string): Told => ({
-  as: "refusal",
+export const refusal = (status: number, code: string, retryAfter?: string): ExpectedResult => ({
+  kind: "refusal",
   status,
   code,
   ...(retryAfter === undefined ? {} : { retryAfter })
@@ -53,28 +53,28 @@ export const refusal = (status: number, code: string, retryAfter?: string): Told
 /** What the client receives for most faults that occur before any content. */
 export const failure = refusal(502, "upstream_error")
 
-export const brokenAfter = (text: string | undefined, code = "upstream_error"): Told => ({
-  as: "broken stream",
+export const brokenAfter = (text: string | undefined, code = "upstream_error"): ExpectedResult => ({
+  kind: "broken stream",
   text,
   code
 })
 
 /** Counts the events that a client has received, so that a script can cause its fault at an exact position. */
-export class Audience {
-  #heard = 0
+export class DeliveredEvents {
+  #count = 0
   #waiting: Array<() => void> = []
 
-  hear(): void {
-    this.#heard += 1
-    for (const look of this.#waiting.splice(0)) look()
+  add(): void {
+    this.#count += 1
+    for (const resume of this.#waiting.splice(0)) resume()
   }
 
   /** Waits until the client has received this many events or has disconnected. */
-  has(events: number): Step {
+  atLeast(events: number): Step {
     return (wire) => Promise.race([this.#reach(events), wire.gone])
   }
 
   async #reach(events: number): Promise<void> {
-    while (this.#heard < events) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    while (this.#count < events) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 }

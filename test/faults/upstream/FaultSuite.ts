@@ -8,13 +8,13 @@
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { promptTokens, tokens } from "../../support/LocalCount.ts"
+import { RecordingProxy } from "../../support/RecordingProxy.ts"
 import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
 import { PROVIDER_KEY, TestGateway, until } from "../../support/TestGateway.ts"
 import { selfSigned } from "../../support/upstream/SelfSigned.ts"
-import { Wiretap } from "../../support/Wiretap.ts"
-import { type Caller, type Dialect, type Heard, QUESTION } from "./Dialect.ts"
-import { Audience, type Due, type Fault, type Whereabouts } from "./Fault.ts"
-import { HIDDEN_MODEL, leaks, PROVIDER, telltales } from "./Telltales.ts"
+import { type Caller, type Dialect, QUESTION, type ReceivedResult } from "./Dialect.ts"
+import { DeliveredEvents, type Due, type Fault, type UnreachableAddress } from "./Fault.ts"
+import { HIDDEN_MODEL, identifyingHeaders, leaks, PROVIDER } from "./IdentifyingData.ts"
 
 const BALANCE = 1_000_000n
 
@@ -22,7 +22,7 @@ interface Case {
   readonly fault: Fault
   readonly model: string
   readonly upstreamModel: string
-  readonly audience: Audience
+  readonly delivered: DeliveredEvents
 }
 
 /**
@@ -34,13 +34,13 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     fault,
     model: `fault-${i}`,
     upstreamModel: `${HIDDEN_MODEL}-${i}`,
-    audience: new Audience()
+    delivered: new DeliveredEvents()
   }))
 
   let gateway: TestGateway
   let tls: ScriptedUpstream
   const plain = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n"))
-  let tap: Wiretap
+  let proxy: RecordingProxy
   let caller: Caller
   /** The sum of the expected charges in micro-USD. */
   let dueUsdMicro = 0n
@@ -49,25 +49,27 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     gateway = await TestGateway.start()
     tls = await ScriptedUpstream.start({ tls: selfSigned })
     await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve))
-    tap = await Wiretap.start(gateway.url)
-    caller = dialect.callerOf(tap.url, gateway.key)
+    proxy = await RecordingProxy.start(gateway.url)
+    caller = dialect.callerOf(proxy.url, gateway.key)
 
-    const scripts = new Map(cases.map(({ upstreamModel, fault, audience }) => [upstreamModel, fault.says(audience)]))
+    const scripts = new Map(
+      cases.map(({ upstreamModel, fault, delivered }) => [upstreamModel, fault.upstreamScript(delivered)])
+    )
     gateway.upstream.always((request) => {
       const script = scripts.get((request.json() as { readonly model: string }).model)
       if (script === undefined) throw new Error("no fault has this upstream model")
-      return { ...script, headers: { ...telltales, ...script.headers } }
+      return { ...script, headers: { ...identifyingHeaders, ...script.headers } }
     })
     await gateway.applyCatalogFile(catalog(await addresses()))
   })
   afterAll(async () => {
-    await tap.close()
+    await proxy.close()
     await tls.close()
     await new Promise((resolve) => plain.close(resolve))
     await gateway.close()
   })
 
-  const addresses = async (): Promise<Readonly<Record<Whereabouts, string>>> => {
+  const addresses = async (): Promise<Readonly<Record<UnreachableAddress, string>>> => {
     const address = plain.address()
     return {
       "at a closed port": await unusedAddress(),
@@ -76,7 +78,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     }
   }
 
-  const catalog = (elsewhere: Readonly<Record<Whereabouts, string>>) => ({
+  const catalog = (elsewhere: Readonly<Record<UnreachableAddress, string>>) => ({
     providers: cases.map(({ fault, model }) => ({
       name: `${PROVIDER} of ${model}`,
       base_url: fault.at === undefined ? gateway.upstream.baseUrl : elsewhere[fault.at],
@@ -98,17 +100,17 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     }))
   })
 
-  const listen = async ({ fault, model, audience }: Case): Promise<Heard> => {
-    const heard: Heard = { requestId: "", text: "", usage: undefined, raised: undefined }
+  const request = async ({ fault, model, delivered }: Case): Promise<ReceivedResult> => {
+    const received: ReceivedResult = { requestId: "", text: "", usage: undefined, raised: undefined }
     try {
-      if (fault.asked === "answer") await caller.answer(model, heard)
-      else await caller.stream(model, heard, () => audience.hear())
+      if (fault.requested === "whole") await caller.requestWhole(model, received)
+      else await caller.requestStream(model, received, () => delivered.add())
     } catch (error) {
-      heard.raised = caller.raised(error)
-      if (heard.raised === undefined) throw error
-      heard.requestId ||= heard.raised.requestId ?? ""
+      received.raised = caller.raised(error)
+      if (received.raised === undefined) throw error
+      received.requestId ||= received.raised.requestId ?? ""
     }
-    return heard
+    return received
   }
 
   describe.concurrent("the client receives the expected result at the expected charge when the upstream", () => {
@@ -117,31 +119,31 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
         (each) =>
           [
             each.fault.upstream,
-            `requested: ${each.fault.asked === "answer" ? "a whole response" : "a stream"}`,
+            `requested: ${each.fault.requested === "whole" ? "a whole response" : "a stream"}`,
             each
           ] as const
       )
-    )("%s (%s)", async (_upstream, _asked, each) => {
+    )("%s (%s)", async (_upstream, _requested, each) => {
       const { fault, upstreamModel } = each
-      const heard = await listen(each)
-      expectTold(dialect, fault, heard)
+      const received = await request(each)
+      expectResult(dialect, fault, received)
 
-      const [input, output] = dueFor(fault.due, heard.text)
-      const settlement = await gateway.settlementOf(heard.requestId)
+      const [input, output] = dueFor(fault.due, received.text)
+      const settlement = await gateway.settlementOf(received.requestId)
       expect({
         ending: settlement.ending,
         input: settlement.charged_input + settlement.charged_cache_read + settlement.charged_cache_write,
         output: settlement.charged_output,
         paid: settlement.payg_pico
-      }).toEqual({ ending: endingOf(fault, heard), input, output, paid: (input + 2n * output) * 1_000_000n })
+      }).toEqual({ ending: endingOf(fault, received), input, output, paid: (input + 2n * output) * 1_000_000n })
       dueUsdMicro += input + 2n * output
 
       // The gateway can disconnect before the upstream has read the request, so this check is repeated until it passes.
-      const asked = () =>
+      const requestedPaths = () =>
         gateway.upstream.requests
           .filter((request) => request.body.includes(`"${upstreamModel}"`))
           .map(({ path }) => path)
-      await vi.waitFor(() => expect(asked()).toEqual(fault.at === undefined ? [dialect.path] : []))
+      await vi.waitFor(() => expect(requestedPaths()).toEqual(fault.at === undefined ? [dialect.path] : []))
     })
   })
 
@@ -158,7 +160,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
 
     it("no client has received the name, host, model or key of a provider", () => {
       const { host } = new URL(gateway.upstream.baseUrl)
-      expect(tap.leaksOf([...leaks, PROVIDER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
+      expect(proxy.leaksOf([...leaks, PROVIDER_KEY, host, new URL(tls.baseUrl).host])).toEqual([])
     })
 
     it("no request, stream, exchange or buffered body remains", async () => {
@@ -171,30 +173,33 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
 }
 
 /** Returns the input and output tokens to charge. */
-const dueFor = (due: Due, heard: string): readonly [input: bigint, output: bigint] => {
+const dueFor = (due: Due, received: string): readonly [input: bigint, output: bigint] => {
   if (due === "nothing") return [0n, 0n]
-  if (due === "what arrived") return [promptTokens(QUESTION), tokens(heard)]
-  return "prompt" in due ? [BigInt(due.prompt), tokens(heard)] : [BigInt(due[0]), BigInt(due[1])]
+  if (due === "delivered content") return [promptTokens(QUESTION), tokens(received)]
+  return "prompt" in due ? [BigInt(due.prompt), tokens(received)] : [BigInt(due[0]), BigInt(due[1])]
 }
 
-const expectTold = ({ types }: Dialect, { told, due }: Fault, { text, usage, raised }: Heard): void => {
-  if (told.as === "answer") {
+const expectResult = ({ types }: Dialect, { expected, due }: Fault, { text, usage, raised }: ReceivedResult): void => {
+  if (expected.kind === "complete") {
     expect(raised).toBeUndefined()
-    expect({ text, usage }).toEqual({ text: told.text, usage: told.usage ?? (Array.isArray(due) ? due : undefined) })
+    expect({ text, usage }).toEqual({
+      text: expected.text,
+      usage: expected.usage ?? (Array.isArray(due) ? due : undefined)
+    })
     return
   }
   expect(raised, "the client throws an error").toBeDefined()
-  expect({ code: raised?.code, type: raised?.type }).toEqual({ code: told.code, type: types[told.code] })
-  if (told.as === "refusal") {
+  expect({ code: raised?.code, type: raised?.type }).toEqual({ code: expected.code, type: types[expected.code] })
+  if (expected.kind === "refusal") {
     expect(text).toBe("")
-    expect(raised?.status).toBe(told.status)
-    expect(raised?.retryAfter).toBe(told.retryAfter)
+    expect(raised?.status).toBe(expected.status)
+    expect(raised?.retryAfter).toBe(expected.retryAfter)
   } else {
     expect(raised?.status).toBeUndefined()
-    if (told.text === undefined) expect(text).not.toBe("")
-    else expect(text).toBe(told.text)
+    if (expected.text === undefined) expect(text).not.toBe("")
+    else expect(text).toBe(expected.text)
   }
 }
 
-const endingOf = ({ told }: Fault, { text }: Heard): string =>
-  told.as === "answer" ? "complete" : text === "" ? "failed" : "upstream_cut"
+const endingOf = ({ expected }: Fault, { text }: ReceivedResult): string =>
+  expected.kind === "complete" ? "complete" : text === "" ? "failed" : "upstream_cut"

@@ -2,7 +2,7 @@
  * Sends chat and responses requests with OpenAI's official client, for the fault suite.
  */
 import OpenAI, { APIError } from "openai"
-import { type Caller, type Dialect, type Heard, QUESTION, type Raised } from "./Dialect.ts"
+import { type Caller, type Dialect, QUESTION, type Raised, type ReceivedResult } from "./Dialect.ts"
 
 const types = {
   invalid_request: "invalid_request_error",
@@ -32,24 +32,24 @@ export const chatDialect: Dialect = {
   callerOf: (gatewayUrl, key): Caller => {
     const client = clientOf(gatewayUrl, key)
     const messages = [{ role: "user" as const, content: QUESTION }]
-    const told = (heard: Heard, usage: OpenAI.CompletionUsage | null | undefined) => {
-      heard.usage = usage ? [usage.prompt_tokens, usage.completion_tokens] : undefined
+    const recordUsage = (received: ReceivedResult, usage: OpenAI.CompletionUsage | null | undefined) => {
+      received.usage = usage ? [usage.prompt_tokens, usage.completion_tokens] : undefined
     }
     return {
-      answer: async (model, heard) => {
+      requestWhole: async (model, received) => {
         const { data, request_id } = await client.chat.completions.create({ model, messages }).withResponse()
-        heard.requestId = request_id ?? ""
-        heard.text = data.choices[0]?.message.content ?? ""
-        told(heard, data.usage)
+        received.requestId = request_id ?? ""
+        received.text = data.choices[0]?.message.content ?? ""
+        recordUsage(received, data.usage)
       },
-      stream: async (model, heard, hear) => {
-        const asked = { model, messages, stream: true as const, stream_options: { include_usage: true } }
-        const { data, request_id } = await client.chat.completions.create(asked).withResponse()
-        heard.requestId = request_id ?? ""
+      requestStream: async (model, received, onEvent) => {
+        const request = { model, messages, stream: true as const, stream_options: { include_usage: true } }
+        const { data, request_id } = await client.chat.completions.create(request).withResponse()
+        received.requestId = request_id ?? ""
         for await (const chunk of data) {
-          hear()
-          heard.text += chunk.choices[0]?.delta.content ?? ""
-          told(heard, chunk.usage)
+          onEvent()
+          received.text += chunk.choices[0]?.delta.content ?? ""
+          recordUsage(received, chunk.usage)
         }
       },
       raised
@@ -64,26 +64,29 @@ export const responsesDialect: Dialect = {
   callerOf: (gatewayUrl, key): Caller => {
     const client = clientOf(gatewayUrl, key)
     /** Stores the usage. The gateway omits invalid token counts, so members of the usage can be missing. */
-    const told = (heard: Heard, usage: Partial<OpenAI.Responses.ResponseUsage> | null | undefined) => {
+    const recordUsage = (
+      received: ReceivedResult,
+      usage: Partial<OpenAI.Responses.ResponseUsage> | null | undefined
+    ) => {
       const { input_tokens, output_tokens } = usage ?? {}
-      heard.usage =
+      received.usage =
         input_tokens === undefined || output_tokens === undefined ? undefined : [input_tokens, output_tokens]
     }
     return {
-      answer: async (model, heard) => {
+      requestWhole: async (model, received) => {
         const { data, request_id } = await client.responses.create({ model, input: QUESTION }).withResponse()
-        heard.requestId = request_id ?? ""
-        heard.text = data.output_text
-        told(heard, data.usage)
+        received.requestId = request_id ?? ""
+        received.text = data.output_text
+        recordUsage(received, data.usage)
       },
-      stream: async (model, heard, hear) => {
-        const asked = { model, input: QUESTION, stream: true as const }
-        const { data, request_id } = await client.responses.create(asked).withResponse()
-        heard.requestId = request_id ?? ""
+      requestStream: async (model, received, onEvent) => {
+        const request = { model, input: QUESTION, stream: true as const }
+        const { data, request_id } = await client.responses.create(request).withResponse()
+        received.requestId = request_id ?? ""
         for await (const event of data) {
-          hear()
-          if (event.type === "response.output_text.delta") heard.text += event.delta
-          if (event.type === "response.completed") told(heard, event.response.usage)
+          onEvent()
+          if (event.type === "response.output_text.delta") received.text += event.delta
+          if (event.type === "response.completed") recordUsage(received, event.response.usage)
         }
       },
       raised

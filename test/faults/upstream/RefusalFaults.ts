@@ -16,39 +16,60 @@ import {
   stall,
   text
 } from "../../support/upstream/Script.ts"
-import { type Fault, failure, refusal, type Told } from "./Fault.ts"
-import { HIDDEN_MODEL, indiscretion } from "./Telltales.ts"
+import { type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
+import { HIDDEN_MODEL, identifyingError } from "./IdentifyingData.ts"
 
-type Unanswered = Omit<Fault, "asked" | "due" | "says" | "told"> & { readonly says?: Script; readonly told?: Told }
+type FaultWithoutContent = Omit<Fault, "requested" | "due" | "upstreamScript" | "expected"> & {
+  readonly upstreamScript?: Script
+  readonly expected?: ExpectedResult
+}
 
 /**
  * Returns two faults: one in which the customer requests a stream, and one in which the customer requests a whole
  * response. Nothing is charged, because no content arrives.
  */
-const unanswered = ({ says = silence, told = failure, ...fault }: Unanswered): ReadonlyArray<Fault> =>
-  (["stream", "answer"] as const).map((asked) => ({ ...fault, asked, says: () => says, told, due: "nothing" }))
+const withoutContent = ({
+  upstreamScript = silence,
+  expected = failure,
+  ...fault
+}: FaultWithoutContent): ReadonlyArray<Fault> =>
+  (["stream", "whole"] as const).map((requested) => ({
+    ...fault,
+    requested,
+    upstreamScript: () => upstreamScript,
+    expected,
+    due: "nothing"
+  }))
 
 const soon = { first_byte_ms: 200, idle_ms: 200 }
 
-const unreachable: ReadonlyArray<Unanswered> = [
+const unreachable: ReadonlyArray<FaultWithoutContent> = [
   { upstream: "refuses the connection", at: "at a closed port" },
   { upstream: "presents an untrusted certificate", at: "behind an untrusted certificate" },
   { upstream: "does not use TLS at an https URL", at: "at a port without TLS" },
-  { upstream: "resets the connection before it responds", says: resetAtOnce },
-  { upstream: "closes the connection before it responds", says: closeAtOnce },
-  { upstream: "sends nothing until the first-byte timeout", says: silence, timeouts: soon },
-  { upstream: "sends half of a response head and stalls", says: half("HTTP/1.1 200 OK\r\ncontent-"), timeouts: soon },
+  { upstream: "resets the connection before it responds", upstreamScript: resetAtOnce },
+  { upstream: "closes the connection before it responds", upstreamScript: closeAtOnce },
+  { upstream: "sends nothing until the first-byte timeout", upstreamScript: silence, timeouts: soon },
+  {
+    upstream: "sends half of a response head and stalls",
+    upstreamScript: half("HTTP/1.1 200 OK\r\ncontent-"),
+    timeouts: soon
+  },
   {
     upstream: "sends half of a response head and closes the connection",
-    says: half("HTTP/1.1 200 OK\r\ncontent-", cut)
+    upstreamScript: half("HTTP/1.1 200 OK\r\ncontent-", cut)
   },
-  { upstream: "responds in another protocol than HTTP", says: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
-  { upstream: "sends a response head of 64 KiB", says: json({}, 200, { padding: "x".repeat(65_536) }) },
-  { upstream: "sends only interim responses", says: half("HTTP/1.1 103 Early Hints\r\n\r\n"), timeouts: soon },
-  { upstream: "sends status 204", says: script({ status: 204, framing: "length", length: 0 }) },
+  { upstream: "responds in another protocol than HTTP", upstreamScript: half("SSH-2.0-OpenSSH_9.2\r\n", cut) },
+  { upstream: "sends a response head of 64 KiB", upstreamScript: json({}, 200, { padding: "x".repeat(65_536) }) },
+  {
+    upstream: "sends only interim responses",
+    upstreamScript: half("HTTP/1.1 103 Early Hints\r\n\r\n"),
+    timeouts: soon
+  },
+  { upstream: "sends status 204", upstreamScript: script({ status: 204, framing: "length", length: 0 }) },
   {
     upstream: "sends status 101 to switch protocols",
-    says: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut)
+    upstreamScript: half("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", cut)
   }
 ]
 
@@ -56,15 +77,19 @@ function half(head: string, after = stall): Script {
   return script({ status: "none", steps: [raw(head), after] })
 }
 
-const refuses = (status: number, told: Told, headers: Readonly<Record<string, string>> = {}): Unanswered => ({
+const refuses = (
+  status: number,
+  expected: ExpectedResult,
+  headers: Readonly<Record<string, string>> = {}
+): FaultWithoutContent => ({
   upstream: `sends status ${status}${Object.entries(headers).map(([name, value]) => ` with ${name} '${value}'`)}`,
-  says: json(indiscretion, status, headers),
-  told
+  upstreamScript: json(identifyingError, status, headers),
+  expected
 })
 
-const limited = (retryAfter: string): Told => refusal(429, "technical_limit", retryAfter)
+const limited = (retryAfter: string): ExpectedResult => refusal(429, "technical_limit", retryAfter)
 
-const refusals: ReadonlyArray<Unanswered> = [
+const refusals: ReadonlyArray<FaultWithoutContent> = [
   ...[400, 422].map((status) => refuses(status, refusal(400, "invalid_request"))),
   ...[401, 402, 403, 404, 405, 406, 408, 409, 410, 415, 418, 451].map((status) => refuses(status, failure)),
   refuses(413, refusal(413, "request_too_large")),
@@ -78,27 +103,31 @@ const refusals: ReadonlyArray<Unanswered> = [
   refuses(429, limited("5"), { "retry-after": "Fri, 20 Nov 2026 08:00:00 GMT" }),
   ...[500, 501, 502, 503, 504, 520, 529, 599].map((status) => refuses(status, failure)),
   ...[300, 301, 302, 303, 307, 308].map((status) => refuses(status, failure, { location: "/v1/elsewhere" })),
-  { upstream: "sends status 400 without a body", says: text("", "", 400), told: refusal(400, "invalid_request") },
+  {
+    upstream: "sends status 400 without a body",
+    upstreamScript: text("", "", 400),
+    expected: refusal(400, "invalid_request")
+  },
   {
     upstream: "sends status 400 with an HTML page",
-    says: text(`<h1>${HIDDEN_MODEL}`, "text/html", 400),
-    told: refusal(400, "invalid_request")
+    upstreamScript: text(`<h1>${HIDDEN_MODEL}`, "text/html", 400),
+    expected: refusal(400, "invalid_request")
   },
   {
     upstream: "sends status 400 because of the API key of the gateway",
-    says: json(errorBody("API key not valid. Please pass a valid API key."), 400),
-    told: failure
+    upstreamScript: json(errorBody("API key not valid. Please pass a valid API key."), 400),
+    expected: failure
   },
   {
     upstream: "announces an error body, sends one byte of it and closes the connection",
-    says: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
-    told: failure
+    upstreamScript: script({ status: 503, framing: "length", length: 100, steps: [bytes("{"), cut] }),
+    expected: failure
   },
   {
     upstream: "sends 200,000 bytes of an error body and stalls",
-    says: script({ status: 400, steps: [bytes("x".repeat(200_000)), stall] }),
-    told: refusal(400, "invalid_request")
+    upstreamScript: script({ status: 400, steps: [bytes("x".repeat(200_000)), stall] }),
+    expected: refusal(400, "invalid_request")
   }
 ]
 
-export const refusalFaults: ReadonlyArray<Fault> = [...unreachable, ...refusals].flatMap(unanswered)
+export const refusalFaults: ReadonlyArray<Fault> = [...unreachable, ...refusals].flatMap(withoutContent)

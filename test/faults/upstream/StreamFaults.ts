@@ -27,19 +27,33 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import { type Audience, brokenAfter, type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
-import { indiscretion, traces } from "./Telltales.ts"
+import {
+  brokenAfter,
+  type DeliveredEvents,
+  type Due,
+  type ExpectedResult,
+  type Fault,
+  failure,
+  refusal
+} from "./Fault.ts"
+import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
-type Says = Script | ReadonlyArray<Step> | ((audience: Audience) => ReadonlyArray<Step>)
+type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
 
-const fault = (upstream: string, says: Says, told: Told, due: Due, timeouts: object = {}): Fault => ({
+const fault = (
+  upstream: string,
+  upstreamScript: UpstreamScript,
+  expected: ExpectedResult,
+  due: Due,
+  timeouts: object = {}
+): Fault => ({
   upstream,
-  asked: "stream",
-  says: (audience) => {
-    const said = typeof says === "function" ? says(audience) : says
-    return "steps" in said ? said : script({ steps: said })
+  requested: "stream",
+  upstreamScript: (delivered) => {
+    const steps = typeof upstreamScript === "function" ? upstreamScript(delivered) : upstreamScript
+    return "steps" in steps ? steps : script({ steps })
   },
-  told,
+  expected,
   due,
   timeouts
 })
@@ -51,7 +65,7 @@ const hello = event(chunk({ content: HELLO }))
 const finish = event(chunk({}, "stop"))
 const figures = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
-const said = HELLO.repeat(3)
+const DELIVERED_TEXT = HELLO.repeat(3)
 
 /**
  * Faults without any content. The gateway can still send an error status. The last fault is a complete response that is
@@ -65,10 +79,10 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
   fault("sends invalid JSON", text("{", "application/json"), failure, "nothing"),
   fault("sends an empty body with the content type of JSON", text("", "application/json"), failure, "nothing"),
-  fault("begins with an error", [event(indiscretion), stall], failure, "nothing"),
+  fault("begins with an error", [event(identifyingError), stall], failure, "nothing"),
   fault(
     "begins with an event named error",
-    [bytes(`event: error\ndata: ${JSON.stringify(indiscretion)}\n\n`)],
+    [bytes(`event: error\ndata: ${JSON.stringify(identifyingError)}\n\n`)],
     failure,
     "nothing"
   ),
@@ -78,7 +92,7 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
     refusal(429, "technical_limit", "5"),
     "nothing"
   ),
-  fault("sends status 200 with a JSON error", json(indiscretion), failure, "nothing"),
+  fault("sends status 200 with a JSON error", json(identifyingError), failure, "nothing"),
   fault(
     "sends a compressed body",
     script({ headers: { "content-encoding": "br" }, steps: [hello] }),
@@ -88,26 +102,26 @@ const brokenBeforeIt: ReadonlyArray<Fault> = [
   fault("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
   fault("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
   fault("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
-  fault("finishes without content", [finish, figures, done], { as: "answer", text: "" }, [7, 3])
+  fault("finishes without content", [finish, figures, done], { kind: "complete", text: "" }, [7, 3])
 ]
 
 const broken: ReadonlyArray<Fault> = [
   fault("closes the connection before any content", [role, cut], brokenAfter(""), "nothing"),
-  fault("closes the connection after a word", [hello, cut], brokenAfter(HELLO), "what arrived"),
-  fault("ends the stream after a word", [hello], brokenAfter(HELLO), "what arrived"),
+  fault("closes the connection after a word", [hello, cut], brokenAfter(HELLO), "delivered content"),
+  fault("ends the stream after a word", [hello], brokenAfter(HELLO), "delivered content"),
   fault(
     "ends the stream inside a frame",
     [hello, bytes('data: {"choices":[{"index":0,"del')],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   ...resetAfterEachFrame(),
-  fault("stalls after a word", [hello, stall], brokenAfter(HELLO), "what arrived", { idle_ms: 600 }),
+  fault("stalls after a word", [hello, stall], brokenAfter(HELLO), "delivered content", { idle_ms: 600 }),
   fault(
     "sends only comments after a word",
     [hello, again(bytes(": thinking\n\n"), 40)],
     brokenAfter(HELLO),
-    "what arrived",
+    "delivered content",
     {
       idle_ms: 600
     }
@@ -116,71 +130,86 @@ const broken: ReadonlyArray<Fault> = [
     "sends an incomplete frame slowly forever",
     [hello, bytes("data: "), again(bytes("x"), 40)],
     brokenAfter(HELLO),
-    "what arrived",
+    "delivered content",
     { idle_ms: 600 }
   ),
-  fault("streams until the total timeout", [again(hello, 40)], brokenAfter(undefined), "what arrived", {
+  fault("streams until the total timeout", [again(hello, 40)], brokenAfter(undefined), "delivered content", {
     total_ms: 600
   }),
   fault(
     "sends an invalid frame after a word",
     [hello, bytes("data: kwyjibo\n\n"), stall],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
-  fault("sends a JSON array after a word", [hello, bytes("data: []\n\n"), stall], brokenAfter(HELLO), "what arrived"),
+  fault(
+    "sends a JSON array after a word",
+    [hello, bytes("data: []\n\n"), stall],
+    brokenAfter(HELLO),
+    "delivered content"
+  ),
   fault(
     "sends an endless line after a word",
     [hello, again(bytes("x".repeat(MIB)))],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   fault(
     "sends an endless event after a word",
     [hello, again(bytes(`data: ${"x".repeat(MIB)}\n`))],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
-  fault("sends an error after a word", [hello, event(indiscretion), stall], brokenAfter(HELLO), "what arrived"),
+  fault(
+    "sends an error after a word",
+    [hello, event(identifyingError), stall],
+    brokenAfter(HELLO),
+    "delivered content"
+  ),
   fault(
     "sends an error after a word and then continues",
-    [hello, event(indiscretion), hello, finish, done],
+    [hello, event(identifyingError), hello, finish, done],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
-  fault("sends an error that is a string", [hello, event({ error: "kwyjibo" })], brokenAfter(HELLO), "what arrived"),
+  fault(
+    "sends an error that is a string",
+    [hello, event({ error: "kwyjibo" })],
+    brokenAfter(HELLO),
+    "delivered content"
+  ),
   fault(
     "reports an error as the finish reason",
     [hello, event(chunk({}, "error"))],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   fault(
     "sends an error and a word in one chunk",
-    [hello, event({ ...chunk({ content: " lost" }), ...indiscretion })],
+    [hello, event({ ...chunk({ content: " lost" }), ...identifyingError })],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
   fault(
     "sends a rate limit error after a word",
     [hello, event({ error: { code: 429 } })],
     brokenAfter(HELLO, "technical_limit"),
-    "what arrived"
+    "delivered content"
   ),
   fault(
     "sends an event named error after a word",
     [hello, bytes(`event: error\ndata: ${JSON.stringify(errorBody("x", null, "server_error"))}\n\n`)],
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   ),
-  fault("reports usage after a word and then an error", [hello, figures, event(indiscretion)], brokenAfter(HELLO), {
+  fault("reports usage after a word and then an error", [hello, figures, event(identifyingError)], brokenAfter(HELLO), {
     prompt: 7
   }),
   fault(
     "sends less than the announced length",
     { ...stream([]), framing: "length", length: 10_000, steps: [hello, cut] },
     brokenAfter(HELLO),
-    "what arrived"
+    "delivered content"
   )
 ]
 
@@ -190,33 +219,41 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
   return [
     ...frames.map((_, i) => {
       const words = HELLO.repeat(Math.min(i, 3))
-      const says = (audience: Audience) => [...frames.slice(0, i + 1), audience.has(i + 1), reset]
+      const upstreamScript = (delivered: DeliveredEvents) => [
+        ...frames.slice(0, i + 1),
+        delivered.atLeast(i + 1),
+        reset
+      ]
       return fault(
         `resets the connection after frame ${i + 1}`,
-        says,
+        upstreamScript,
         brokenAfter(words),
-        i === 0 ? "nothing" : "what arrived"
+        i === 0 ? "nothing" : "delivered content"
       )
     }),
     // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so the
     // gateway has the usage when the client has received the finish chunk.
     fault(
       "resets the connection after the usage",
-      (audience) => [role, hello, hello, hello, figures, finish, audience.has(5), reset],
-      brokenAfter(said),
+      (delivered) => [role, hello, hello, hello, figures, finish, delivered.atLeast(5), reset],
+      brokenAfter(DELIVERED_TEXT),
       [7, 3]
     ),
     fault(
       "resets the connection after [DONE]",
-      (audience) => [role, hello, hello, hello, finish, figures, done, audience.has(6), reset],
-      { as: "answer", text: said },
+      (delivered) => [role, hello, hello, hello, finish, figures, done, delivered.atLeast(6), reset],
+      { kind: "complete", text: DELIVERED_TEXT },
       [7, 3]
     )
   ]
 }
 
-const unusual = (upstream: string, says: Says, due: Due = [7, 3], content = said): Fault =>
-  fault(upstream, says, { as: "answer", text: content }, due)
+const unusual = (
+  upstream: string,
+  upstreamScript: UpstreamScript,
+  due: Due = [7, 3],
+  content = DELIVERED_TEXT
+): Fault => fault(upstream, upstreamScript, { kind: "complete", text: content }, due)
 
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 const frameTexts = (frames: ReadonlyArray<object>, end: string) =>
@@ -264,10 +301,10 @@ const oddStreams: ReadonlyArray<Fault> = [
   unusual("sends another content type", { ...stream(whole), headers: { "content-type": "text/plain" } }),
   unusual("marks the end of the stream by closing the connection", { ...stream(whole), framing: "until close" }),
   unusual("announces a content length", text(frameTexts(whole, "\n\n"), "text/event-stream")),
-  unusual("sends a whole response", json(completion({ content: [said], usage: usage(7, 3) }))),
+  unusual("sends a whole response", json(completion({ content: [DELIVERED_TEXT], usage: usage(7, 3) }))),
   unusual("omits [DONE]", [role, hello, hello, hello, finish, figures]),
   unusual("omits the finish chunk", [role, hello, hello, hello, figures, done]),
-  fault("omits the finish chunk and [DONE]", [role, hello, hello, hello, figures], brokenAfter(said), [7, 3]),
+  fault("omits the finish chunk and [DONE]", [role, hello, hello, hello, figures], brokenAfter(DELIVERED_TEXT), [7, 3]),
   unusual("sends an unknown finish reason", [
     role,
     hello,
@@ -286,17 +323,17 @@ const oddStreams: ReadonlyArray<Fault> = [
     figures,
     done,
     hello,
-    event(indiscretion),
+    event(identifyingError),
     done
   ]),
   unusual("keeps the connection open after [DONE]", [role, hello, hello, hello, finish, figures, done, stall]),
-  unusual("reports no usage", reported(), "what arrived"),
-  unusual("reports null as its usage", reported(null), "what arrived"),
+  unusual("reports no usage", reported(), "delivered content"),
+  unusual("reports null as its usage", reported(null), "delivered content"),
   unusual("reports zero usage", reported(usage(0, 0)), [0, 0]),
   unusual("reports usage twice", reported(usage(5, 2), usage(7, 3))),
   unusual("reports zero usage after a first usage", reported(usage(7, 3), usage(0, 0))),
-  unusual("reports negative usage", reported({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
-  unusual("reports usage as strings", reported({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
+  unusual("reports negative usage", reported({ prompt_tokens: -7, completion_tokens: -3 }), "delivered content"),
+  unusual("reports usage as strings", reported({ prompt_tokens: "7", completion_tokens: "3" }), "delivered content"),
   unusual("reports usage with every chunk", stream(whole.map(running)), [7, 5]),
   unusual("reports usage in the finish chunk", [
     role,
@@ -316,8 +353,8 @@ const oddStreams: ReadonlyArray<Fault> = [
     done
   ]),
   unusual("reveals its name and its cost", [
-    ...whole.map((frame) => event({ ...frame, ...traces })),
-    event({ ...usageChunk(usage(7, 3)), ...traces, usage: { ...usage(7, 3), ...traces } }),
+    ...whole.map((frame) => event({ ...frame, ...identifyingMembers })),
+    event({ ...usageChunk(usage(7, 3)), ...identifyingMembers, usage: { ...usage(7, 3), ...identifyingMembers } }),
     done
   ])
 ]

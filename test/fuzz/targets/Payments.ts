@@ -1,6 +1,6 @@
 /**
- * The targets of payment data. QRIS: a text is accepted only if an independent reading finds its parts, its checksum and
- * the amount of the order. Amounts: every reader returns the exact value of the text or refuses it.
+ * The targets of payment data. QRIS: a second, independent parser finds the required fields, the right checksum and the
+ * amount of the order in every accepted text. Amounts: every reader returns the exact value of the text or refuses it.
  */
 import { parse as parseExact } from "@tollgate/adapters-upstream/topup/wire/ExactJson"
 import type { faultOf } from "@tollgate/adapters-upstream/topup/wire/Qris"
@@ -15,17 +15,17 @@ import { aQrisCode } from "../../adapters-upstream/topup/QrisCode.ts"
 import { type FuzzTarget, must, mustEqual, pure } from "../Target.ts"
 import { jsonText } from "./JsonText.ts"
 
-export type QrisFault = typeof faultOf
+export type FindQrisFault = typeof faultOf
 
 /** An input is the amount of the order, a line break, and the QRIS text. */
 const checkQris =
-  (fault: QrisFault) =>
+  (findFault: FindQrisFault) =>
   (input: Buffer): void => {
     const [amount = "", ...lines] = input.toString().split("\n")
     const total = /^\d{1,12}$/.test(amount) ? BigInt(amount) : 1n
     const text = lines.join("\n")
-    mustEqual(fault(aQrisCode(total), Idr(total)) ?? "accepted", "accepted", "a correct code")
-    if (fault(text, Idr(total)) !== undefined) return
+    mustEqual(findFault(aQrisCode(total), Idr(total)) ?? "accepted", "accepted", "a correct code")
+    if (findFault(text, Idr(total)) !== undefined) return
     const fields = fieldsOf(text)
     must(fields.get("63") === crc(text.slice(0, -4)), "accepts a wrong checksum")
     must(
@@ -37,7 +37,7 @@ const checkQris =
       ["01", "360", "ID"],
       "the version, currency and country"
     )
-    must(fault(text, Idr(total + 1n)) !== undefined, "accepts the same code for two amounts")
+    must(findFault(text, Idr(total + 1n)) !== undefined, "accepts the same code for two amounts")
   }
 
 const fieldsOf = (text: string): ReadonlyMap<string, string> => {
@@ -63,7 +63,7 @@ const crc = (text: string): string => {
   return value.toString(16).toUpperCase().padStart(4, "0")
 }
 
-export const qrisTarget = (fault: QrisFault): FuzzTarget => ({
+export const qrisTarget = (findFault: FindQrisFault): FuzzTarget => ({
   name: "qris",
   grammar: FastCheck.tuple(
     FastCheck.nat(9_000_000),
@@ -76,7 +76,7 @@ export const qrisTarget = (fault: QrisFault): FuzzTarget => ({
   ).map(([total, changed, more]) => Buffer.from(`${total + more}\n${aQrisCode(BigInt(total), changed)}`)),
   words: ["000201", "010211", "5303360", "5802ID", "6304", "5400", "55020163", "é"],
   testInputs: 750,
-  open: pure(checkQris(fault))
+  open: pure(checkQris(findFault))
 })
 
 export interface AmountsSubject {
@@ -97,15 +97,21 @@ const checkAmounts =
     const text = input.toString()
     const exact = fractionOf(text)
     const rupiah = subject.idrOf(text)
-    must(rupiah === undefined || (exact !== undefined && rupiah * exact.over === exact.value), "idrOf: another value")
+    must(
+      rupiah === undefined || (exact !== undefined && rupiah * exact.denominator === exact.numerator),
+      "idrOf: another value"
+    )
     const micro = subject.usdMicroOf(text)
-    const scaled = exact && exact.value * 1_000_000n
-    must(micro === undefined || (exact !== undefined && micro * exact.over === scaled), "usdMicroOf: another value")
+    const scaled = exact && exact.numerator * 1_000_000n
+    must(
+      micro === undefined || (exact !== undefined && micro * exact.denominator === scaled),
+      "usdMicroOf: another value"
+    )
     if (micro !== undefined && micro < 10n ** 30n)
       mustEqual(`${usdMicroOf(usdDigits(micro))}`, `${micro}`, "usdDigits: the value")
     const floor = subject.floorUsdMicroOf(text)
     must(
-      floor === undefined || (exact !== undefined && floor === (exact.value * 1_000_000n) / exact.over),
+      floor === undefined || (exact !== undefined && floor === (exact.numerator * 1_000_000n) / exact.denominator),
       "floorUsdMicroOf: another value"
     )
     must(/^\d{1,18}$/.test(text) ? rupiah !== undefined && micro !== undefined : true, "refuses a whole number")
@@ -121,35 +127,37 @@ const checkJson = ({ parseExact }: AmountsSubject, text: string): void => {
   const given = parseExact(text)
   mustEqual(Either.isRight(given), Either.isRight(parsed), "ExactJson: the text is JSON")
   if (Either.isLeft(given) || Either.isLeft(parsed)) return
-  mustEqual(withoutDigits(given.right, parsed.right), parsed.right, "ExactJson: the value")
+  mustEqual(withNumbers(given.right, parsed.right), parsed.right, "ExactJson: the value")
   const topUp = Either.flatMap(readTopUp(parsed.right), (request) => decideTerms(request, defaultBounds))
   must(Either.isLeft(topUp) || topUp.right.quotaUsdMicro > 0n, "a top-up has no quota")
 }
 
-/** Returns the value with numbers instead of the texts of numbers, where the reference has numbers. */
-const withoutDigits = (given: unknown, reference: unknown): unknown => {
+/** Returns the value of `ExactJson`, with each text of a number replaced by the number where the reference has one. */
+const withNumbers = (given: unknown, reference: unknown): unknown => {
   if (typeof reference === "number") return Number(given)
   if (Array.isArray(reference))
-    return reference.map((each, i) => withoutDigits((given as ReadonlyArray<unknown>)[i], each))
+    return reference.map((each, i) => withNumbers((given as ReadonlyArray<unknown>)[i], each))
   if (typeof reference !== "object" || reference === null) return given
   return Object.fromEntries(
     Object.entries(reference).map(([name, each]) => [
       name,
-      withoutDigits((given as { [name: string]: unknown })[name], each)
+      withNumbers((given as { [name: string]: unknown })[name], each)
     ])
   )
 }
 
 /** Returns the exact value of a decimal number as a fraction; undefined if the text is not a decimal number. */
-const fractionOf = (text: string): { readonly value: bigint; readonly over: bigint } | undefined => {
+const fractionOf = (text: string): { readonly numerator: bigint; readonly denominator: bigint } | undefined => {
   const [mantissa = "", exponent = "0", ...more] = text.toLowerCase().split("e")
   const [whole = "", fraction = "", ...points] = mantissa.split(".")
   const digits = /^\d+$/
   if (!digits.test(whole + fraction) || !/^[+-]?\d{1,3}$/.test(exponent) || more.length + points.length > 0)
     return undefined
   const shift = BigInt(exponent) - BigInt(fraction.length)
-  const value = BigInt(whole + fraction)
-  return shift >= 0n ? { value: value * 10n ** shift, over: 1n } : { value, over: 10n ** -shift }
+  const allDigits = BigInt(whole + fraction)
+  return shift >= 0n
+    ? { numerator: allDigits * 10n ** shift, denominator: 1n }
+    : { numerator: allDigits, denominator: 10n ** -shift }
 }
 
 const decimal = FastCheck.tuple(

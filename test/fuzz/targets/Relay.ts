@@ -31,11 +31,11 @@ const REQUESTS: { readonly [P in StreamedProtocol]: readonly [path: string, body
 }
 const PROTOCOLS = Object.keys(REQUESTS) as ReadonlyArray<StreamedProtocol>
 
-/** A provider that responds to each request with the current pieces, and then ends or breaks off. */
+/** A provider that responds to each request with the current pieces, and then ends the response or loses the connection. */
 class ScriptedProvider {
   pieces: ReadonlyArray<Buffer> = []
   contentType = "text/event-stream"
-  breaks = false
+  losesConnection = false
 
   readonly layer = Layer.succeed(Upstreams, {
     send: (_request, events) => {
@@ -49,18 +49,18 @@ class ScriptedProvider {
   #play(events: UpstreamEvents): void {
     events.onHead({ status: 200, contentType: this.contentType, retryAfter: undefined })
     for (const piece of this.pieces) events.onData(piece)
-    if (this.breaks) events.onBroken("the provider broke off")
+    if (this.losesConnection) events.onBroken("the connection to the provider was lost")
     else events.onEnd()
   }
 }
 
-/** An input is one letter for the protocol, one for the way in which the response ends, and the bytes of the provider. */
+/** An input is one byte for the protocol, one byte for the way in which the response ends, and the bytes of the provider. */
 const check = async (gateway: TestGateway, provider: ScriptedProvider, subject: RelaySubject, input: Buffer) => {
   const protocol = PROTOCOLS[(input[0] ?? 0) % PROTOCOLS.length] as StreamedProtocol
   const way = (input[1] ?? 0) % 8
   provider.pieces = piecesOf(input.subarray(2))
   provider.contentType = way === 1 ? "application/json" : "text/event-stream"
-  provider.breaks = way === 2
+  provider.losesConnection = way === 2
   const { journal } = gateway
   journal.isAmple = randomOf(input)() % 2 === 0
   journal.settled.length = 0

@@ -67,7 +67,7 @@ describe("a simulated message", () => {
     const streamed = await client.messages.stream(ask).finalMessage()
     for (const { content } of [plain, streamed]) {
       expect(content.map(({ type }) => type)).toEqual(["thinking", "text"])
-      expect(content[0]).toMatchObject({ thinking: expect.stringContaining("thought"), signature: "simulated" })
+      expect(content[0]).toMatchObject({ thinking: expect.stringContaining("reasoning"), signature: "simulated" })
     }
     expect(streamed.usage).toEqual(plain.usage)
   })

@@ -38,11 +38,11 @@ const create = reportCommand(
   ({ limits, name, reason, user }) =>
     Effect.gen(function* () {
       yield* requireKeyPepper
-      const asked = changeLimits(noLimits, yield* limitsChange(limits))
+      const requested = changeLimits(noLimits, yield* limitsChange(limits))
       // Every step that can fail runs before the key is created: the secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
-      const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator, asked))
+      const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator, requested))
       const text = Redacted.value(secret)
       return {
         document: { ...keyDocument(key), secret: text },

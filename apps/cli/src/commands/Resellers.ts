@@ -75,7 +75,7 @@ const approve = reviewing("approve", "Approve a pending or rejected reseller.", 
 const reject = reviewing("reject", "Reject a pending reseller.", "it cannot log in.", "approve")
 const suspend = reviewing(
   "suspend",
-  "Suspend an active reseller. Its login tokens stop working at once; its customers and their API keys are not affected.",
+  "Suspend an active reseller. Its login tokens stop working immediately; its customers and their API keys are not affected.",
   "its login tokens no longer work.",
   "reactivate"
 )

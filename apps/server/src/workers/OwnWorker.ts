@@ -30,14 +30,14 @@ export const report = (message: FromWorker): Effect.Effect<void> =>
   })
 
 /** Sends the metrics of this worker to the primary process when the primary process requests them. */
-export const answerMetrics = (registry: Registry): Effect.Effect<void> =>
+export const sendMetricsOnRequest = (registry: Registry): Effect.Effect<void> =>
   Effect.sync(() => {
     process.on("message", ({ _tag, request }: ReadMetrics) => {
       if (_tag !== "ReadMetrics") return
-      const answer = Effect.flatMap(
+      const send = Effect.flatMap(
         Effect.promise(() => registry.getMetricsAsJSON()),
         (metrics) => report({ _tag: "Metrics", request, metrics })
       )
-      Effect.runFork(answer)
+      Effect.runFork(send)
     })
   })

@@ -138,7 +138,8 @@ export const LimitUsageBody = Schema.Struct({
   )
 }).annotations({
   identifier: "LimitUsage",
-  description: "The usage of the limits since the key got its first limit of spend or rate.",
+  description:
+    "The usage of the limits. It begins at zero when the key gets a limit of spend, rate or concurrent requests and had none.",
   examples: [exampleUsage]
 })
 

@@ -11,7 +11,7 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 const JSON_TYPE = { "content-type": "application/json" }
 
 /**
- * Writes an image and waits until the socket has taken all of it or is closed. The effect is uninterruptible, because
+ * Writes an image and waits until the socket has accepted all of it or is closed. The effect is uninterruptible, because
  * written bytes cannot be withdrawn.
  */
 export const writeImage = (

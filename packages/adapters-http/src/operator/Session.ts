@@ -140,7 +140,7 @@ const endOther = HttpApiEndpoint.post("revokeOperatorSession", "/api/operator/se
     documented({
       summary: "End a session",
       description:
-        "Every server refuses the token of the session at once. A session that has ended or expired stays unchanged.",
+        "Every server refuses the token of the session immediately. A session that has ended or expired stays unchanged.",
       errors: [...bodyErrors, "OperatorSessionNotFound"]
     })
   )

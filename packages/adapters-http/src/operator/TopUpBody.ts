@@ -74,7 +74,9 @@ export const TopUpBody = Schema.Struct({
   payment_status: Schema.Literal("paid", "pending", "expired", "failed").annotations({
     description: "The status of the payment: `paid` as soon as the status of the order is `crediting`."
   }),
-  received_raw: orNull(digits("The received amount in units of 10^-18 tokens; `null` if it is unknown.", "25000000")),
+  received_raw: orNull(
+    digits("The received amount in units of 10^-18 tokens; `null` if it is unknown.", "25000000000000000000")
+  ),
   received_usd_micro: orNull(digits("The received amount in micro-USD; `null` if it is unknown.", "25000000")),
   excess_usd_micro: digits("The part of the received amount above the ordered quota. It is not credited.", "0"),
   anomalies: Schema.Array(Schema.Literal("late", "underpaid", "overpaid")).annotations({

@@ -26,7 +26,7 @@ class NotReady extends Schema.Class<NotReady>("NotReady")(
   { status: Schema.Literal("not_ready"), reason: Schema.Literal("draining", "database_unreachable") },
   HttpApiSchema.annotations({
     status: 503,
-    description: "This server does not accept requests at the moment. Send requests to another server."
+    description: "This server is stopping, or cannot reach its database. Send new requests to another server."
   })
 ) {}
 
@@ -47,7 +47,7 @@ export class OperationsApi extends HttpApiGroup.make("operations")
     HttpApiEndpoint.get("getReadiness", "/readyz")
       .addSuccess(Ready)
       .addError(NotReady)
-      .annotateContext(summary("Check that the server accepts requests"))
+      .annotateContext(summary("Check that a load balancer can send requests to the server"))
   )
   .annotateContext(
     OpenApi.annotations({

@@ -1,9 +1,10 @@
 /**
- * `ProviderSecrets` lists the texts that no error text may contain: the names, base URLs and API keys of all providers
- * in the catalog (docs/reference/inference.md#f15). A provider can forward a request to another provider of the
- * catalog, and its error text can then name that provider.
+ * Collects the texts that no error text may contain: the names, the parts of the base URLs, and the API keys of all
+ * providers in the catalog (docs/reference/inference.md#f15). A provider can forward a request to another provider of
+ * the catalog, and its error text can then name that provider.
  *
- * The words are collected once for each version of the catalog, when the first error text is redacted.
+ * Names and parts of base URLs are collected once for each version of the catalog, when the first error text is
+ * redacted.
  */
 import type { Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { Candidate, Catalog } from "@tollgate/domain/catalog/Catalog"
@@ -29,16 +30,16 @@ export class ProviderSecrets {
     this.#upstreams = upstreams
   }
 
-  /** Returns the public name of the model, and the providers' names that must not occur in an error text. */
+  /** Returns the public name of the model, and the names and words that an error text must not contain. */
   namesFor(publicName: string, { provider, route }: Candidate): ProviderNames {
     const catalog = this.#catalog()
-    // The provider of a request can have left the catalog while the request was running.
-    const hasLeft = catalog.providers.get(provider.name) !== provider
-    const providers = hasLeft ? [...catalog.providers.values(), provider] : [...catalog.providers.values()]
+    // A new catalog can have removed or changed the provider while the request was running.
+    const isReplaced = catalog.providers.get(provider.name) !== provider
+    const providers = isReplaced ? [...catalog.providers.values(), provider] : [...catalog.providers.values()]
     return {
       publicName,
       upstreamModel: route.upstreamModel,
-      secretWords: hasLeft ? wordsOf(providers) : wordsOfCatalog(catalog, providers),
+      secretWords: isReplaced ? wordsOf(providers) : wordsOfCatalog(catalog, providers),
       containsApiKey: (text) => this.#upstreams.containsApiKey(text, providers)
     }
   }

@@ -2,8 +2,8 @@
  * Adds the maximum output of a model and the ending `balance_exhausted`. Renames the table of open requests, because a
  * row contains the facts and the checkpoint of a request besides its hold.
  *
- * Every stored row satisfies the narrower check that the new check of `settlement` replaces. The check of this large
- * table is therefore not validated for the stored rows.
+ * The new check of `settlement` allows one more ending than the old check. The stored rows satisfy the old check, so
+ * the new check is not validated for the rows of this large table.
  */
 export const growingHolds = /* sql */ `
 ALTER TABLE model

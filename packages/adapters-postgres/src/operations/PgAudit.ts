@@ -25,7 +25,7 @@ interface FiguresRow {
   readonly operator_loss_pico: string
 }
 
-/** The write-offs of all settlements with the same properties. */
+/** The sum of the write-offs of all settlements with these four properties. */
 interface WriteOffRow extends SettledRequest {
   readonly pico: string
 }
@@ -83,15 +83,14 @@ const readFigures = Effect.gen(function* () {
       name: `written_off_${reason}_usd`,
       value: writtenOff(writeOffs.filter((row) => writeOffReason(row) === reason))
     })),
-    // Cost of the tokens that providers used and that were not charged to a customer, at the prices of their
-    // settlements.
+    // The cost of the tokens that providers used and that were not charged to a customer.
     { name: "operator_loss_usd", value: usd(BigInt(row.operator_loss_pico)) }
   ]
 })
 
 /**
- * Formats a sum in pico-USD as USD. An inconsistent ledger can make the sum negative. The database returns a sum as text,
- * because it can exceed the range of one amount.
+ * Formats a sum in pico-USD as USD. An inconsistent ledger can make the sum negative. A sum can exceed the range of one
+ * amount, so the database returns it as text.
  */
 const usd = (pico: bigint): string => (pico < 0n ? `-${floorToUsd(UsdPico(-pico))}` : floorToUsd(UsdPico(pico)))
 

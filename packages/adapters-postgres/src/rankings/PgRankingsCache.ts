@@ -55,16 +55,16 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
 
     /**
      * Caches the documents in memory until the minute of `now` ends. The documents can expire early but never late,
-     * because `askedAtNanos` is not later than the moment when the database read `now`.
+     * because `queriedAtNanos` is not later than the moment when the database read `now`.
      */
-    const keep = (rankings: RankingsByWindow, now: Date, askedAtNanos: bigint): RankingsByWindow => {
+    const keep = (rankings: RankingsByWindow, now: Date, queriedAtNanos: bigint): RankingsByWindow => {
       const leftMillis = minuteOf(now).getTime() + MINUTE_MILLIS - now.getTime()
-      cached = { rankings, expiresAtNanos: askedAtNanos + BigInt(leftMillis) * NANOS_PER_MILLI }
+      cached = { rankings, expiresAtNanos: queriedAtNanos + BigInt(leftMillis) * NANOS_PER_MILLI }
       return rankings
     }
 
     const stored = Effect.gen(function* () {
-      const askedAtNanos = yield* Clock.currentTimeNanos
+      const queriedAtNanos = yield* Clock.currentTimeNanos
       const [row] = yield* sql<Row>`
         SELECT clock.now, coalesce(jsonb_agg(kept.document) FILTER (WHERE kept.period IS NOT NULL), '[]') AS documents
         FROM (SELECT clock_timestamp() AS now) AS clock
@@ -76,8 +76,8 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
       const rankings =
         found.length === 0
           ? undefined
-          : keep(new Map(found.map((document) => [document.window, document])), row.now, askedAtNanos)
-      return { now: row.now, askedAtNanos, rankings }
+          : keep(new Map(found.map((document) => [document.window, document])), row.now, queriedAtNanos)
+      return { now: row.now, queriedAtNanos, rankings }
     })
 
     /**
@@ -93,7 +93,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
           // locks.
           yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
-          const { askedAtNanos, now, rankings } = yield* stored
+          const { queriedAtNanos, now, rankings } = yield* stored
           if (rankings !== undefined) return Either.right(rankings)
           const computed = yield* Effect.either(
             Effect.mapInputContext(compute(now), (_: Context.Context<never>) => outside)
@@ -104,7 +104,7 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
             INSERT INTO rankings_document AS kept (period, generated_at, document)
             SELECT document ->> 'window', ${now}, document FROM jsonb_array_elements(${JSON.stringify(documents)}::jsonb) AS document
             ON CONFLICT (period) DO UPDATE SET generated_at = excluded.generated_at, document = excluded.document`
-          return Either.right(keep(computed.right, now, askedAtNanos))
+          return Either.right(keep(computed.right, now, queriedAtNanos))
         }).pipe(transact, Effect.provideService(SqlClient.SqlClient, sql))
       )
 

@@ -16,8 +16,8 @@ import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } fro
 export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 
 /**
- * Condition for cells that a fold deletes. A month and its comparison period cover 60 days together, so neither begins
- * or ends inside these cells.
+ * Condition for cells that a fold deletes. A month and its comparison period cover 60 days together, so neither of them
+ * has its begin or its end inside one of these cells.
  */
 export const IS_OLD = "grain IN ('minute', 'hour') AND start < now() - interval '62 days'"
 

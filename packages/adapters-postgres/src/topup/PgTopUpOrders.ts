@@ -76,7 +76,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
     return {
       ...(yield* makeDrafts),
 
-      own: (resellerId, id) =>
+      findForReseller: (resellerId, id) =>
         Effect.flatMap(storedWhere(sql`o.id = ${id} AND o.reseller_id = ${resellerId}`), ([row]) =>
           row === undefined ? new TopUpNotFound() : Effect.succeed(toStored(row))
         ).pipe(sqlErrorsAreDefects),

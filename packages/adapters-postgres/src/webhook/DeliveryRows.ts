@@ -26,10 +26,10 @@ interface EventColumns {
   readonly event_at: Date
 }
 
-const EVENT = "d.id, d.endpoint_id, e.url, d.event_id, v.type, v.data, v.created_at AS event_at"
+const EVENT_COLUMNS = "d.id, d.endpoint_id, e.url, d.event_id, v.type, v.data, v.created_at AS event_at"
 
-/** The joined tables that have the columns of this file. */
-export const DELIVERIES =
+/** The `FROM` clause for the columns of this file. */
+export const DELIVERY_TABLES =
   "webhook_delivery d JOIN webhook_event v ON v.id = d.event_id JOIN webhook_endpoint e ON e.id = d.endpoint_id"
 
 export interface DeliveryRow extends EventColumns {
@@ -43,7 +43,7 @@ export interface DeliveryRow extends EventColumns {
   readonly next_attempt_at: Date
 }
 
-export const DELIVERY = `${EVENT}, e.reseller_id, d.status, d.attempts, d.created_at, d.last_attempt_at, d.last_status,
+export const DELIVERY_COLUMNS = `${EVENT_COLUMNS}, e.reseller_id, d.status, d.attempts, d.created_at, d.last_attempt_at, d.last_status,
   d.last_failure, d.next_attempt_at`
 
 const eventOf = (row: EventColumns) => ({
@@ -85,7 +85,7 @@ export interface ClaimedRow extends EventColumns {
   readonly previous_secret_version: number | null
 }
 
-export const CLAIMED = `${EVENT}, d.lease_id, e.secret, e.secret_version,
+export const CLAIMED_COLUMNS = `${EVENT_COLUMNS}, d.lease_id, e.secret, e.secret_version,
   CASE WHEN e.previous_secret_until > statement_timestamp() THEN e.previous_secret END AS previous_secret,
   e.previous_secret_version`
 

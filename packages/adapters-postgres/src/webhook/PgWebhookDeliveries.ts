@@ -26,10 +26,10 @@ import { databaseTime, sqlErrorsAreDefects, transact } from "../client/Transact.
 import { KeyMac } from "../customer/KeyMac.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
 import {
-  CLAIMED,
+  CLAIMED_COLUMNS,
   type ClaimedRow,
-  DELIVERIES,
-  DELIVERY,
+  DELIVERY_COLUMNS,
+  DELIVERY_TABLES,
   type DeliveryRow,
   toClaimed,
   toDelivery
@@ -44,7 +44,11 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
     const sql = yield* SqlClient.SqlClient
     const keys = yield* KeyMac
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
-    const [delivery, deliveries, claimed] = [sql.literal(DELIVERY), sql.literal(DELIVERIES), sql.literal(CLAIMED)]
+    const [delivery, deliveries, claimed] = [
+      sql.literal(DELIVERY_COLUMNS),
+      sql.literal(DELIVERY_TABLES),
+      sql.literal(CLAIMED_COLUMNS)
+    ]
     const within = (scope: EndpointScope) => (scope === "everyone" ? sql`true` : sql`e.reseller_id = ${scope}`)
     const { position, below, newestFirst } = yield* listSql("d.created_at", "d.id")
 

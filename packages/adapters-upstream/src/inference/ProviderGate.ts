@@ -23,7 +23,7 @@ export interface Slot {
    * Reports that the upstream has begun to send a successful response. If this request is the probe of a half-open
    * breaker, the breaker closes immediately and does not wait for the end of the response.
    */
-  readonly answered: () => void
+  readonly served: () => void
   /**
    * Releases the slot and reports the verdict on the provider to the circuit breaker. Only the first call has an
    * effect.
@@ -98,7 +98,7 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
 
       let left = false
       const slot: Slot = {
-        answered: () => {
+        served: () => {
           if (left || state.probe !== slot) return
           state.probe = undefined
           move(name, state, Breaker.served(state.breaker))

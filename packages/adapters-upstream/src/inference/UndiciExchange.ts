@@ -76,7 +76,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
       return true
     }
     this.#resume = resume
-    if (status < 300) this.#slot.answered()
+    if (status < 300) this.#slot.served()
     const encoding = headerIn(headers, "content-encoding")
     if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
       this.#abort?.(new Error(`the response is encoded in ${encoding.slice(0, 40)}, which the request does not accept`))

@@ -5,7 +5,7 @@
 import { createHmac } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
-export interface Unsigned {
+export interface UnsignedWebhook {
   readonly id: string
   /** The time of the attempt, in seconds since 1970. */
   readonly timestampSeconds: number
@@ -16,7 +16,7 @@ const PREFIX = "whsec_"
 
 /** Returns the headers of a webhook, with one signature for each secret. */
 export const signedHeaders = (
-  { id, timestampSeconds, body }: Unsigned,
+  { id, timestampSeconds, body }: UnsignedWebhook,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Readonly<Record<string, string>> => ({
   "webhook-id": id,

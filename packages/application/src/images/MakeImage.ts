@@ -18,7 +18,7 @@ import {
 } from "@tollgate/domain/images/ImageErrors"
 import { estimateImage } from "@tollgate/domain/images/ImageEstimate"
 import { type Billing, type ImageEnd, outcomeOf } from "@tollgate/domain/images/ImageOutcome"
-import { capableOf, type ImageRequest } from "@tollgate/domain/images/ImageRequest"
+import { callableForImages, type ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { type InvalidApiKey, ModelNotFound, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
@@ -114,7 +114,7 @@ const admissionOf = <Image>(client: ImageConnection<Image>) =>
     const catalog = (yield* CurrentCatalog).get()
     const capable = (model: string) =>
       allowsModel(principal.limits, model)
-        ? capableOf(catalog, model, client.operation)
+        ? callableForImages(catalog, model, client.operation)
         : Either.left(new ModelNotFound({ model }))
     const request = yield* client.readRequest((model) => Either.map(capable(model), () => undefined))
     const { model, candidates } = yield* capable(request.model)

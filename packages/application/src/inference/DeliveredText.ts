@@ -1,8 +1,8 @@
 /**
  * Stores the content of one response in the order of writing, and the length of the part that the client's socket has
- * taken.
+ * accepted.
  *
- * Content is appended when a frame is written. It counts as delivered when the socket has taken the bytes of the frame.
+ * Content is appended when a frame is written. It counts as delivered when the socket has accepted the bytes of the frame.
  * Keepalives, metadata and error frames are never appended. The domain decides which text is content. The class is
  * mutable for speed, because every frame of every stream appends content.
  */
@@ -49,7 +49,7 @@ export class DeliveredText {
 
   /**
    * The number of deltas written so far. For each write, the caller stores this number and `sentCharacters`. The caller
-   * passes both to {@link markDelivered} when the socket has taken the written bytes.
+   * passes both to {@link markDelivered} when the socket has accepted the written bytes.
    */
   get sentDeltas(): number {
     return this.#pieces.length

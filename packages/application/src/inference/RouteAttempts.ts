@@ -34,7 +34,7 @@ export interface FailedAttempt<E extends AttemptError = AttemptError> {
 }
 
 export type Attempt =
-  /** The stream was relayed completely, and the client's socket has taken all bytes. */
+  /** The stream was relayed completely, and the client's socket has accepted all bytes. */
   | { readonly _tag: "Streamed" }
   /** The whole response has arrived and is not yet written to the client. */
   | {

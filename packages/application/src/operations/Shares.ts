@@ -2,8 +2,9 @@
  * Divides a limited resource, such as places in a queue, between parties.
  *
  * A party can take another unit only while it holds fewer units than are free. One party alone therefore gets at most
- * about half of the resource, and two parties get a third each. A party without units can take one unless very many
- * parties hold units. Only parties that hold units have an entry, so the limit also bounds the number of entries.
+ * half of the resource, rounded up. Two parties that take units in turn get about a third each. A party without units
+ * can take one as long as any unit is free. Only parties that hold units have an entry, so the limit also bounds the
+ * number of entries.
  */
 import * as Effect from "effect/Effect"
 

@@ -20,8 +20,8 @@ export class Quota extends Context.Tag("@tollgate/application/Quota")<
     readonly balance: (resellerId: ResellerId) => Effect.Effect<UsdMicro>
     /**
      * Locks the quota account, calls `decideAdjustment`, and writes the account, the transfer and the audit log, in one
-     * transaction. Each operation id is booked at most once, even if it is used for several resellers, because the pair
-     * (quota_adjust, operation id) is unique in the transfers.
+     * transaction. One operation id has at most one adjustment, even if the id is used for several resellers, because
+     * the pair (quota_adjust, operation id) is unique in the transfers.
      */
     readonly adjust: (
       adjustment: QuotaAdjustment,

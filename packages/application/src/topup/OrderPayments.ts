@@ -21,7 +21,7 @@ import { Shares, withinShare } from "../operations/Shares.ts"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
-import { asStored, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
+import { notRefreshed, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
 import { type EarlierTopUp, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
@@ -37,7 +37,7 @@ const MAX_CONCURRENT_REFRESHES = 128
  */
 const MAX_CONCURRENT_OPENINGS = 64
 
-/** The maximum number of drafts for whose opening other requests with the same operation id wait. */
+/** The maximum number of drafts whose opening is awaited by other requests with the same operation id. */
 const MAX_AWAITED_OPENINGS = 256
 /** An opening ends within 20 seconds, or its node has died. */
 const AWAIT_TIMEOUT = Duration.seconds(25)
@@ -143,9 +143,9 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
             refreshShares,
             stored.order.provider,
             Effect.ensuring(refreshFromProvider(stored), startPause(stored)),
-            Effect.succeed(asStored(stored.order))
+            Effect.succeed(notRefreshed(stored.order))
           ),
-        Effect.succeed(asStored(stored.order))
+        Effect.succeed(notRefreshed(stored.order))
       )
 
     const refreshAfterPause = (stored: StoredTopUp, leave: Effect.Effect<void>) =>
@@ -199,9 +199,9 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
                 scheduleShares,
                 stored.order.provider,
                 refreshAfterPause(stored, leave),
-                Effect.succeed(asStored(stored.order))
+                Effect.succeed(notRefreshed(stored.order))
               ),
-            Effect.succeed(asStored(stored.order))
+            Effect.succeed(notRefreshed(stored.order))
           ),
           orderOf
         )

@@ -39,12 +39,12 @@ export const refreshFromProvider = (
     const orders = yield* TopUpOrders
     const provider = yield* providerOf(order)
     // A simulated order is credited only while its simulator is configured (docs/reference/reseller.md#x6).
-    if (order.simulated && Option.isNone(provider)) return asStored(order)
+    if (order.simulated && Option.isNone(provider)) return notRefreshed(order)
     if (order.status === "crediting") return { order: yield* orders.credit(order.id), refreshed: true }
-    if (Option.isNone(provider)) return asStored(order)
+    if (Option.isNone(provider)) return notRefreshed(order)
 
     const observation = yield* refreshPayment(provider.value, stored)
-    if (Option.isNone(observation)) return asStored(order)
+    if (Option.isNone(observation)) return notRefreshed(order)
     const { order: next, alert } = yield* orders.recordObservation(order.id, observation.value)
     if (alert !== undefined) {
       yield* Effect.logWarning("an operator must inspect a payment; nothing was credited", { ...logged(order), alert })
@@ -52,7 +52,7 @@ export const refreshFromProvider = (
     return { order: next.status === "crediting" ? yield* orders.credit(order.id) : next, refreshed: true }
   })
 
-export const asStored = (order: TopUpOrder): RefreshResult => ({ order, refreshed: false })
+export const notRefreshed = (order: TopUpOrder): RefreshResult => ({ order, refreshed: false })
 
 const refreshPayment = (
   provider: PaymentProvider,

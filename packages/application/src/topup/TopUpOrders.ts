@@ -115,7 +115,7 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     readonly abandonStale: (olderThan: Duration.Duration) => Effect.Effect<ReadonlyArray<AbandonedTopUp>>
 
     /** Returns a `ready` order of this reseller. An order of another reseller is not found. */
-    readonly own: (resellerId: ResellerId, id: OrderId) => Effect.Effect<StoredTopUp, TopUpNotFound>
+    readonly findForReseller: (resellerId: ResellerId, id: OrderId) => Effect.Effect<StoredTopUp, TopUpNotFound>
     /** Returns a page of this reseller's `ready` orders (newest first, then by id) and their total, in one snapshot. */
     readonly list: (resellerId: ResellerId, page: Page) => Effect.Effect<TopUpList>
     /** Returns a `ready` order of any reseller. */

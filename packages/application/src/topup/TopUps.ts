@@ -45,11 +45,11 @@ export const createTopUp = (reseller: Reseller, request: TopUpRequest) =>
     const operationId = request.operation_id ?? undefined
     const orders = yield* TopUpOrders
     const earlier = operationId === undefined ? Option.none() : yield* orders.ofOperation(reseller.id, operationId)
-    return yield* Option.isSome(earlier) ? repeat(request, earlier.value) : openOrder(reseller, request)
-  }).pipe(Effect.catchTag("OperationUsed", ({ earlier }) => repeat(request, earlier)))
+    return yield* Option.isSome(earlier) ? orderOfEarlierRequest(request, earlier.value) : openOrder(reseller, request)
+  }).pipe(Effect.catchTag("OperationUsed", ({ earlier }) => orderOfEarlierRequest(request, earlier)))
 
 /** Returns the order that an earlier request created. Waits until the payment of this order is opened. */
-const repeat = (request: TopUpRequest, earlier: EarlierTopUp) =>
+const orderOfEarlierRequest = (request: TopUpRequest, earlier: EarlierTopUp) =>
   Effect.gen(function* () {
     yield* decideRepeatedTopUp(request, earlier.draft)
     const order = earlier.order ?? (yield* (yield* OrderPayments).awaitOpening(earlier))
@@ -90,7 +90,7 @@ export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)
     if (Option.isNone(id)) return yield* new TopUpNotFound()
-    const stored = yield* (yield* TopUpOrders).own(resellerId, id.value)
+    const stored = yield* (yield* TopUpOrders).findForReseller(resellerId, id.value)
     return yield* (yield* OrderPayments).refresh(stored)
   })
 

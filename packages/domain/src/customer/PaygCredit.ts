@@ -1,5 +1,5 @@
 /**
- * Decides an operator's credit to a pay-as-you-go balance. Each operation id is booked once.
+ * Decides an operator's credit to a pay-as-you-go balance. A credit is booked once for each operation id.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -27,12 +27,12 @@ export interface CreditDecision {
 }
 
 export const decideCredit = (
-  ask: { readonly userId: UserId; readonly amount: UsdMicro; readonly operationId: string },
+  request: { readonly userId: UserId; readonly amount: UsdMicro; readonly operationId: string },
   earlier: EarlierCredit | undefined
 ): Either.Either<CreditDecision, CreditConflict> => {
-  const amountPico = toUsdPico(ask.amount)
+  const amountPico = toUsdPico(request.amount)
   if (earlier === undefined) return Either.right({ creditPico: amountPico })
-  return earlier.userId === ask.userId && earlier.amountPico === amountPico
+  return earlier.userId === request.userId && earlier.amountPico === amountPico
     ? Either.right({ creditPico: undefined })
-    : Either.left(new CreditConflict({ operationId: ask.operationId }))
+    : Either.left(new CreditConflict({ operationId: request.operationId }))
 }

@@ -41,7 +41,7 @@ export interface ImageRequest {
  * Returns the model and its image routes. Fails if the model is unknown, hidden or retired, does not support the
  * operation, or has no route for images.
  */
-export const capableOf = (
+export const callableForImages = (
   catalog: Catalog,
   publicName: string,
   operation: ImageOperation

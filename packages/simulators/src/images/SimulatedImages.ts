@@ -19,12 +19,12 @@ const FORMATS: ReadonlyArray<PictureFormat> = ["png", "jpeg", "webp"]
 
 export const makeGenerations = (): SimulatedProtocol => ({
   path: "/images/generations",
-  answer: (request) => made(request, 0)
+  respond: (request) => made(request, 0)
 })
 
 export const makeEdits = (): SimulatedProtocol => ({
   path: "/images/edits",
-  answer: (form) =>
+  respond: (form) =>
     asObject(form.image) === undefined
       ? new SimulatedRefusal({ status: 400, message: "image: one file is required", param: "image" })
       : made(form, SOURCE_TOKENS)

@@ -15,12 +15,12 @@ import {
 } from "../sharing/SimulatedProtocol.ts"
 import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
+import { pieceDelay, type Reply, reply, responseDelay, type SimulatedRequest } from "./SimulatedModel.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/chat/completions",
-  answer: (request) =>
+  respond: (request) =>
     Effect.gen(function* () {
       const messages = asArray(request.messages)
       if (messages.length === 0) {
@@ -34,19 +34,19 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
       const counter = yield* TokenCounter
       const prompt = promptText(request)
       const promptTokens = Number(yield* counter.count(prompt.text)) + prompt.extraTokens
-      const said = yield* reply(ask)
+      const generated = yield* reply(ask)
       const completion: Completion = {
         id: `chatcmpl-simulated-${randomUUID()}`,
         created: Math.trunc((yield* Clock.currentTimeMillis) / 1_000),
         model: asText(request.model),
         tool: ask.tool,
-        reply: said,
+        reply: generated,
         usage: {
           prompt_tokens: promptTokens,
-          completion_tokens: said.tokens,
-          total_tokens: promptTokens + said.tokens,
+          completion_tokens: generated.tokens,
+          total_tokens: promptTokens + generated.tokens,
           prompt_tokens_details: { cached_tokens: memory.cachedTokens(messages, promptTokens) },
-          completion_tokens_details: { reasoning_tokens: said.reasoningTokens }
+          completion_tokens_details: { reasoning_tokens: generated.reasoningTokens }
         }
       }
       return request.stream === true
@@ -71,14 +71,14 @@ const readRequest = (
   Effect.gen(function* () {
     const format = asObject(request.response_format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
-    const said = lastUserMessage(messages)
+    const userMessage = lastUserMessage(messages)
     return {
-      said: said.text,
+      userText: userMessage.text,
       maxTokens: asCount(request.max_completion_tokens) ?? asCount(request.max_tokens),
-      tool: yield* toolToCall(offerOf(request), said),
+      tool: yield* toolToCall(offerOf(request), userMessage),
       json: isJson ? { schema: asObject(format.json_schema)?.schema } : undefined,
       // The chat completions API counts reasoning tokens but never sends their text.
-      thinks: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
+      usesReasoning: asText(request.reasoning_effort) !== "" && request.reasoning_effort !== "none"
     }
   })
 
@@ -110,7 +110,7 @@ const plain = (completion: Completion): Effect.Effect<SimulatedResponse> =>
     const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(completion) }
     return {
       _tag: "Whole",
-      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
+      afterMillis: yield* responseDelay(reply.reasoning.length + reply.pieces.length),
       body: { id, object: "chat.completion", created, model, choices: [choice], usage }
     }
   })
@@ -133,8 +133,10 @@ const streamed = (completion: Completion, includeUsage: boolean): Effect.Effect<
     const piece = (text: string): JsonObject =>
       tool === undefined ? { content: text } : { tool_calls: [{ index: 0, function: { arguments: text } }] }
 
-    const frames: Array<TimedFrame> = [{ afterMillis: yield* silence(reply.thought.length), text: chunk(opening) }]
-    for (const text of reply.pieces) frames.push({ afterMillis: yield* speaking, text: chunk(piece(text)) })
+    const frames: Array<TimedFrame> = [
+      { afterMillis: yield* responseDelay(reply.reasoning.length), text: chunk(opening) }
+    ]
+    for (const text of reply.pieces) frames.push({ afterMillis: yield* pieceDelay, text: chunk(piece(text)) })
     frames.push({ afterMillis: 0, text: chunk({}, finishReason(completion)) })
     if (includeUsage) frames.push({ afterMillis: 0, text: frame({ choices: [], usage }) })
     frames.push({ afterMillis: 0, text: "data: [DONE]\n\n" })

@@ -8,7 +8,7 @@ import { promptText } from "@tollgate/domain/inference/EmbeddingsPrompt"
 import { asArray, asText } from "@tollgate/domain/inference/Json"
 import * as Effect from "effect/Effect"
 import { type SimulatedProtocol, SimulatedRefusal } from "../sharing/SimulatedProtocol.ts"
-import { speaking } from "./SimulatedModel.ts"
+import { pieceDelay } from "./SimulatedModel.ts"
 
 const DEFAULT_DIMENSIONS = 256
 const MAX_DIMENSIONS = 3_072
@@ -17,7 +17,7 @@ const refusal = (param: string, message: string) => new SimulatedRefusal({ statu
 
 export const make = (): SimulatedProtocol => ({
   path: "/embeddings",
-  answer: (request) =>
+  respond: (request) =>
     Effect.gen(function* () {
       const { input, dimensions = DEFAULT_DIMENSIONS, encoding_format: format = "float" } = request
       const list = asArray(input)
@@ -40,7 +40,7 @@ export const make = (): SimulatedProtocol => ({
         return { object: "embedding", index, embedding: format === "float" ? [...vector] : base64Of(vector) }
       })
       const usage = { prompt_tokens: tokens, total_tokens: tokens }
-      return { _tag: "Whole", afterMillis: yield* speaking, body: { object: "list", data, model, usage } }
+      return { _tag: "Whole", afterMillis: yield* pieceDelay, body: { object: "list", data, model, usage } }
     })
 })
 

@@ -14,12 +14,19 @@ import {
 } from "../sharing/SimulatedProtocol.ts"
 import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Reply, reply, type SimulatedRequest, silence, speaking, thinking } from "./SimulatedModel.ts"
+import {
+  firstPieceDelay,
+  pieceDelay,
+  type Reply,
+  reply,
+  responseDelay,
+  type SimulatedRequest
+} from "./SimulatedModel.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/messages",
-  answer: (request) =>
+  respond: (request) =>
     Effect.gen(function* () {
       const messages = yield* messagesOf(request)
       const maxTokens = asCount(request.max_tokens)
@@ -40,7 +47,7 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
 /** Makes the simulation of the path that counts the tokens of a prompt. */
 export const makeCount = (): SimulatedProtocol => ({
   path: "/messages/count_tokens",
-  answer: (request) =>
+  respond: (request) =>
     Effect.gen(function* () {
       yield* messagesOf(request)
       return { _tag: "Whole", afterMillis: 0, body: { input_tokens: yield* countPrompt(request) } }
@@ -78,13 +85,13 @@ const readRequest = (
 ): Effect.Effect<SimulatedRequest, SimulatedRefusal> =>
   Effect.gen(function* () {
     const format = asObject(asObject(request.output_config)?.format) ?? asObject(request.output_format)
-    const said = lastUserMessage(messages)
+    const userMessage = lastUserMessage(messages)
     return {
-      said: said.text,
+      userText: userMessage.text,
       maxTokens,
-      tool: yield* toolToCall(offerOf(request), said),
+      tool: yield* toolToCall(offerOf(request), userMessage),
       json: format?.type === "json_schema" ? { schema: format.schema } : undefined,
-      thinks: thinks(request)
+      usesReasoning: usesReasoning(request)
     }
   })
 
@@ -100,7 +107,7 @@ const offerOf = (request: JsonObject): ToolOffer => {
   }
 }
 
-const thinks = (request: JsonObject): boolean => {
+const usesReasoning = (request: JsonObject): boolean => {
   const type = asObject(request.thinking)?.type
   return type === "enabled" || type === "adaptive"
 }
@@ -135,14 +142,14 @@ const plain = (message: Message): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, model, tool, reply, usage } = message
     const text = reply.pieces.join("")
-    const thought = reply.thought.join("")
+    const reasoning = reply.reasoning.join("")
     const content = [
-      ...(thought === "" ? [] : [{ type: "thinking", thinking: thought, signature: SIGNATURE }]),
+      ...(reasoning === "" ? [] : [{ type: "thinking", thinking: reasoning, signature: SIGNATURE }]),
       tool === undefined ? { type: "text", text } : toolBlock(message, inputOf(reply))
     ]
     return {
       _tag: "Whole",
-      afterMillis: yield* silence(reply.thought.length + reply.pieces.length),
+      afterMillis: yield* responseDelay(reply.reasoning.length + reply.pieces.length),
       body: {
         id,
         type: "message",
@@ -177,13 +184,13 @@ const streamed = (message: Message): Effect.Effect<SimulatedResponse> =>
         type: "message_start",
         message: { ...beginning, stop_reason: null, stop_sequence: null, usage: { ...usage, output_tokens: 1 } }
       },
-      yield* thinking
+      yield* firstPieceDelay
     )
     say({ type: "ping" })
     let index = 0
-    if (reply.thought.length > 0) {
+    if (reply.reasoning.length > 0) {
       say({ type: "content_block_start", index, content_block: { type: "thinking", thinking: "", signature: "" } })
-      for (const thinking of reply.thought) delta(index, { type: "thinking_delta", thinking }, yield* speaking)
+      for (const thinking of reply.reasoning) delta(index, { type: "thinking_delta", thinking }, yield* pieceDelay)
       delta(index, { type: "signature_delta", signature: SIGNATURE })
       say({ type: "content_block_stop", index })
       index += 1
@@ -192,7 +199,7 @@ const streamed = (message: Message): Effect.Effect<SimulatedResponse> =>
     say({ type: "content_block_start", index, content_block: block })
     for (const text of reply.pieces) {
       const piece = tool === undefined ? { type: "text_delta", text } : { type: "input_json_delta", partial_json: text }
-      delta(index, piece, yield* speaking)
+      delta(index, piece, yield* pieceDelay)
     }
     say({ type: "content_block_stop", index })
     const end = { stop_reason: stopReason(message), stop_sequence: null }

@@ -10,7 +10,7 @@ import type { Tool } from "./ToolChoice.ts"
 
 export interface SimulatedRequest {
   /** The text of the last user message. */
-  readonly said: string
+  readonly userText: string
   /**
    * The maximum number of tokens in the response. Reasoning tokens are not limited, because simulated reasoning is
    * always short.
@@ -21,12 +21,12 @@ export interface SimulatedRequest {
   /** Set if the response must be JSON. If `schema` is set, the JSON must match it. */
   readonly json: { readonly schema: unknown } | undefined
   /** True if the model reasons before it responds. */
-  readonly thinks: boolean
+  readonly usesReasoning: boolean
 }
 
 export interface Reply {
   /** The pieces of the reasoning; empty without reasoning. */
-  readonly thought: ReadonlyArray<string>
+  readonly reasoning: ReadonlyArray<string>
   readonly reasoningTokens: number
   /** The pieces of the response. A piece is about one token. */
   readonly pieces: ReadonlyArray<string>
@@ -36,31 +36,28 @@ export interface Reply {
   readonly cut: boolean
 }
 
-/**
- * These random delays in milliseconds are like the delays of a real model: `thinking` before the first piece,
- * `speaking` before every other piece, and `silence` before a whole response of this number of pieces.
- */
-export const thinking = Random.nextIntBetween(200, 400)
-export const speaking = Random.nextIntBetween(20, 40)
-export const silence = (pieces: number): Effect.Effect<number> =>
-  Effect.zipWith(thinking, speaking, (before, each) => before + pieces * each)
+/** Random delays in milliseconds that are like the delays of a real model. */
+export const firstPieceDelay = Random.nextIntBetween(200, 400)
+export const pieceDelay = Random.nextIntBetween(20, 40)
+export const responseDelay = (pieces: number): Effect.Effect<number> =>
+  Effect.zipWith(firstPieceDelay, pieceDelay, (before, each) => before + pieces * each)
 
 const ECHO_CHARACTERS = 500
-const THOUGHT = "This is a simulated thought: the response should repeat the message."
+const REASONING = "This is simulated reasoning: the response should repeat the message."
 
-export const reply = (ask: SimulatedRequest): Effect.Effect<Reply, never, TokenCounter> =>
+export const reply = (request: SimulatedRequest): Effect.Effect<Reply, never, TokenCounter> =>
   Effect.gen(function* () {
-    const thought = ask.thinks ? piecesOf(THOUGHT) : []
-    const reasoningTokens = yield* tokensOf(thought)
-    const all = piecesOf(whole(ask))
-    const limit = ask.maxTokens ?? Number.POSITIVE_INFINITY
+    const reasoning = request.usesReasoning ? piecesOf(REASONING) : []
+    const reasoningTokens = yield* tokensOf(reasoning)
+    const all = piecesOf(whole(request))
+    const limit = request.maxTokens ?? Number.POSITIVE_INFINITY
     let pieces = all
     let responseTokens = yield* tokensOf(pieces)
     while (responseTokens > limit) {
       pieces = pieces.slice(0, Math.min(limit, pieces.length - 1))
       responseTokens = yield* tokensOf(pieces)
     }
-    return { thought, reasoningTokens, pieces, tokens: reasoningTokens + responseTokens, cut: pieces !== all }
+    return { reasoning, reasoningTokens, pieces, tokens: reasoningTokens + responseTokens, cut: pieces !== all }
   })
 
 const piecesOf = (text: string): ReadonlyArray<string> => text.match(/ ?[\p{L}\p{M}]+|\s|[^\s\p{L}\p{M}]{1,3}/gu) ?? []
@@ -71,11 +68,11 @@ const tokensOf = (pieces: ReadonlyArray<string>): Effect.Effect<number, never, T
     Number
   )
 
-const whole = ({ said, tool, json }: SimulatedRequest): string => {
+const whole = ({ userText, tool, json }: SimulatedRequest): string => {
   if (tool !== undefined) return JSON.stringify(exampleOf(tool.parameters ?? { type: "object" }))
   if (json !== undefined)
     return JSON.stringify(json.schema === undefined ? { simulated: true } : exampleOf(json.schema))
-  const echo = said.length > ECHO_CHARACTERS ? `${said.slice(0, ECHO_CHARACTERS)}…` : said
+  const echo = userText.length > ECHO_CHARACTERS ? `${userText.slice(0, ECHO_CHARACTERS)}…` : userText
   return (
     `This is a simulation: no model was called. Your message was: "${echo}". ` +
     "A real model would respond here. The text is sent at the pace of a real model, and its tokens are counted " +

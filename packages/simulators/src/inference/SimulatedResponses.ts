@@ -15,12 +15,12 @@ import {
 } from "../sharing/SimulatedProtocol.ts"
 import { lastUserMessage } from "./LastUserMessage.ts"
 import type { PromptMemory } from "./PromptMemory.ts"
-import { type Reply, reply, type SimulatedRequest, silence, speaking } from "./SimulatedModel.ts"
+import { pieceDelay, type Reply, reply, responseDelay, type SimulatedRequest } from "./SimulatedModel.ts"
 import { type Tool, type ToolOffer, toolToCall } from "./ToolChoice.ts"
 
 export const make = (memory: PromptMemory): SimulatedProtocol => ({
   path: "/responses",
-  answer: (request) =>
+  respond: (request) =>
     Effect.gen(function* () {
       const { input } = request
       const items = typeof input === "string" && input !== "" ? [{ role: "user", content: input }] : asArray(input)
@@ -28,19 +28,19 @@ export const make = (memory: PromptMemory): SimulatedProtocol => ({
       const ask = yield* readRequest(request, items)
       const prompt = promptText(request)
       const promptTokens = Number(yield* (yield* TokenCounter).count(prompt.text)) + prompt.extraTokens
-      const said = yield* reply(ask)
+      const generated = yield* reply(ask)
       const response: Response = {
         id: randomUUID().replaceAll("-", ""),
         createdAt: Math.trunc((yield* Clock.currentTimeMillis) / 1_000),
         request,
         tool: ask.tool,
-        reply: said,
+        reply: generated,
         usage: {
           input_tokens: promptTokens,
           input_tokens_details: { cached_tokens: memory.cachedTokens([request.instructions, ...items], promptTokens) },
-          output_tokens: said.tokens,
-          output_tokens_details: { reasoning_tokens: said.reasoningTokens },
-          total_tokens: promptTokens + said.tokens
+          output_tokens: generated.tokens,
+          output_tokens_details: { reasoning_tokens: generated.reasoningTokens },
+          total_tokens: promptTokens + generated.tokens
         }
       }
       return request.stream === true ? yield* streamed(response) : yield* plain(response)
@@ -65,13 +65,13 @@ const readRequest = (
   Effect.gen(function* () {
     const format = asObject(asObject(request.text)?.format)
     const isJson = format?.type === "json_object" || format?.type === "json_schema"
-    const said = lastUserMessage(conversation(items))
+    const userMessage = lastUserMessage(conversation(items))
     return {
-      said: said.text,
+      userText: userMessage.text,
       maxTokens: asCount(request.max_output_tokens),
-      tool: yield* toolToCall(offerOf(request), said),
+      tool: yield* toolToCall(offerOf(request), userMessage),
       json: isJson ? { schema: format.schema } : undefined,
-      thinks: thinks(request)
+      usesReasoning: usesReasoning(request)
     }
   })
 
@@ -90,7 +90,7 @@ const offerOf = ({ tools, tool_choice: choice }: JsonObject): ToolOffer => {
   }
 }
 
-const thinks = (request: JsonObject): boolean => {
+const usesReasoning = (request: JsonObject): boolean => {
   const reasoning = asObject(request.reasoning)
   return reasoning !== undefined && reasoning.effort !== "none"
 }
@@ -124,11 +124,11 @@ const begun = (response: Response): JsonObject =>
   objectOf(response, { status: "in_progress", incomplete_details: null, output: [], usage: null })
 
 const ended = (response: Response): JsonObject => {
-  const { cut, thought } = response.reply
+  const { cut, reasoning } = response.reply
   return objectOf(response, {
     status: statusOf(response),
     incomplete_details: cut ? { reason: "max_output_tokens" } : null,
-    output: [...(thought.length > 0 ? [thoughtOf(response)] : []), answerOf(response)],
+    output: [...(reasoning.length > 0 ? [reasoningItemOf(response)] : []), outputItemOf(response)],
     usage: response.usage
   })
 }
@@ -138,17 +138,17 @@ const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "c
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
 /** Builds the last item of a response: a function call or a message, complete or in progress. */
-const answerOf = (
+const outputItemOf = (
   response: Response,
-  said = response.reply.pieces.join(""),
+  content = response.reply.pieces.join(""),
   status = statusOf(response)
 ): JsonObject => {
   const { id, tool } = response
   if (tool !== undefined) {
     const callId = `call_${id.slice(0, 12)}`
-    return { id: `fc_${id}`, type: "function_call", status, call_id: callId, name: tool.name, arguments: said }
+    return { id: `fc_${id}`, type: "function_call", status, call_id: callId, name: tool.name, arguments: content }
   }
-  return { id: `msg_${id}`, type: "message", status, role: "assistant", content: said === "" ? [] : [part(said)] }
+  return { id: `msg_${id}`, type: "message", status, role: "assistant", content: content === "" ? [] : [part(content)] }
 }
 
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
@@ -156,10 +156,10 @@ const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text 
 /**
  * Builds the reasoning item. It contains a summary or encrypted content only if the request includes the option for it.
  */
-const thoughtOf = ({ id, request, reply }: Response): JsonObject => ({
+const reasoningItemOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,
   type: "reasoning",
-  summary: isSummarised(request) ? [summaryPart(reply.thought.join(""))] : [],
+  summary: isSummarised(request) ? [summaryPart(reply.reasoning.join(""))] : [],
   ...(asArray(request.include).includes("reasoning.encrypted_content") ? { encrypted_content: "simulated" } : {})
 })
 
@@ -167,8 +167,8 @@ const isSummarised = ({ reasoning }: JsonObject): boolean => asText(asObject(rea
 
 const plain = (response: Response): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
-    const { thought, pieces } = response.reply
-    return { _tag: "Whole", afterMillis: yield* silence(thought.length + pieces.length), body: ended(response) }
+    const { reasoning, pieces } = response.reply
+    return { _tag: "Whole", afterMillis: yield* responseDelay(reasoning.length + pieces.length), body: ended(response) }
   })
 
 const streamed = (response: Response): Effect.Effect<SimulatedResponse> => {
@@ -202,23 +202,23 @@ const timedEvent = (type: string, members: JsonObject, after: TimedEvent["after"
 })
 
 const deltas = (type: string, pieces: ReadonlyArray<string>, members: JsonObject): ReadonlyArray<TimedEvent> =>
-  pieces.map((delta) => timedEvent(`${type}.delta`, { ...members, delta }, speaking))
+  pieces.map((delta) => timedEvent(`${type}.delta`, { ...members, delta }, pieceDelay))
 
 const thoughtEvents = (response: Response): ReadonlyArray<TimedEvent> => {
-  const { thought } = response.reply
-  if (thought.length === 0) return []
-  const item = thoughtOf(response)
+  const { reasoning } = response.reply
+  if (reasoning.length === 0) return []
+  const item = reasoningItemOf(response)
   const inItem = { output_index: 0, item_id: item.id }
   const inPart = { ...inItem, summary_index: 0 }
-  const text = thought.join("")
+  const text = reasoning.join("")
   const summary = [
     timedEvent("reasoning_summary_part.added", { ...inPart, part: summaryPart("") }),
-    ...deltas("reasoning_summary_text", thought, inPart),
+    ...deltas("reasoning_summary_text", reasoning, inPart),
     timedEvent("reasoning_summary_text.done", { ...inPart, text }),
     timedEvent("reasoning_summary_part.done", { ...inPart, part: summaryPart(text) })
   ]
   return [
-    timedEvent("output_item.added", { output_index: 0, item: { ...item, summary: [] } }, silence(0)),
+    timedEvent("output_item.added", { output_index: 0, item: { ...item, summary: [] } }, responseDelay(0)),
     ...(isSummarised(response.request) ? summary : []),
     timedEvent("output_item.done", { output_index: 0, item })
   ]
@@ -226,8 +226,8 @@ const thoughtEvents = (response: Response): ReadonlyArray<TimedEvent> => {
 
 const answerEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   const { request, tool, reply } = response
-  const item = answerOf(response)
-  const output_index = reply.thought.length > 0 ? 1 : 0
+  const item = outputItemOf(response)
+  const output_index = reply.reasoning.length > 0 ? 1 : 0
   const inItem = { output_index, item_id: item.id }
   const inPart = { ...inItem, content_index: 0 }
   const text = reply.pieces.join("")
@@ -241,9 +241,13 @@ const answerEvents = (response: Response): ReadonlyArray<TimedEvent> => {
     timedEvent("output_text.done", { ...inPart, text, logprobs: [] }),
     timedEvent("content_part.done", { ...inPart, part: part(text) })
   ]
-  const unheard = isSummarised(request) ? 0 : reply.thought.length
+  const hiddenPieces = isSummarised(request) ? 0 : reply.reasoning.length
   return [
-    timedEvent("output_item.added", { output_index, item: answerOf(response, "", "in_progress") }, silence(unheard)),
+    timedEvent(
+      "output_item.added",
+      { output_index, item: outputItemOf(response, "", "in_progress") },
+      responseDelay(hiddenPieces)
+    ),
     ...(tool === undefined ? words : call),
     timedEvent("output_item.done", { output_index, item })
   ]

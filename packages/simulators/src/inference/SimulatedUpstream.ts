@@ -97,12 +97,12 @@ const serve = (
   protocols: ReadonlyArray<SimulatedProtocol>,
   pace: number
 ) =>
-  answer(request, protocols).pipe(
-    Effect.flatMap((answer) => write(response, answer, pace)),
+  respond(request, protocols).pipe(
+    Effect.flatMap((simulated) => write(response, simulated, pace)),
     Effect.catchTag("SimulatedRefusal", (refusal) => Effect.sync(() => refuse(response, refusal)))
   )
 
-const answer = (
+const respond = (
   request: IncomingMessage,
   protocols: ReadonlyArray<SimulatedProtocol>
 ): Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter> =>
@@ -114,7 +114,7 @@ const answer = (
     if (!request.headers.authorization && !request.headers["x-api-key"])
       return yield* refusal(401, "the API key is missing")
     const isForm = request.headers["content-type"]?.startsWith("multipart/form-data") === true
-    return yield* protocol.answer(yield* isForm ? readForm(request) : readJson(request))
+    return yield* protocol.respond(yield* isForm ? readForm(request) : readJson(request))
   })
 
 const refusal = (status: number, message: string) => new SimulatedRefusal({ status, message, param: null })
@@ -158,11 +158,11 @@ const readBody = (request: IncomingMessage): Effect.Effect<Buffer, SimulatedRefu
     request.on("end", () => resume(Effect.succeed(Buffer.concat(pieces))))
   })
 
-const write = (response: ServerResponse, answer: SimulatedResponse, pace: number): Effect.Effect<void> =>
+const write = (response: ServerResponse, simulated: SimulatedResponse, pace: number): Effect.Effect<void> =>
   Effect.gen(function* () {
-    if (answer._tag === "Whole") {
-      yield* pause(answer.afterMillis * pace)
-      response.writeHead(200, { ...MARK, "content-type": "application/json" }).end(JSON.stringify(answer.body))
+    if (simulated._tag === "Whole") {
+      yield* pause(simulated.afterMillis * pace)
+      response.writeHead(200, { ...MARK, "content-type": "application/json" }).end(JSON.stringify(simulated.body))
       return
     }
     response.writeHead(200, {
@@ -170,7 +170,7 @@ const write = (response: ServerResponse, answer: SimulatedResponse, pace: number
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache"
     })
-    for (const { afterMillis, text } of answer.frames) {
+    for (const { afterMillis, text } of simulated.frames) {
       yield* pause(afterMillis * pace)
       if (!response.write(text)) yield* drained(response)
     }

@@ -27,5 +27,5 @@ export class SimulatedRefusal extends Data.TaggedError("SimulatedRefusal")<{
 export interface SimulatedProtocol {
   /** The path after the base URL, for example `/chat/completions`. */
   readonly path: string
-  readonly answer: (request: JsonObject) => Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter>
+  readonly respond: (request: JsonObject) => Effect.Effect<SimulatedResponse, SimulatedRefusal, TokenCounter>
 }

@@ -71,8 +71,8 @@ export class PaymentControls {
   #setFault(request: WireRequest): WireResponse {
     const { fault, providers } = this.#options
     const names = providers.map(({ name }) => name)
-    const asked = isForm(request) ? Object.fromEntries(new URLSearchParams(request.body)) : readObject(request)
-    if (!fault.set(asObject(asked)?.mode, asObject(asked)?.provider, names)) {
+    const requestBody = isForm(request) ? Object.fromEntries(new URLSearchParams(request.body)) : readObject(request)
+    if (!fault.set(asObject(requestBody)?.mode, asObject(requestBody)?.provider, names)) {
       const wanted = `mode must be one of ${FAULT_MODES.join(", ")}; provider is optional: one of all, ${names.join(", ")}`
       return error(422, "unknown_fault", wanted)
     }
@@ -102,8 +102,11 @@ export class PaymentControls {
     const { payments, providers } = this.#options
     const [payment] = chooseFor("pay", payments.named(name, now))
     if (payment === undefined) return Effect.succeed(unknownOrder(name))
-    const asked = readObject(request)
-    const sent = { amount: asText(asked?.amount) || undefined, finished: asked?.status !== "partially_paid" }
+    const requestBody = readObject(request)
+    const sent = {
+      amount: asText(requestBody?.amount) || undefined,
+      finished: requestBody?.status !== "partially_paid"
+    }
     const repeat = providers.find(({ name }) => name === payment.provider)?.again?.(payment, sent, now)
     return Either.match(repeat ?? Either.left(`${payment.provider} does not support repeated payments`), {
       onLeft: (reason) => Effect.sync(() => this.#refuse("again", name, reason, request)),

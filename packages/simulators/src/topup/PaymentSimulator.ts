@@ -105,11 +105,12 @@ const makeRespond = (webhookBase: string | undefined): Effect.Effect<Respond> =>
     return (request) => {
       const provider = providers.find(({ name }) => `${request.path}/`.startsWith(`/${name}/`))
       if (provider === undefined) return controls.respond(request)
-      const asked = { ...request, path: request.path.slice(provider.name.length + 1) }
+      const providerRequest = { ...request, path: request.path.slice(provider.name.length + 1) }
       return Effect.sync(() => {
         const { controls } = provider
-        if (asked.method === "POST" && controls?.paths.includes(asked.path)) return controls.post(asked)
-        return fault.distort(provider.name, () => provider.respond(asked))
+        if (providerRequest.method === "POST" && controls?.paths.includes(providerRequest.path))
+          return controls.post(providerRequest)
+        return fault.distort(provider.name, () => provider.respond(providerRequest))
       })
     }
   })

@@ -46,8 +46,8 @@ const flooding = async (options: object) => {
   return { upstream, gateway, client }
 }
 
-/** Waits until a number is equal in 30 consecutive checks, at intervals of 5 ms, and returns the number. */
-const settles = async (figure: () => number): Promise<number> => {
+/** Waits until 30 consecutive reads at intervals of 5 ms have found the same number, and returns the number. */
+const unchanging = async (figure: () => number): Promise<number> => {
   let last = figure()
   for (let checks = 0; checks < 30; checks++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -62,7 +62,7 @@ describe("a client that does not read", () => {
   it("makes the gateway pause the provider, and pays for the whole response after reading it", async () => {
     const { upstream, gateway, client } = await flooding({})
     const request = await upstream.received()
-    const sent = await settles(request.sentBytes)
+    const sent = await unchanging(request.sentBytes)
     expect(sent).toBeLessThan(CHARACTERS * 0.6)
     expect(gateway.journal.settled).toEqual([])
     client.socket.resume()
@@ -101,7 +101,7 @@ describe("a client that does not read", () => {
 
   it("receives no keepalives while earlier writes are pending", async () => {
     const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, tickMillis: 10 })
-    const written = await settles(() => gateway.counters.responseBytes)
+    const written = await unchanging(() => gateway.counters.responseBytes)
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(gateway.counters.responseBytes).toBe(written)
     client.socket.destroy()
@@ -109,9 +109,9 @@ describe("a client that does not read", () => {
 })
 
 describe("content", () => {
-  /** Creates a response whose socket takes the oldest pending write only when the test calls `takes`. */
+  /** Creates a response whose socket accepts the oldest pending write only when the test calls `accept`. */
   const manualResponse = () => {
-    const taken: Array<(error?: Error) => void> = []
+    const pending: Array<(error?: Error) => void> = []
     const node = {
       chunkedEncoding: true,
       socket: null,
@@ -119,7 +119,7 @@ describe("content", () => {
       once: () => {},
       end: () => {},
       write: (_chunk: string, _encoding: string, callback: () => void) => {
-        taken.push(callback)
+        pending.push(callback)
         return false
       }
     }
@@ -142,11 +142,11 @@ describe("content", () => {
       text.append(content)
       response.write(`data: ${content}\n\n`)
     }
-    return { response, text, write, takes: (error?: Error) => taken.shift()?.(error) }
+    return { response, text, write, accept: (error?: Error) => pending.shift()?.(error) }
   }
 
-  it("counts as delivered only when the socket has taken its write", () => {
-    const { response, text, write, takes } = manualResponse()
+  it("counts as delivered only when the socket has accepted its write", () => {
+    const { response, text, write, accept } = manualResponse()
     let done = false
     response.onTaken = () => {
       done = true
@@ -158,7 +158,7 @@ describe("content", () => {
     response.end("data: !\n\n")
     const seen: Array<readonly [string, number, boolean]> = []
     for (let i = 0; i < 4; i++) {
-      takes()
+      accept()
       seen.push([text.texts.join(""), text.deltas, done])
     }
     expect(seen).toEqual([
@@ -170,13 +170,13 @@ describe("content", () => {
   })
 
   it("does not count as delivered if its write failed", () => {
-    const { response, text, write, takes } = manualResponse()
+    const { response, text, write, accept } = manualResponse()
     write("one")
     write("three")
     response.end("")
-    takes()
-    takes(new Error("write EPIPE"))
-    takes(new Error("write EPIPE"))
+    accept()
+    accept(new Error("write EPIPE"))
+    accept(new Error("write EPIPE"))
     response.close()
     expect([text.texts.join(""), response.gone]).toEqual(["one", true])
   })

@@ -133,8 +133,10 @@ describe("a provider that", () => {
     expect(request.sentBytes()).toBeLessThan(maxBytes + IN_TRANSIT_BYTES)
     expect(upstream.requests).toHaveLength(1)
   })
+})
 
-  it("ends its stream twice and continues causes a single end of the client's stream", async () => {
+describe("the gateway", () => {
+  it("ends the client's stream once if a provider ends its stream twice and sends more", async () => {
     const gateway = await start()
     const frames = chatFrames({ content: ["a"], usage: usage(1, 1) })
     upstream.next({ ...stream(frames), steps: [...stream(frames).steps, done, word, ...stream(frames).steps, done] })
@@ -144,7 +146,7 @@ describe("a provider that", () => {
     expect(body.split('"content":"a"')).toHaveLength(2)
   })
 
-  it("sends trailers with a whole response adds nothing to the response", async () => {
+  it("adds nothing to the response if a provider sends trailers with a whole response", async () => {
     const gateway = await start()
     const body = JSON.stringify(completion({ content: ["a"], usage: usage(1, 1) }))
     const trailers = "x-cost: 7\r\nx-usage: 9\r\n\r\n"
@@ -153,7 +155,7 @@ describe("a provider that", () => {
     expect([response.status, response.headers.get("x-cost")]).toEqual([200, null])
   })
 
-  it("sends endless lines on many streams uses a bounded memory, and other providers serve meanwhile", async () => {
+  it("uses a bounded memory if a provider sends endless lines on many streams, and serves requests with other providers", async () => {
     const upstreams = new FakeUpstreams()
     const both = catalogOf({}, {})
     const models = new Map(

@@ -5,7 +5,7 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
 
-const asked = { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: UsdMicro(25_000_123n) }
+const requested = { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: UsdMicro(25_000_123n) }
 const seen = (payment_status: string, parts: object = {}) =>
   toObservation(
     {
@@ -18,7 +18,7 @@ const seen = (payment_status: string, parts: object = {}) =>
       actually_paid: "25.000123",
       ...parts
     },
-    asked
+    requested
   )
 
 describe("the NOWPayments status", () => {

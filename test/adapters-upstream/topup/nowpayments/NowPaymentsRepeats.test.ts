@@ -1,5 +1,5 @@
 import { combine, toObservation } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
-import { type Own, repeatsOf, withRepeats } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
+import { type OwnPayment, repeatsOf, withRepeats } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
 import type { Payment } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWire"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { describe, expect, it } from "vitest"
@@ -8,7 +8,7 @@ import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
 const ADDRESS = "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r"
 const AMOUNT = UsdMicro(25_000_000n)
 
-const own = (status: string, actually_paid: string, parts: Partial<Payment> = {}): Own => ({
+const own = (status: string, actually_paid: string, parts: Partial<Payment> = {}): OwnPayment => ({
   payment: {
     payment_id: "1",
     payment_status: status,
@@ -20,7 +20,7 @@ const own = (status: string, actually_paid: string, parts: Partial<Payment> = {}
     actually_paid,
     ...parts
   },
-  asked: { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: AMOUNT }
+  requested: { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: AMOUNT }
 })
 
 const repeat = (status: string, actually_paid: string, parts: Partial<Payment> = {}): Payment => ({
@@ -34,8 +34,8 @@ const repeat = (status: string, actually_paid: string, parts: Partial<Payment> =
   ...parts
 })
 
-const seen = (of: Own, ...repeats: ReadonlyArray<Payment>) =>
-  withRepeats(combine([toObservation(of.payment, of.asked)]), [of], repeats)
+const seen = (of: OwnPayment, ...repeats: ReadonlyArray<Payment>) =>
+  withRepeats(combine([toObservation(of.payment, of.requested)]), [of], repeats)
 
 describe("a repeated deposit", () => {
   it.each(["finished", "partially_paid"])(
@@ -58,7 +58,7 @@ describe("a repeated deposit", () => {
 
   it.each(["waiting", "confirming", "confirmed", "sending"])("is ignored while its status is %s", (status) => {
     const part = own("partially_paid", "10")
-    expect(seen(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.asked)]))
+    expect(seen(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.requested)]))
   })
 
   it.each([
@@ -78,7 +78,7 @@ describe("a repeated deposit", () => {
 
   it("is ignored if it repeats a payment of another order", () => {
     const paid = own("finished", "25")
-    const alone = combine([toObservation(paid.payment, paid.asked)])
+    const alone = combine([toObservation(paid.payment, paid.requested)])
     for (const parts of [
       { parent_payment_id: "9" },
       { parent_payment_id: null, pay_address: "elsewhere" },

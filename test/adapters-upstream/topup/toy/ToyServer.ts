@@ -1,6 +1,6 @@
 /**
- * Serves the HTTP API of the toy provider. It stores invoices in memory and builds signed webhooks, which the test
- * delivers.
+ * Serves the HTTP API of the toy payment provider. It stores invoices in memory and builds signed webhooks, which the
+ * test delivers.
  *
  *     POST /invoices        { ref, total, callback }
  *     GET  /invoices/{id}

@@ -25,7 +25,7 @@ const aPayment = (differences: Partial<SimulatedPayment> = {}): SimulatedPayment
   changedAt: 1_000,
   expiresAt: 60_000,
   callbackUrl: undefined,
-  asked: {},
+  requestBody: {},
   impossible: {},
   ...differences
 })

@@ -1,5 +1,5 @@
 /**
- * These functions normalise one choice of a chat completion: its deltas or its message, its tool calls and its finish
+ * Normalises one choice of a chat completion: its deltas or its message, its tool calls and its finish
  * reason.
  *
  * JSON members that identify the provider are removed. Members that clients require but some providers omit are added.

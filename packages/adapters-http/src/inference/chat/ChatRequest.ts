@@ -1,6 +1,6 @@
 /**
- * These functions read the request for a chat completion, and build the request body for a provider. Only the JSON
- * members that routing, metering and billing need are read.
+ * Reads the request for a chat completion, and builds the request body for a provider. Only the JSON members that
+ * routing, metering and billing need are read.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
@@ -111,7 +111,8 @@ const sizeOf = (
   maxOutputTokens: number | undefined,
   choices: number
 ): RequestSize => {
-  // A spread would take a quarter of the time that reading the whole body takes.
+  // The members are copied one by one for speed: an object spread (`...`) would take a quarter of the time that the scan
+  // of the whole body takes.
   const { attachments, hasUnsizedContent, textBytes } = sizeOfMembers([messages, tools, functions, response_format])
   return { textBytes, attachments, hasUnsizedContent, maxOutputTokens, choices }
 }

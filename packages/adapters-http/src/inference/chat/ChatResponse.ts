@@ -1,5 +1,5 @@
 /**
- * These functions rewrite a provider's whole chat completion (not a stream) for the client: as a JSON body, or as the
+ * Rewrites a provider's whole chat completion (not a stream) for the client: as a JSON body, or as the
  * frames of a stream if the client requested a stream.
  */
 

@@ -1,5 +1,5 @@
 /**
- * These functions convert a whole message to stream events, for a client that requested a stream.
+ * Converts a whole message to stream events, for a client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 

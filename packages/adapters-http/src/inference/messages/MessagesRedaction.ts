@@ -1,5 +1,5 @@
 /**
- * These functions remove everything that identifies the provider from messages and their stream events
+ * Removes everything that identifies the provider from messages and their stream events
  * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids (`bdrk`, `vrtx`), and
  * the JSON members that every protocol hides. If a function changes nothing, it returns the same object, so that the
  * caller can pass on the original bytes.

@@ -1,5 +1,5 @@
 /**
- * These functions read the errors that a provider sends in the responses protocol, and build the frames that end a
+ * Reads the errors that a provider sends in the responses protocol, and builds the frames that end a
  * client's stream with an error.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

@@ -1,5 +1,5 @@
 /**
- * These functions encode the events of a responses stream as frames. They also convert a whole response to events, for
+ * Encodes the events of a responses stream as frames. Also converts a whole response to events, for
  * a client that requested a stream.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"

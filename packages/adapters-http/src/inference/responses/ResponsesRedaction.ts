@@ -1,5 +1,5 @@
 /**
- * These functions remove everything from response objects that identifies the provider, or shows the provider's
+ * Removes everything from response objects that identifies the provider, or shows the provider's
  * internals or the price that the gateway pays (docs/reference/inference.md#f15). The functions replace the upstream
  * model name by the public name. An item or part that needs no change is returned as the same object.
  */

@@ -1,5 +1,5 @@
 /**
- * These functions rewrite a provider's whole response (not a stream) for the client: as a JSON body, or as the events
+ * Rewrites a provider's whole response (not a stream) for the client: as a JSON body, or as the events
  * of a stream if the client requested a stream.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

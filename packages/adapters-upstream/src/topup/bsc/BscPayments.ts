@@ -25,12 +25,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as BscNode from "./BscNode.ts"
+import * as BscNodePool from "./BscNodePool.ts"
 import { type BscSettings, readNodes } from "./BscSettings.ts"
 import { CHAIN_ID, TOKEN_CONTRACTS } from "./BscTokens.ts"
 import { DepositState, ofOpened } from "./Deposit.ts"
 import * as DepositAddresses from "./DepositAddresses.ts"
 import * as DepositWatch from "./DepositWatch.ts"
-import * as Failover from "./Failover.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 
 export const NAME = "bsc"
@@ -54,8 +54,8 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
     const nodes = Either.map(readNodes(settings), (urls) =>
       urls.map((url, i) => BscNode.make(JsonRpc.make(`node ${i + 1} of ${urls.length}`, url, agent)))
     )
-    const failover = Failover.make(Either.getOrElse(nodes, () => []))
-    const watch = DepositWatch.make(failover, settings)
+    const pool = BscNodePool.make(Either.getOrElse(nodes, () => []))
+    const watch = DepositWatch.make(pool, settings)
     const addresses = DepositAddresses.read(settings.xpub, settings)
     const usableNodes = Effect.mapError(nodes, notConfigured)
     const addressAt = (index: number) =>
@@ -105,7 +105,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
      */
     const baselineOf = (contract: string, address: string) =>
       Effect.gen(function* () {
-        const seen = yield* failover.ask(settings.rpcQuorum, (node) =>
+        const seen = yield* pool.ask(settings.rpcQuorum, (node) =>
           // Read the block before the balance, so that the balance already includes every transfer up to this block.
           Effect.all({ block: node.finalizedBlock, balance: node.balanceOf(contract, address) })
         )
@@ -166,7 +166,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         const address = yield* addressAt(index)
         const found = yield* Effect.forEach(TOKEN_KINDS, (tokenKind) =>
           Effect.map(
-            failover.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[tokenKind], address)),
+            pool.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[tokenKind], address)),
             ([balance]) => ({ index, address, tokenKind, receivedRaw: TokenRaw(balance) })
           )
         )

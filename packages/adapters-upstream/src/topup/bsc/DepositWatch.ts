@@ -9,10 +9,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Block, BscNode } from "./BscNode.ts"
+import type { BscNodePool } from "./BscNodePool.ts"
 import type { BscSettings } from "./BscSettings.ts"
 import { otherToken, TOKEN_CONTRACTS } from "./BscTokens.ts"
 import type { Deposit } from "./Deposit.ts"
-import type { Failover } from "./Failover.ts"
 import { RpcFailed } from "./JsonRpc.ts"
 import { completedIn, scan } from "./TransferScan.ts"
 
@@ -40,7 +40,7 @@ interface Seen {
 }
 
 export const make = (
-  nodes: Failover,
+  nodes: BscNodePool,
   { rpcQuorum, logRange }: Pick<BscSettings, "rpcQuorum" | "logRange">
 ): DepositWatch => {
   const decide = (deposit: Deposit): Effect.Effect<Seen, RpcFailed> => {

@@ -44,7 +44,7 @@ const refusalOf = (
   return unavailable("bad_response", reported, true)
 }
 
-export interface Asked {
+export interface RequestedPayment {
   readonly orderNumber: string
   readonly total: Idr
   /** The expiry time that is used if the response contains none. */
@@ -55,7 +55,7 @@ export const readCharge = (
   { unavailable }: PaymentFailure,
   settings: AccountSettings,
   body: unknown,
-  { orderNumber, total, expiresAt }: Asked
+  { orderNumber, total, expiresAt }: RequestedPayment
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
   const unusable = (detail: string) =>
     Either.left(unavailable("bad_response", `the payment was created, but ${detail}`, true))

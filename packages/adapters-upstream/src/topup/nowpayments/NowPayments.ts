@@ -16,8 +16,8 @@ import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccou
 import { failuresOf } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { dollarsOf, usdDigits } from "../wire/WireAmounts.ts"
-import { type Asked, combine, isKnown, toObservation } from "./NowPaymentsObservation.ts"
-import { type Own, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
+import { combine, isKnown, type RequestedPayment, toObservation } from "./NowPaymentsObservation.ts"
+import { type OwnPayment, repeatsOf, withRepeats } from "./NowPaymentsRepeats.ts"
 import { type Failure, readAs, readCreated } from "./NowPaymentsResponses.ts"
 import * as NowPaymentsWebhook from "./NowPaymentsWebhook.ts"
 import { Coins, Created, coinsOf, MAX_COINS, type NowPaymentsCoin, Payment } from "./NowPaymentsWire.ts"
@@ -53,7 +53,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     })
     const coins = yield* Ref.make(coinsOf(settings.currencies))
 
-    const openIn = (coin: NowPaymentsCoin, { orderNumber, currency, amount }: Asked) => {
+    const openIn = (coin: NowPaymentsCoin, { orderNumber, currency, amount }: RequestedPayment) => {
       const digits = new Digits(usdDigits(amount))
       return http.call({
         method: "POST",
@@ -144,15 +144,15 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           failures.unavailable("bad_response", "the stored state of the order's payments cannot be read")
         )
         const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
-          Effect.map(statusOf(paymentId), (payment): Own => {
-            return { payment, asked: { orderNumber: intent.orderNumber, currency, amount } }
+          Effect.map(statusOf(paymentId), (payment): OwnPayment => {
+            return { payment, requested: { orderNumber: intent.orderNumber, currency, amount } }
           })
         const [failedOwn, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
         const [failedRepeats, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
           concurrency: MAX_COINS
         })
-        const together = combine(own.map(({ payment, asked }) => toObservation(payment, asked)))
-        const observation = withRepeats(together, own, repeats.flatMap(Option.toArray))
+        const combined = combine(own.map(({ payment, requested }) => toObservation(payment, requested)))
+        const observation = withRepeats(combined, own, repeats.flatMap(Option.toArray))
         const [failure] = [...failedOwn, ...failedRepeats]
         return failure === undefined || DECISIVE.has(observation._tag) ? observation : yield* failure
       })

@@ -7,20 +7,20 @@ import { floorUsdMicroOf, usdMicroOf } from "../wire/WireAmounts.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
 /** The payment that the gateway requested in one coin. */
-export interface Asked {
+export interface RequestedPayment {
   readonly orderNumber: string
   readonly currency: string
   readonly amount: UsdMicro
 }
 
 /** Maps one payment to an observation. */
-export const toObservation = (payment: Payment, asked: Asked): PaymentObservation => {
-  const mismatch = mismatchOf(payment, asked)
-  const meaning: Meaning = mismatch === undefined ? meaningOf(payment, asked.amount) : suspicious(mismatch)
+export const toObservation = (payment: Payment, requested: RequestedPayment): PaymentObservation => {
+  const mismatch = mismatchOf(payment, requested)
+  const meaning: Meaning = mismatch === undefined ? meaningOf(payment, requested.amount) : suspicious(mismatch)
   const transactions = payment.payin_hash ? [payment.payin_hash] : []
   return {
     ...meaning,
-    received: isOf(payment, asked) ? receivedIn(payment) : undefined,
+    received: isOf(payment, requested) ? receivedIn(payment) : undefined,
     evidence: evidenceOf(transactions)
   }
 }
@@ -29,13 +29,13 @@ export const toObservation = (payment: Payment, asked: Asked): PaymentObservatio
  * Returns true if a payment belongs to the order and is in the requested coin. One token of the requested coin counts as
  * one dollar. An amount in another coin is not counted as received, because a token of that coin can have another value.
  */
-const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: Asked): boolean =>
+const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: RequestedPayment): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency
 
 /** Returns the first difference between a payment and the requested payment; `undefined` if they match. */
 export const mismatchOf = (
   { order_id, pay_currency, price_currency, pay_amount, parent_payment_id }: Payment,
-  { orderNumber, currency, amount }: Asked
+  { orderNumber, currency, amount }: RequestedPayment
 ): string | undefined => {
   if (order_id !== orderNumber) return `it belongs to the order ${order_id}`
   if (pay_currency.toLowerCase() !== currency) return `its currency is ${pay_currency}`

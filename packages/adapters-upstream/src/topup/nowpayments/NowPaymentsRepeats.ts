@@ -11,20 +11,20 @@
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
-import { type Asked, arrivedIn } from "./NowPaymentsObservation.ts"
+import { arrivedIn, type RequestedPayment } from "./NowPaymentsObservation.ts"
 import type { Payment } from "./NowPaymentsWire.ts"
 
 /** A payment that the gateway opened for the order, and the request that opened it. */
-export interface Own {
+export interface OwnPayment {
   readonly payment: Payment
-  readonly asked: Asked
+  readonly requested: RequestedPayment
 }
 
 /** The maximum number of repeats that are fetched per order. */
 const MAX_REPEATS = 20
 
 /** Returns the ids of the repeats to fetch: the ids from webhooks and the ids that the order's payments contain. */
-export const repeatsOf = (own: ReadonlyArray<Own>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
+export const repeatsOf = (own: ReadonlyArray<OwnPayment>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))
   return [...new Set([...reported, ...listed])].filter((id) => !known.has(id)).slice(0, MAX_REPEATS)
@@ -36,13 +36,13 @@ const extraIdsOf = ({ payment_extra_ids: ids }: Payment): ReadonlyArray<string> 
 /** Adds the repeats to the observation of the order's payments. */
 export const withRepeats = (
   observation: PaymentObservation,
-  own: ReadonlyArray<Own>,
+  own: ReadonlyArray<OwnPayment>,
   repeats: ReadonlyArray<Payment>
 ): PaymentObservation => {
   const seen = repeats.flatMap((payment) => repeatIn(payment, own) ?? [])
   if (seen.length === 0) return observation
   const { evidence, received } = observation
-  const more = sumOf(seen.map(({ broughtUsdMicro }) => broughtUsdMicro))
+  const more = sumOf(seen.map(({ arrivedUsdMicro }) => arrivedUsdMicro))
   const all = sumOf([received?.receivedUsdMicro ?? 0n, more])
   return {
     ...observation,
@@ -55,23 +55,23 @@ export const withRepeats = (
 }
 
 interface Repeat {
-  readonly broughtUsdMicro: UsdMicro
+  readonly arrivedUsdMicro: UsdMicro
   readonly transaction: string | undefined
   readonly remark: string
 }
 
 /** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its money is still on the way. */
-const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined => {
+const repeatIn = (payment: Payment, own: ReadonlyArray<OwnPayment>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined
   const { payment_id, payment_status, actually_paid, pay_currency, payin_hash } = payment
   const what = `payment ${payment_id} repeats payment ${original.payment.payment_id}: ${actually_paid ?? 0} ${pay_currency}`
-  const foreign = foreignTo(payment, original)
-  const broughtUsdMicro = foreign === undefined ? arrivedIn(payment) : UsdMicro(0n)
+  const mismatch = mismatchWith(payment, original)
+  const arrivedUsdMicro = mismatch === undefined ? arrivedIn(payment) : UsdMicro(0n)
   return {
-    broughtUsdMicro,
+    arrivedUsdMicro,
     transaction: payin_hash || undefined,
-    remark: `${what}, ${payment_status}${foreign === undefined ? "" : `, not counted: ${foreign}`}`
+    remark: `${what}, ${payment_status}${mismatch === undefined ? "" : `, not counted: ${mismatch}`}`
   }
 }
 
@@ -81,8 +81,8 @@ const repeatIn = (payment: Payment, own: ReadonlyArray<Own>): Repeat | undefined
  */
 const originalOf = (
   { payment_id, parent_payment_id, pay_address }: Payment,
-  own: ReadonlyArray<Own>
-): Own | undefined => {
+  own: ReadonlyArray<OwnPayment>
+): OwnPayment | undefined => {
   if (parent_payment_id) return own.find(({ payment }) => payment.payment_id === parent_payment_id)
   return (
     own.find(({ payment }) => extraIdsOf(payment).includes(payment_id)) ??
@@ -92,9 +92,9 @@ const originalOf = (
 
 const HAS_ENDED: ReadonlySet<string> = new Set(["partially_paid", "finished", "failed", "refunded", "expired"])
 
-const foreignTo = ({ order_id, pay_currency }: Payment, { asked }: Own): string | undefined => {
-  if (order_id && order_id !== asked.orderNumber) return `it belongs to the order ${order_id}`
-  if (pay_currency.toLowerCase() !== asked.currency) return `${asked.currency} was requested`
+const mismatchWith = ({ order_id, pay_currency }: Payment, { requested }: OwnPayment): string | undefined => {
+  if (order_id && order_id !== requested.orderNumber) return `it belongs to the order ${order_id}`
+  if (pay_currency.toLowerCase() !== requested.currency) return `${requested.currency} was requested`
   return undefined
 }
 

@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"
 import { usdDigits } from "../wire/WireAmounts.ts"
-import { type Asked, mismatchOf } from "./NowPaymentsObservation.ts"
+import { mismatchOf, type RequestedPayment } from "./NowPaymentsObservation.ts"
 import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.ts"
 
 export type Failure = AmountRejected | ProviderUnavailable
@@ -58,22 +58,22 @@ export const readCreated = (
   { unavailable }: PaymentFailure,
   { tokenKind, network }: NowPaymentsCoin,
   created: Created,
-  asked: Asked
+  requested: RequestedPayment
 ): Either.Either<OpenedInCoin, ProviderUnavailable> => {
-  const mismatch = mismatchOf(created, asked)
+  const mismatch = mismatchOf(created, requested)
   if (mismatch !== undefined) {
     return Either.left(
-      unavailable("bad_response", `the payment in ${asked.currency} was created, but ${mismatch}`, true)
+      unavailable("bad_response", `the payment in ${requested.currency} was created, but ${mismatch}`, true)
     )
   }
   return Either.right({
     paymentId: created.payment_id,
-    currency: asked.currency,
+    currency: requested.currency,
     address: {
       network: created.network || network,
       tokenKind,
       depositAddress: created.pay_address,
-      amount: usdDigits(asked.amount),
+      amount: usdDigits(requested.amount),
       memo: created.payin_extra_id || undefined
     }
   })

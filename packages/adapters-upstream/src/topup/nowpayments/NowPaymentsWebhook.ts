@@ -23,7 +23,7 @@ import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
 
 /** Returns the text that the older form of the signature covers. */
-export const canonicalOnce = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
+export const olderCanonical = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
 
 export const signatureOf = (text: string, ipnSecret: string): Buffer =>
   createHmac("sha512", ipnSecret).update(text, "utf8").digest()
@@ -39,7 +39,7 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
         ({ body, text }) => {
           const isSigned = (text: string) =>
             isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])
-          return isSigned(text) || (typeof body === "object" && body !== null && isSigned(canonicalOnce(body)))
+          return isSigned(text) || (typeof body === "object" && body !== null && isSigned(olderCanonical(body)))
         },
         () => "wrong signature" as const
       ),

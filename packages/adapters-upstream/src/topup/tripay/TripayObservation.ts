@@ -7,23 +7,26 @@ import { idrOf } from "../wire/WireAmounts.ts"
 import type { Transaction } from "./TripayWire.ts"
 
 /** The payment that was requested. */
-export interface Asked {
+export interface RequestedPayment {
   readonly reference: string
   readonly orderNumber: string
   readonly total: Idr
 }
 
-export const toObservation = (transaction: Transaction, asked: Asked): PaymentObservation => {
-  const mismatch = mismatchOf(transaction, asked)
+export const toObservation = (transaction: Transaction, requested: RequestedPayment): PaymentObservation => {
+  const mismatch = mismatchOf(transaction, requested)
   if (mismatch !== undefined) return { _tag: "Suspicious", reason: mismatch, received: undefined }
   return meaningOf(transaction)
 }
 
 /** Returns the first difference between a payment and the requested payment; `undefined` if they match. */
-export const mismatchOf = ({ reference, merchant_ref, amount }: Transaction, asked: Asked): string | undefined => {
-  if (reference !== asked.reference) return `its reference is ${reference}`
-  if (merchant_ref !== asked.orderNumber) return `it belongs to the order ${merchant_ref}`
-  if (idrOf(amount) !== asked.total) return `its amount is ${amount}`
+export const mismatchOf = (
+  { reference, merchant_ref, amount }: Transaction,
+  requested: RequestedPayment
+): string | undefined => {
+  if (reference !== requested.reference) return `its reference is ${reference}`
+  if (merchant_ref !== requested.orderNumber) return `it belongs to the order ${merchant_ref}`
+  if (idrOf(amount) !== requested.total) return `its amount is ${amount}`
   return undefined
 }
 

@@ -9,7 +9,7 @@ import { type AccountSettings, isPayable, isSandbox } from "../wire/PaymentAccou
 import type { PaymentFailure } from "../wire/PaymentFailure.ts"
 import * as Qris from "../wire/Qris.ts"
 import { idrOf } from "../wire/WireAmounts.ts"
-import { type Asked, mismatchOf } from "./TripayObservation.ts"
+import { mismatchOf, type RequestedPayment } from "./TripayObservation.ts"
 import { Created, Envelope } from "./TripayWire.ts"
 
 export const FEE_ON_CUSTOMER =
@@ -56,7 +56,7 @@ export const readCreated = (
   { unavailable }: PaymentFailure,
   settings: AccountSettings,
   data: unknown,
-  asked: Omit<Asked, "reference">
+  requested: Omit<RequestedPayment, "reference">
 ): Either.Either<OpenedPayment, ProviderUnavailable> => {
   const unusable = (detail: string) =>
     Either.left(unavailable("bad_response", `the payment was created, but ${detail}`, true))
@@ -66,14 +66,14 @@ export const readCreated = (
   const { reference, checkout_url: paymentUrl, qr_string: qrContent, expired_time } = created
   // Check the fee first, because a fee that the payer pays also changes the amount.
   if (idrOf(created.fee_customer) !== 0n) return unusable(FEE_ON_CUSTOMER)
-  const mismatch = mismatchOf(created, { ...asked, reference })
+  const mismatch = mismatchOf(created, { ...requested, reference })
   if (mismatch !== undefined) return unusable(mismatch)
   if (created.status !== "UNPAID") return unusable(`its status is ${created.status}`)
   if (!isPayable(paymentUrl, settings)) return unusable("the URL of its payment page is not allowed")
   if (qrContent === undefined || qrContent === null || qrContent === "")
     return unusable("the response has no qr_string")
   // Tripay's test system returns the text SANDBOX MODE instead of the text of a QRIS code.
-  const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, asked.total)
+  const fault = isSandbox(settings.baseUrl) ? undefined : Qris.faultOf(qrContent, requested.total)
   if (fault !== undefined) return unusable(`its QRIS code cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: reference,

@@ -47,11 +47,11 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }
 
-  const register = (asked: JsonObject, now: number): WireResponse => {
-    const orderNumber = asText(asked.order_number)
-    const address = asText(asked.deposit_address)
-    const contract = asText(asked.contract_address).toLowerCase()
-    const expected = digits(asked.expected_raw)
+  const register = (requestBody: JsonObject, now: number): WireResponse => {
+    const orderNumber = asText(requestBody.order_number)
+    const address = asText(requestBody.deposit_address)
+    const contract = asText(requestBody.contract_address).toLowerCase()
+    const expected = digits(requestBody.expected_raw)
     if (orderNumber === "" || !ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || expected === undefined)
       return refusal(
         422,
@@ -73,10 +73,10 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     return json(201, toJson(payment))
   }
 
-  const transfer = (asked: JsonObject, now: number): WireResponse => {
-    const address = asText(asked.deposit_address)
-    const contract = asText(asked.contract_address).toLowerCase()
-    const raw = digits(asked.raw)
+  const transfer = (requestBody: JsonObject, now: number): WireResponse => {
+    const address = asText(requestBody.deposit_address)
+    const contract = asText(requestBody.contract_address).toLowerCase()
+    const raw = digits(requestBody.raw)
     if (!ADDRESS.test(address) || BSC_TOKENS[contract] === undefined || raw === undefined)
       return refusal(
         422,
@@ -103,9 +103,9 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
     controls: {
       paths: ["/orders", "/transfers"],
       post: (request) => {
-        const asked = readObject(request)
-        if (asked === undefined) return refusal(400, "the body is not a JSON object")
-        return request.path === "/orders" ? register(asked, request.now) : transfer(asked, request.now)
+        const requestBody = readObject(request)
+        if (requestBody === undefined) return refusal(400, "the body is not a JSON object")
+        return request.path === "/orders" ? register(requestBody, request.now) : transfer(requestBody, request.now)
       }
     },
     carryOut: (before, after, now) => {
@@ -125,9 +125,9 @@ const digits = (value: unknown): bigint | undefined =>
 const refusal = (status: number, message: string): WireResponse =>
   json(status, { error: { code: "bad_request", message: `payment simulator: ${message}` } })
 
-const contractOf = (payment: SimulatedPayment): string => asText(payment.asked.contract_address)
+const contractOf = (payment: SimulatedPayment): string => asText(payment.requestBody.contract_address)
 
-const beforeOf = (payment: SimulatedPayment): bigint => BigInt(asText(payment.asked.before))
+const beforeOf = (payment: SimulatedPayment): bigint => BigInt(asText(payment.requestBody.before))
 
 const paymentTo = (to: {
   readonly address: string
@@ -151,7 +151,7 @@ const paymentTo = (to: {
   changedAt: to.now,
   expiresAt: undefined,
   callbackUrl: undefined,
-  asked: { contract_address: to.contract, before: `${to.before ?? 0n}` },
+  requestBody: { contract_address: to.contract, before: `${to.before ?? 0n}` },
   impossible: { ...ON_CHAIN, pay: NO_AMOUNT, underpay: NO_AMOUNT, overpay: NO_AMOUNT }
 })
 

@@ -72,18 +72,18 @@ const unknown = () => refusal(404, "Transaction doesn't exist.")
 
 const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now, origin } = request
-  const asked = readObject(request)
-  const { order_id, gross_amount } = asObject(asked?.transaction_details) ?? {}
+  const requestBody = readObject(request)
+  const { order_id, gross_amount } = asObject(requestBody?.transaction_details) ?? {}
   const orderNumber = asText(order_id)
   const due = wholeRupiah(gross_amount)
-  if (asked === undefined || asked.payment_type !== "qris") return invalid("payment_type is not supported")
+  if (requestBody === undefined || requestBody.payment_type !== "qris") return invalid("payment_type is not supported")
   if (!/^[\w.~-]{1,50}$/.test(orderNumber)) return invalid("transaction_details.order_id must be 1 to 50 characters")
   if (due === undefined) return invalid("transaction_details.gross_amount must be a whole number")
   if (due < 1n || due > MAX_IDR) return invalid(`transaction_details.gross_amount must be between 1 and ${MAX_IDR}`)
   const idempotencyKey = headerOf(request, "idempotency-key")
   const earlier = payments.named(orderNumber, now, NAME).at(-1)
   if (earlier !== undefined) {
-    const repeated = idempotencyKey !== undefined && earlier.asked.idempotency_key === idempotencyKey
+    const repeated = idempotencyKey !== undefined && earlier.requestBody.idempotency_key === idempotencyKey
     return repeated ? charged(earlier, origin) : refusal(406, "transaction_details.order_id has already been taken")
   }
   const transactionId = randomUUID()
@@ -101,9 +101,9 @@ const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse
     state: "open",
     openedAt: now,
     changedAt: now,
-    expiresAt: now + expiryMillis(asObject(asked.custom_expiry)),
+    expiresAt: now + expiryMillis(asObject(requestBody.custom_expiry)),
     callbackUrl: headerOf(request, "x-override-notification")?.split(",")[0]?.trim(),
-    asked: { ...asked, idempotency_key: idempotencyKey },
+    requestBody: { ...requestBody, idempotency_key: idempotencyKey },
     impossible: PAID_EXACTLY
   }
   payments.put(payment)
@@ -188,7 +188,7 @@ const transaction = (payment: SimulatedPayment) => {
     transaction_time: jakartaTime(payment.openedAt),
     transaction_status: status,
     fraud_status: "accept",
-    acquirer: asText(asObject(payment.asked.qris)?.acquirer) || "gopay",
+    acquirer: asText(asObject(payment.requestBody.qris)?.acquirer) || "gopay",
     expiry_time: jakartaTime(payment.expiresAt ?? payment.openedAt),
     signature_key: createHash("sha512").update(signed).digest("hex"),
     ...(payment.state === "paid" ? { issuer: "simulated", settlement_time: jakartaTime(payment.changedAt) } : {})

@@ -82,7 +82,11 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
       openedAt: now,
       changedAt: now,
       expiresAt: now + VALID_MILLIS,
-      asked: { ...payment.asked, order_description: null, [PARENT]: originalOf(payment) ?? payment.reference }
+      requestBody: {
+        ...payment.requestBody,
+        order_description: null,
+        [PARENT]: originalOf(payment) ?? payment.reference
+      }
     })
   },
   webhook: (payment) => {
@@ -107,7 +111,7 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
 
 const PARENT = "parent_payment_id"
 
-const originalOf = ({ asked }: SimulatedPayment): string | undefined => asText(asked[PARENT]) || undefined
+const originalOf = ({ requestBody }: SimulatedPayment): string | undefined => asText(requestBody[PARENT]) || undefined
 
 /** Returns the ids of the repeated deposits of a payment; null if there are none. */
 const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
@@ -125,14 +129,14 @@ const refusal = (status: number, code: string, message: string): WireResponse =>
 
 const create = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now } = request
-  const asked = readObject(request)
-  const coin = asText(asked?.pay_currency).toLowerCase()
+  const requestBody = readObject(request)
+  const coin = asText(requestBody?.pay_currency).toLowerCase()
   const network = NETWORKS[coin]
-  const price = readAmount(asked?.price_amount)
-  const due = asked?.pay_amount === undefined ? price : readAmount(asked.pay_amount)
-  if (asked === undefined || price === undefined || due === undefined)
+  const price = readAmount(requestBody?.price_amount)
+  const due = requestBody?.pay_amount === undefined ? price : readAmount(requestBody.pay_amount)
+  if (requestBody === undefined || price === undefined || due === undefined)
     return refusal(400, "BAD_REQUEST", "price_amount must be a number")
-  if (asText(asked.price_currency).toLowerCase() !== "usd")
+  if (asText(requestBody.price_currency).toLowerCase() !== "usd")
     return refusal(400, "BAD_REQUEST", "price_currency must be usd")
   if (network === undefined) return refusal(400, "CURRENCY_UNAVAILABLE", `Currency ${coin} is not available`)
   if (due < MIN_AMOUNT)
@@ -141,7 +145,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     provider: NAME,
     method: "crypto",
     reference: aReference(),
-    orderNumber: asText(asked.order_id) || undefined,
+    orderNumber: asText(requestBody.order_id) || undefined,
     payTo: addressOn(network),
     shownAt: undefined,
     currency: coin,
@@ -152,8 +156,8 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     openedAt: now,
     changedAt: now,
     expiresAt: now + VALID_MILLIS,
-    callbackUrl: asText(asked.ipn_callback_url) || undefined,
-    asked: { ...asked, network, purchase_id: randomInt(4_000_000_000, 9_999_999_999) },
+    callbackUrl: asText(requestBody.ipn_callback_url) || undefined,
+    requestBody: { ...requestBody, network, purchase_id: randomInt(4_000_000_000, 9_999_999_999) },
     impossible: {}
   }
   payments.put(payment)
@@ -190,26 +194,26 @@ const created = (payment: SimulatedPayment): JsonObject => ({
   payment_id: payment.reference,
   payment_status: "waiting",
   pay_address: payment.payTo,
-  price_amount: payment.asked.price_amount,
+  price_amount: payment.requestBody.price_amount,
   price_currency: "usd",
   pay_amount: numberOf(payment.due ?? 0n),
   pay_currency: payment.currency,
   order_id: payment.orderNumber ?? null,
-  order_description: payment.asked.order_description ?? null,
+  order_description: payment.requestBody.order_description ?? null,
   ipn_callback_url: payment.callbackUrl ?? null,
   created_at: iso(payment.openedAt),
   updated_at: iso(payment.openedAt),
-  purchase_id: `${payment.asked.purchase_id}`,
+  purchase_id: `${payment.requestBody.purchase_id}`,
   amount_received: null,
   payin_extra_id: null,
   smart_contract: "",
-  network: payment.asked.network,
+  network: payment.requestBody.network,
   network_precision: DECIMALS,
   time_limit: null,
   burning_percent: null,
   expiration_estimate_date: iso(payment.openedAt + 20 * 60_000),
-  is_fixed_rate: payment.asked.is_fixed_rate === true,
-  is_fee_paid_by_user: payment.asked.is_fee_paid_by_user === true,
+  is_fixed_rate: payment.requestBody.is_fixed_rate === true,
+  is_fee_paid_by_user: payment.requestBody.is_fee_paid_by_user === true,
   valid_until: iso(payment.expiresAt ?? payment.openedAt),
   type: "crypto2crypto"
 })
@@ -220,14 +224,14 @@ const paymentStatus = (payment: SimulatedPayment): JsonObject => ({
   payment_status: statusOf(payment),
   pay_address: payment.payTo,
   payin_extra_id: null,
-  price_amount: payment.asked.price_amount,
+  price_amount: payment.requestBody.price_amount,
   price_currency: "usd",
   pay_amount: numberOf(payment.due ?? 0n),
   actually_paid: numberOf(payment.received),
   pay_currency: payment.currency,
   order_id: payment.orderNumber ?? null,
-  order_description: payment.asked.order_description ?? null,
-  purchase_id: payment.asked.purchase_id,
+  order_description: payment.requestBody.order_description ?? null,
+  purchase_id: payment.requestBody.purchase_id,
   outcome_amount: numberOf(outcomeOf(payment)),
   outcome_currency: payment.currency,
   payin_hash: payment.received > 0n ? `simulated-${payment.reference}` : null,

@@ -41,7 +41,7 @@ export interface SimulatedPayment {
   /** The URL to which the webhooks of this payment are sent. */
   readonly callbackUrl: string | undefined
   /** The members of the gateway's request, with additions of the simulator. */
-  readonly asked: JsonObject
+  readonly requestBody: JsonObject
   /** The actions that are impossible for payments of this kind, with the reasons. */
   readonly impossible: { readonly [ImpossibleAction in Action]?: string }
 }

@@ -58,7 +58,7 @@ export const checkoutPage = (payment: SimulatedPayment, pictureUrl: string): str
 ${payment.state === "open" ? `<img src="${escapeHtml(pictureUrl)}" alt="QR code of this simulated payment" width="256" height="256">` : ""}
 ${buttons.map((action) => actionForm(payment, action)).join("")}
 </div>
-${backLink(payment.asked.return_url)}<p><a href="/">All payments of the simulator</a></p>`
+${backLink(payment.requestBody.return_url)}<p><a href="/">All payments of the simulator</a></p>`
   )
 }
 

@@ -96,21 +96,21 @@ const sign = (text: string): string => createHmac("sha256", SIMULATED_TRIPAY.pri
 
 const create = (payments: SimulatedPayments, request: WireRequest): WireResponse => {
   const { now, origin } = request
-  const asked = readObject(request)
-  if (asked === undefined) return refusal(400, "The request is not JSON")
-  const amount = asCount(asked.amount)
-  const channel = asText(asked.method)
-  const orderNumber = asText(asked.merchant_ref)
-  const expiresAt = asCount(asked.expired_time) ?? Math.floor(now / 1_000) + DEFAULT_EXPIRY_SECONDS
+  const requestBody = readObject(request)
+  if (requestBody === undefined) return refusal(400, "The request is not JSON")
+  const amount = asCount(requestBody.amount)
+  const channel = asText(requestBody.method)
+  const orderNumber = asText(requestBody.merchant_ref)
+  const expiresAt = asCount(requestBody.expired_time) ?? Math.floor(now / 1_000) + DEFAULT_EXPIRY_SECONDS
   if (!CHANNELS.includes(channel)) return refusal(400, "Payment channel is not enabled")
   if (amount === undefined || !Number.isSafeInteger(amount)) return refusal(400, "The amount must be an integer")
-  if (asked.signature !== sign(`${SIMULATED_TRIPAY.merchantCode}${orderNumber}${amount}`))
+  if (requestBody.signature !== sign(`${SIMULATED_TRIPAY.merchantCode}${orderNumber}${amount}`))
     return refusal(403, "Invalid signature")
   if (amount < MIN_IDR) return refusal(400, `Minimum amount for this channel is ${MIN_IDR}`)
   if (amount > MAX_IDR) return refusal(400, `Maximum amount for this channel is ${MAX_IDR}`)
-  if (asText(asked.customer_name) === "") return refusal(400, "The customer name field is required.")
-  if (asText(asked.customer_email) === "") return refusal(400, "The customer email field is required.")
-  if (sumOf(asked.order_items) !== amount) return refusal(400, "The sum of order items is not the amount")
+  if (asText(requestBody.customer_name) === "") return refusal(400, "The customer name field is required.")
+  if (asText(requestBody.customer_email) === "") return refusal(400, "The customer email field is required.")
+  if (sumOf(requestBody.order_items) !== amount) return refusal(400, "The sum of order items is not the amount")
   if (expiresAt * 1_000 <= now) return refusal(400, "The expired time must be in the future")
   const reference = `T0000SIM${randomBytes(6).toString("hex").toUpperCase()}`
   const payment: SimulatedPayment = {
@@ -128,8 +128,8 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     openedAt: now,
     changedAt: now,
     expiresAt: expiresAt * 1_000,
-    callbackUrl: asText(asked.callback_url) || undefined,
-    asked,
+    callbackUrl: asText(requestBody.callback_url) || undefined,
+    requestBody,
     impossible: PAID_EXACTLY
   }
   payments.put(payment)
@@ -168,18 +168,18 @@ const jsonNumber = (amount: bigint): number => Number(amount)
 
 const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
   const { amount, ...deducted } = fees(payment)
-  const { asked, reference } = payment
+  const { requestBody, reference } = payment
   return {
     reference,
     merchant_ref: payment.orderNumber,
     payment_selection_type: "static",
-    payment_method: asked.method,
+    payment_method: requestBody.method,
     payment_name: "QRIS",
-    customer_name: asked.customer_name,
-    customer_email: asked.customer_email,
-    customer_phone: asked.customer_phone ?? null,
-    callback_url: asked.callback_url ?? null,
-    return_url: asked.return_url ?? null,
+    customer_name: requestBody.customer_name,
+    customer_email: requestBody.customer_email,
+    customer_phone: requestBody.customer_phone ?? null,
+    callback_url: requestBody.callback_url ?? null,
+    return_url: requestBody.return_url ?? null,
     amount,
     ...deducted,
     pay_code: null,
@@ -187,7 +187,7 @@ const transaction = (payment: SimulatedPayment, origin: string): JsonObject => {
     checkout_url: `${origin}/${NAME}/checkout/${reference}`,
     status: STATUS[payment.state],
     expired_time: seconds(payment.expiresAt ?? payment.openedAt),
-    order_items: asArray(asked.order_items),
+    order_items: asArray(requestBody.order_items),
     instructions: [{ title: "Simulated payment", steps: [`Press Pay at ${origin}/`] }],
     qr_string: contentOf(payment),
     qr_url: `${origin}/${NAME}/qr/${reference}`
@@ -246,7 +246,7 @@ const notification = (payment: SimulatedPayment): JsonObject => {
     reference: payment.reference,
     merchant_ref: payment.orderNumber,
     payment_method: "QRIS (simulated)",
-    payment_method_code: payment.asked.method,
+    payment_method_code: payment.requestBody.method,
     total_amount: amount,
     ...deducted,
     is_closed_payment: 1,

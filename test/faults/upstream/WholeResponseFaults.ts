@@ -16,8 +16,8 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import { type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
-import { indiscretion, traces } from "./Telltales.ts"
+import { type Due, type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
+import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
 const good = completion({ content: [CONTENT], usage: usage(7, 3) })
@@ -28,16 +28,21 @@ const [choice] = good.choices
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const invalid = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+const invalid = (
+  upstream: string,
+  upstreamScript: Script,
+  expected: ExpectedResult = failure,
+  timeouts: object = {}
+): Fault => ({
   upstream,
-  asked: "answer",
-  says: () => says,
-  told,
+  requested: "whole",
+  upstreamScript: () => upstreamScript,
+  expected,
   due: "nothing",
   timeouts
 })
 
-const noAnswers: ReadonlyArray<Fault> = [
+const unusableResponses: ReadonlyArray<Fault> = [
   invalid("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
   invalid("sends invalid JSON", text('{"id": "x", "choices": [', "application/json")),
   invalid("sends an empty body", text("", "application/json")),
@@ -48,9 +53,9 @@ const noAnswers: ReadonlyArray<Fault> = [
   invalid("sends a choice without a message", json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })),
   invalid("sends an unrequested stream", stream([good])),
   invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
-  invalid("sends status 200 with an error", json(indiscretion)),
+  invalid("sends status 200 with an error", json(identifyingError)),
   invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
-  invalid("sends status 200 with both an error and a response", json({ ...good, ...indiscretion })),
+  invalid("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
   invalid("sends status 200 with a failed choice", json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })),
   invalid(
     "sends status 200 with a rate limit error",
@@ -68,11 +73,11 @@ const noAnswers: ReadonlyArray<Fault> = [
   invalid("never ends the body", unfinished(again(bytes(" "), 40)), failure, { total_ms: 400 })
 ]
 
-const unusual = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
   upstream,
-  asked: "answer",
-  says: () => says,
-  told: { as: "answer", text: content },
+  requested: "whole",
+  upstreamScript: () => upstreamScript,
+  expected: { kind: "complete", text: content },
   due
 })
 
@@ -80,7 +85,7 @@ const reporting = (figures: unknown): Script => json({ ...good, usage: figures }
 
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
-const oddAnswers: ReadonlyArray<Fault> = [
+const unusualResponses: ReadonlyArray<Fault> = [
   unusual(
     "sends its body byte by byte",
     unfinished(inPieces(1, JSON.stringify(completion({ content: [EMOJI], usage: usage(7, 3) })))),
@@ -90,11 +95,11 @@ const oddAnswers: ReadonlyArray<Fault> = [
   unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
   unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
   unusual("sends an interim response first", earlyHints(goodBytes)),
-  unusual("reports no usage", json(completion({ content: [CONTENT] })), "what arrived"),
-  unusual("reports null as its usage", reporting(null), "what arrived"),
+  unusual("reports no usage", json(completion({ content: [CONTENT] })), "delivered content"),
+  unusual("reports null as its usage", reporting(null), "delivered content"),
   unusual("reports zero usage", reporting(usage(0, 0)), [0, 0]),
-  unusual("reports negative usage", reporting({ prompt_tokens: -7, completion_tokens: -3 }), "what arrived"),
-  unusual("reports usage as strings", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "what arrived"),
+  unusual("reports negative usage", reporting({ prompt_tokens: -7, completion_tokens: -3 }), "delivered content"),
+  unusual("reports usage as strings", reporting({ prompt_tokens: "7", completion_tokens: "3" }), "delivered content"),
   unusual("reports only the prompt tokens", reporting({ prompt_tokens: 70 }), { prompt: 70 }),
   unusual("reports a wrong total", reporting({ ...usage(7, 3), total_tokens: 2 })),
   unusual(
@@ -104,7 +109,10 @@ const oddAnswers: ReadonlyArray<Fault> = [
   ),
   unusual("reports a total that nothing explains", reporting({ ...usage(7, 3), total_tokens: 9_000_000 })),
   unusual("reports more cached tokens than prompt tokens", reporting(usage(7, 3, 99))),
-  unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage(7, 3), ...traces } }))
+  unusual(
+    "reveals its name and its cost",
+    json({ ...good, ...identifyingMembers, usage: { ...usage(7, 3), ...identifyingMembers } })
+  )
 ]
 
 function earlyHints(body: string): Script {
@@ -115,4 +123,4 @@ function earlyHints(body: string): Script {
   })
 }
 
-export const answerFaults: ReadonlyArray<Fault> = [...noAnswers, ...oddAnswers]
+export const wholeResponseFaults: ReadonlyArray<Fault> = [...unusableResponses, ...unusualResponses]

@@ -7,9 +7,9 @@ const HOST = "kwyjibo.example"
 const COST = 0.0073131
 
 /** Texts that no response may contain. */
-export const betrayingWords: ReadonlyArray<string> = [NAME, String(COST), "upstream-model"]
+export const identifyingWords: ReadonlyArray<string> = [NAME, String(COST), "upstream-model"]
 
-export const betrayingHeaders: Readonly<Record<string, string>> = {
+export const identifyingHeaders: Readonly<Record<string, string>> = {
   server: HOST,
   via: `1.1 ${HOST}`,
   "x-request-id": `req_${NAME}_1`,
@@ -20,14 +20,14 @@ export const betrayingHeaders: Readonly<Record<string, string>> = {
   "set-cookie": `session=${NAME}; Domain=${HOST}`
 }
 
-const beside = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_provider: { host: HOST }, cost: COST }
+const inBody = { provider: NAME, system_fingerprint: `fp_${NAME}`, x_provider: { host: HOST }, cost: COST }
 const inUsage = { cost: COST, is_byok: true, cost_details: { upstream_inference_cost: COST } }
 const inError = { provider_name: NAME, upstream: { host: HOST } }
 
 /** Adds members that identify the provider to the JSON of a response or an event. */
-export const betrayed = (body: string): string =>
+export const withIdentity = (body: string): string =>
   body
-    .replaceAll('"model":"upstream-model"', `$&,${membersOf(beside)}`)
+    .replaceAll('"model":"upstream-model"', `$&,${membersOf(inBody)}`)
     .replaceAll('"usage":{', `$&${membersOf(inUsage)},`)
     .replaceAll('"error":{', `$&${membersOf(inError)},`)
 

@@ -4,7 +4,7 @@
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
 import type { Usage } from "./OfficialClient.ts"
 
-export interface Venue {
+export interface GatewayUnderTest {
   readonly url: string
   readonly key: string
   readonly model: string

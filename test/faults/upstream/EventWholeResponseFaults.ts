@@ -17,8 +17,8 @@ import {
   text
 } from "../../support/upstream/Script.ts"
 import type { EventWire } from "./EventWire.ts"
-import { type Due, type Fault, failure, refusal, type Told } from "./Fault.ts"
-import { indiscretion, traces } from "./Telltales.ts"
+import { type Due, type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
+import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
 const EMOJI = "Grüße, 世界 👩‍🚀"
@@ -27,25 +27,30 @@ const EMOJI = "Grüße, 世界 👩‍🚀"
 const unfinished = (...steps: Script["steps"]): Script =>
   script({ headers: { "content-type": "application/json" }, steps })
 
-const invalid = (upstream: string, says: Script, told: Told = failure, timeouts: object = {}): Fault => ({
+const invalid = (
+  upstream: string,
+  upstreamScript: Script,
+  expected: ExpectedResult = failure,
+  timeouts: object = {}
+): Fault => ({
   upstream,
-  asked: "answer",
-  says: () => says,
-  told,
+  requested: "whole",
+  upstreamScript: () => upstreamScript,
+  expected,
   due: "nothing",
   timeouts
 })
 
-const unusual = (upstream: string, says: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
   upstream,
-  asked: "answer",
-  says: () => says,
-  told: { as: "answer", text: content },
+  requested: "whole",
+  upstreamScript: () => upstreamScript,
+  expected: { kind: "complete", text: content },
   due
 })
 
-const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
-  const good = wire.answer(CONTENT, wire.usage(7, 3))
+const unusableResponses = (wire: EventWire): ReadonlyArray<Fault> => {
+  const good = wire.whole(CONTENT, wire.usage(7, 3))
   const goodBytes = JSON.stringify(good)
   const events = wire.events([CONTENT], wire.usage(7, 3))
   return [
@@ -58,9 +63,9 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
     invalid("sends only usage", json({ usage: wire.usage(7, 3) })),
     invalid("sends an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
     invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
-    invalid("sends status 200 with an error", json(indiscretion)),
+    invalid("sends status 200 with an error", json(identifyingError)),
     invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
-    invalid("sends status 200 with both an error and a response", json({ ...good, ...indiscretion })),
+    invalid("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
     ...Object.entries(wire.failures).map(([name, event]) => invalid(`sends status 200 with ${name}`, json(event))),
     invalid("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
     invalid("sends less than the announced length", {
@@ -75,25 +80,28 @@ const noAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
   ]
 }
 
-const oddAnswers = (wire: EventWire): ReadonlyArray<Fault> => {
+const unusualResponses = (wire: EventWire): ReadonlyArray<Fault> => {
   const usage = wire.usage(7, 3)
-  const good = wire.answer(CONTENT, usage)
+  const good = wire.whole(CONTENT, usage)
   const goodBytes = JSON.stringify(good)
   return [
     unusual(
       "sends its body byte by byte",
-      unfinished(inPieces(1, JSON.stringify(wire.answer(EMOJI, usage)))),
+      unfinished(inPieces(1, JSON.stringify(wire.whole(EMOJI, usage)))),
       [7, 3],
       EMOJI
     ),
     unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
     unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
     unusual("sends an interim response first", earlyHints(goodBytes)),
-    unusual("reports no usage", json(wire.answer(CONTENT)), "what arrived"),
-    unusual("reports null as its usage", json(wire.answer(CONTENT, null)), "what arrived"),
-    unusual("reports zero usage", json(wire.answer(CONTENT, wire.usage(0, 0))), [0, 0]),
-    unusual("sends no content but reports usage", json(wire.answer("", usage)), [7, 3], ""),
-    unusual("reveals its name and its cost", json({ ...good, ...traces, usage: { ...usage, ...traces } }))
+    unusual("reports no usage", json(wire.whole(CONTENT)), "delivered content"),
+    unusual("reports null as its usage", json(wire.whole(CONTENT, null)), "delivered content"),
+    unusual("reports zero usage", json(wire.whole(CONTENT, wire.usage(0, 0))), [0, 0]),
+    unusual("sends no content but reports usage", json(wire.whole("", usage)), [7, 3], ""),
+    unusual(
+      "reveals its name and its cost",
+      json({ ...good, ...identifyingMembers, usage: { ...usage, ...identifyingMembers } })
+    )
   ]
 }
 
@@ -105,4 +113,7 @@ function earlyHints(body: string): Script {
   })
 }
 
-export const eventAnswerFaults = (wire: EventWire): ReadonlyArray<Fault> => [...noAnswers(wire), ...oddAnswers(wire)]
+export const eventWholeResponseFaults = (wire: EventWire): ReadonlyArray<Fault> => [
+  ...unusableResponses(wire),
+  ...unusualResponses(wire)
+]

@@ -1,19 +1,19 @@
 /**
- * Implements a TCP proxy between clients and a gateway. It forwards all bytes and records every byte that a client receives.
+ * Forwards all bytes between clients and a gateway over TCP, and records every byte that a client receives.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-export class Wiretap {
+export class RecordingProxy {
   readonly url: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   /** The bytes sent to clients, one list per connection. */
-  readonly #heard: Array<Array<Buffer>> = []
+  readonly #received: Array<Array<Buffer>> = []
 
   /** Starts a proxy in front of the gateway at this URL. Clients connect to the `url` of the proxy. */
-  static start(url: string): Promise<Wiretap> {
+  static start(url: string): Promise<RecordingProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true })
-    return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new Wiretap(server, url))))
+    return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new RecordingProxy(server, url))))
   }
 
   private constructor(server: Server, url: string) {
@@ -23,9 +23,9 @@ export class Wiretap {
     const { hostname, port } = new URL(url)
     server.on("connection", (client: Socket) => {
       const gateway = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true })
-      const heard: Array<Buffer> = []
-      this.#heard.push(heard)
-      gateway.on("data", (bytes) => heard.push(bytes))
+      const received: Array<Buffer> = []
+      this.#received.push(received)
+      gateway.on("data", (bytes) => received.push(bytes))
       for (const [from, to] of [
         [client, gateway],
         [gateway, client]
@@ -40,7 +40,7 @@ export class Wiretap {
 
   /** All bytes that clients received, as one text per connection. */
   get transcripts(): ReadonlyArray<string> {
-    return this.#heard.map((chunks) => Buffer.concat(chunks).toString("utf8"))
+    return this.#received.map((chunks) => Buffer.concat(chunks).toString("utf8"))
   }
 
   /**

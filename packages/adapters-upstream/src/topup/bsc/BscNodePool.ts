@@ -11,7 +11,7 @@ import { RpcFailed } from "./JsonRpc.ts"
 
 export type Query<A> = (node: BscNode) => Effect.Effect<A, RpcFailed>
 
-export interface Failover {
+export interface BscNodePool {
   /** Returns the results of `wanted` nodes. Fails if fewer nodes return a result. */
   readonly ask: <A>(wanted: number, query: Query<A>) => Effect.Effect<Arr.NonEmptyReadonlyArray<A>, RpcFailed>
 }
@@ -19,18 +19,18 @@ export interface Failover {
 /** The time in milliseconds for which a failed node is called after all other nodes. */
 const DEFERRAL_MILLIS = 30_000
 
-export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
-  const lastUntilMillis = new Map<BscNode, number>()
+export const make = (nodes: ReadonlyArray<BscNode>): BscNodePool => {
+  const deferredUntilMillis = new Map<BscNode, number>()
 
-  const put = <A>(query: Query<A>, node: BscNode): Effect.Effect<A, RpcFailed> =>
+  const run = <A>(query: Query<A>, node: BscNode): Effect.Effect<A, RpcFailed> =>
     Effect.andThen(node.identify, query(node)).pipe(Effect.tapError((failure) => noteFailure(node, failure)))
 
   const noteFailure = (node: BscNode, failure: RpcFailed) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       // A node that refuses one call can still serve other calls, so it keeps its place in the order.
       if (failure.kind === "rejected") return Effect.void
-      const isNews = (lastUntilMillis.get(node) ?? 0) <= now
-      lastUntilMillis.set(node, now + DEFERRAL_MILLIS)
+      const isNews = (deferredUntilMillis.get(node) ?? 0) <= now
+      deferredUntilMillis.set(node, now + DEFERRAL_MILLIS)
       return isNews
         ? Effect.logWarning("a BSC node failed; for 30 s it is called after the other nodes", {
             detail: failure.detail
@@ -46,8 +46,8 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
   ): Effect.Effect<ReadonlyArray<A>, RpcFailed> =>
     Effect.gen(function* () {
       if (wanted === 0) return []
-      if (candidates.length < wanted) return yield* together(failures)
-      const asked = yield* Effect.forEach(candidates.slice(0, wanted), (node) => Effect.either(put(query, node)), {
+      if (candidates.length < wanted) return yield* joined(failures)
+      const asked = yield* Effect.forEach(candidates.slice(0, wanted), (node) => Effect.either(run(query, node)), {
         concurrency: "unbounded"
       })
       const results = asked.flatMap((each) => (Either.isRight(each) ? [each.right] : []))
@@ -60,15 +60,15 @@ export const make = (nodes: ReadonlyArray<BscNode>): Failover => {
     ask: (wanted, query) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        const isLast = (node: BscNode) => ((lastUntilMillis.get(node) ?? 0) > now ? 1 : 0)
-        const candidates = [...nodes].sort((a, b) => isLast(a) - isLast(b))
+        const isDeferred = (node: BscNode) => ((deferredUntilMillis.get(node) ?? 0) > now ? 1 : 0)
+        const candidates = [...nodes].sort((a, b) => isDeferred(a) - isDeferred(b))
         const [first, ...more] = yield* gather(wanted, query, candidates, [])
-        return first === undefined ? yield* together([]) : [first, ...more]
+        return first === undefined ? yield* joined([]) : [first, ...more]
       })
   }
 }
 
-const together = (failures: ReadonlyArray<RpcFailed>): RpcFailed =>
+const joined = (failures: ReadonlyArray<RpcFailed>): RpcFailed =>
   new RpcFailed({
     kind: failures[0]?.kind ?? "not_configured",
     code: failures[0]?.code,

@@ -6,21 +6,22 @@ import type { ReceivedRequest } from "../../support/ScriptedUpstream.ts"
 import { TestGateway } from "../../support/TestGateway.ts"
 import type { Script, Signal } from "../../support/upstream/Script.ts"
 import { chatClient } from "./ChatClient.ts"
+import type { GatewayUnderTest } from "./GatewayUnderTest.ts"
 import { messagesClients } from "./MessagesClients.ts"
-import type { Said } from "./OfficialClient.ts"
+import type { ScriptedContent } from "./OfficialClient.ts"
 import { responsesClient } from "./ResponsesClient.ts"
-import type { Venue } from "./Venue.ts"
 
 const clients = [chatClient, ...messagesClients, responsesClient]
 
-/** Returns a function that starts the gateway. If a request contains the words of several sayings, the last saying is used. */
-export const scriptedVenue =
-  (sayings: ReadonlyArray<readonly [words: string, said: Said]>, broken: Signal) => async (): Promise<Venue> => {
+/** Returns a function that starts the gateway. If a request contains the words of several scripts, the last script is used. */
+export const scriptedGateway =
+  (scriptedContents: ReadonlyArray<readonly [words: string, scripted: ScriptedContent]>, broken: Signal) =>
+  async (): Promise<GatewayUnderTest> => {
     const gateway = await TestGateway.start({
       provider: { protocols: ["chat", "messages", "responses"] },
-      overheard: true
+      recorded: true
     })
-    gateway.upstream.always((request) => scriptFor(request, sayings))
+    gateway.upstream.always((request) => scriptFor(request, scriptedContents))
     return {
       url: gateway.url,
       key: gateway.key,
@@ -37,9 +38,12 @@ export const scriptedVenue =
     }
   }
 
-const scriptFor = (request: ReceivedRequest, sayings: ReadonlyArray<readonly [string, Said]>): Script => {
+const scriptFor = (
+  request: ReceivedRequest,
+  scriptedContents: ReadonlyArray<readonly [string, ScriptedContent]>
+): Script => {
   const client = clients.find(({ path }) => path === request.path)
-  const [, said] = sayings.findLast(([words]) => request.body.includes(words)) ?? []
-  if (client === undefined || said === undefined) throw new Error(`no script matches the request ${request.body}`)
-  return client.upstream(said, (request.json() as { readonly stream?: boolean }).stream === true)
+  const [, scripted] = scriptedContents.findLast(([words]) => request.body.includes(words)) ?? []
+  if (client === undefined || scripted === undefined) throw new Error(`no script matches the request ${request.body}`)
+  return client.upstream(scripted, (request.json() as { readonly stream?: boolean }).stream === true)
 }

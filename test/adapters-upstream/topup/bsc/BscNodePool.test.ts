@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
-import * as Failover from "@tollgate/adapters-upstream/topup/bsc/Failover"
+import * as BscNodePool from "@tollgate/adapters-upstream/topup/bsc/BscNodePool"
 import type { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
@@ -17,7 +17,7 @@ const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
       }
     })
   )
-  return { called, failover: Failover.make(nodes) }
+  return { called, pool: BscNodePool.make(nodes) }
 }
 
 const balance = (node: BscNode) => node.balanceOf("", "")
@@ -25,39 +25,39 @@ const balance = (node: BscNode) => node.balanceOf("", "")
 describe("a query to several nodes", () => {
   it.effect("uses the first node in the settings as long as that node responds", () =>
     Effect.gen(function* () {
-      const { called, failover } = nodesThat([undefined, undefined])
-      expect(yield* failover.ask(1, balance)).toEqual([0n])
-      expect(yield* failover.ask(1, balance)).toEqual([0n])
+      const { called, pool } = nodesThat([undefined, undefined])
+      expect(yield* pool.ask(1, balance)).toEqual([0n])
+      expect(yield* pool.ask(1, balance)).toEqual([0n])
       expect(called).toEqual([0, 0])
     })
   )
 
   it.effect("calls a failed node last for 30 seconds", () =>
     Effect.gen(function* () {
-      const { called, failover } = nodesThat([rpcFailed("network"), undefined])
-      expect(yield* failover.ask(1, balance)).toEqual([1n])
-      expect(yield* failover.ask(1, balance)).toEqual([1n])
+      const { called, pool } = nodesThat([rpcFailed("network"), undefined])
+      expect(yield* pool.ask(1, balance)).toEqual([1n])
+      expect(yield* pool.ask(1, balance)).toEqual([1n])
       expect(called).toEqual([0, 1, 1])
       yield* TestClock.adjust("30 seconds")
-      expect(yield* failover.ask(1, balance)).toEqual([1n])
+      expect(yield* pool.ask(1, balance)).toEqual([1n])
       expect(called).toEqual([0, 1, 1, 0, 1])
     })
   )
 
   it.effect("keeps using a node that refused a query, because the node can accept other queries", () =>
     Effect.gen(function* () {
-      const { called, failover } = nodesThat([rpcFailed("rejected", -32601), undefined])
-      yield* failover.ask(1, balance)
-      yield* failover.ask(1, balance)
+      const { called, pool } = nodesThat([rpcFailed("rejected", -32601), undefined])
+      yield* pool.ask(1, balance)
+      yield* pool.ask(1, balance)
       expect(called).toEqual([0, 1, 0, 1])
     })
   )
 
   it.effect("calls all nodes if all of them failed before", () =>
     Effect.gen(function* () {
-      const { called, failover } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
-      yield* Effect.flip(failover.ask(1, balance))
-      const { kind, detail } = yield* Effect.flip(failover.ask(1, balance))
+      const { called, pool } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
+      yield* Effect.flip(pool.ask(1, balance))
+      const { kind, detail } = yield* Effect.flip(pool.ask(1, balance))
       expect({ kind, detail }).toEqual({ kind: "network", detail: "network; timeout" })
       expect(called).toEqual([0, 1, 0, 1])
     })
@@ -65,9 +65,9 @@ describe("a query to several nodes", () => {
 
   it.effect("uses each node at most once for a quorum", () =>
     Effect.gen(function* () {
-      const { failover } = nodesThat([undefined, rpcFailed("server_error"), undefined])
-      expect(yield* failover.ask(2, balance)).toEqual([0n, 2n])
-      expect(yield* Effect.flip(failover.ask(3, balance))).toMatchObject({ kind: "server_error" })
+      const { pool } = nodesThat([undefined, rpcFailed("server_error"), undefined])
+      expect(yield* pool.ask(2, balance)).toEqual([0n, 2n])
+      expect(yield* Effect.flip(pool.ask(3, balance))).toMatchObject({ kind: "server_error" })
     })
   )
 
@@ -75,13 +75,13 @@ describe("a query to several nodes", () => {
     Effect.gen(function* () {
       const stranger = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
       const known = aNode({ balanceOf: () => Effect.succeed(7n) })
-      expect(yield* Failover.make([stranger, known]).ask(1, balance)).toEqual([7n])
+      expect(yield* BscNodePool.make([stranger, known]).ask(1, balance)).toEqual([7n])
     })
   )
 
   it.effect("fails if there are no nodes", () =>
     Effect.gen(function* () {
-      expect(yield* Effect.flip(Failover.make([]).ask(1, balance))).toMatchObject({ kind: "not_configured" })
+      expect(yield* Effect.flip(BscNodePool.make([]).ask(1, balance))).toMatchObject({ kind: "not_configured" })
     })
   )
 })

@@ -12,7 +12,7 @@ const COST = "0.00731"
 export const leaks: ReadonlyArray<string> = [PROVIDER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
 
 /** Headers that identify a provider. */
-export const telltales: Readonly<Record<string, string>> = {
+export const identifyingHeaders: Readonly<Record<string, string>> = {
   server: HOST,
   via: `1.1 ${HOST}`,
   "x-request-id": "req_kwyjibo_1",
@@ -22,7 +22,7 @@ export const telltales: Readonly<Record<string, string>> = {
 }
 
 /** Body members that name the provider or its cost. */
-export const traces = {
+export const identifyingMembers = {
   provider: PROVIDER,
   system_fingerprint: "fp_kwyjibo",
   x_provider: { host: HOST },
@@ -30,7 +30,7 @@ export const traces = {
 }
 
 /** An error whose message names the model, the provider, its host, its cost and a key. */
-export const indiscretion = errorBody(
+export const identifyingError = errorBody(
   `${HIDDEN_MODEL}-7 of ${PROVIDER} at https://${HOST}/v1 charged $${COST} to key sk-kwyjibo0123456789abcdefghij`,
   "kwyjibo_error",
   "kwyjibo_type"

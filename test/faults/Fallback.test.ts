@@ -1,7 +1,7 @@
 /**
- * Tests failover between providers. Before the client has received an event or a keepalive, a failed request is sent to the
- * next provider. The customer pays once. A provider that keeps failing, is at its concurrency limit or rejects the API key
- * of the gateway is skipped.
+ * Tests the fallback to the next provider. A failed request is sent to the next provider, unless the client has received
+ * an event or a keepalive, the provider refused the request, or the provider can still bill for it. The customer pays
+ * once. A provider that keeps failing, is at its concurrency limit or rejects the API key of the gateway is skipped.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI, { APIError } from "openai"
@@ -202,7 +202,7 @@ describe("a stream that has begun", () => {
     expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
   })
 
-  it("fails without a charge when the connection closes after the role", async () => {
+  it("fails without a charge when the connection closes after an event that contains only the role", async () => {
     await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
     const { text, error, asked, debit } = await observed(() => ask(true))
@@ -315,7 +315,7 @@ describe("a provider at its concurrency limit", () => {
     expect((await ask(true)).text).toBe(HELLO)
   })
 
-  it("leaves the next request to the next provider", async () => {
+  it("receives no further request; the next provider serves it", async () => {
     await useProviders({ max_concurrency: 1 })
     const over = signal()
     gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))
