@@ -1,5 +1,9 @@
 import { combine, toObservation } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsObservation"
-import { type OwnPayment, repeatsOf, withRepeats } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
+import {
+  type OwnPayment,
+  repeatsOf,
+  withRepeats
+} from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsRepeats"
 import type { Payment } from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWire"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { describe, expect, it } from "vitest"
