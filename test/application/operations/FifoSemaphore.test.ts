@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"
-import { Deferred, Effect, Exit, Fiber } from "effect"
-import * as fc from "fast-check"
+import { Deferred, Effect, Exit, Fiber, FastCheck as fc } from "effect"
 
 /** Lets all fibers run until they wait. */
 const settled = Effect.yieldNow({ priority: 1_000 })
