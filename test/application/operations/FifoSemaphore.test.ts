@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"
-import { Deferred, Effect, Exit, Fiber, FastCheck as fc } from "effect"
+import { Deferred, Effect, Exit, FastCheck, Fiber } from "effect"
 
 /** Lets all fibers run until they wait. */
 const settled = Effect.yieldNow({ priority: 1_000 })
@@ -51,13 +51,20 @@ describe("a FIFO semaphore", () => {
 
   it.effect("keeps every permit available when fibers are interrupted while they wait or receive a permit", () =>
     Effect.promise(() =>
-      fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 1, max: 3 }),
-          fc.array(fc.record({ turnsOfWork: fc.nat(5), turnsBeforeNext: fc.nat(3), isInterrupted: fc.boolean() }), {
-            minLength: 1,
-            maxLength: 12
-          }),
+      FastCheck.assert(
+        FastCheck.asyncProperty(
+          FastCheck.integer({ min: 1, max: 3 }),
+          FastCheck.array(
+            FastCheck.record({
+              turnsOfWork: FastCheck.nat(5),
+              turnsBeforeNext: FastCheck.nat(3),
+              isInterrupted: FastCheck.boolean()
+            }),
+            {
+              minLength: 1,
+              maxLength: 12
+            }
+          ),
           async (permits, fibers) => {
             const semaphore = new FifoSemaphore(permits)
             let [held, most] = [0, 0]
