@@ -12,8 +12,8 @@ import { breakingChanges } from "./SchemaChanges.ts"
 const { migrations } = Migrations
 const names = migrations.map(({ name }) => name)
 /** Releases up to this migration were upgraded while all servers were stopped. */
-const LAST_WITHOUT_RULE = "0015_operator_sessions"
-const ruled = migrations.slice(names.indexOf(LAST_WITHOUT_RULE) + 1)
+const LAST_WITH_DOWNTIME = "0015_operator_sessions"
+const ruled = migrations.slice(names.indexOf(LAST_WITH_DOWNTIME) + 1)
 
 /** Returns the violations of the rule by a migration that follows the migrations with these names. */
 const violations = (
@@ -43,7 +43,7 @@ describe("a migration", () => {
   const expand = (statements: string): Migrations.Migration => ({
     name: "0099_next",
     statements,
-    compatibleSince: LAST_WITHOUT_RULE
+    compatibleSince: LAST_WITH_DOWNTIME
   })
 
   it.each([
@@ -96,8 +96,8 @@ describe("a release that is older than its database", () => {
   const release = (count: number): ReadonlyArray<Migrations.Migration> => [
     ...migrations,
     ...[
-      { name: "0090_expand", statements: "CREATE TABLE fresh (id int)", compatibleSince: LAST_WITHOUT_RULE },
-      { name: "0091_contract", statements: "", compatibleSince: "0090_expand", contracts: [LAST_WITHOUT_RULE] }
+      { name: "0090_expand", statements: "CREATE TABLE fresh (id int)", compatibleSince: LAST_WITH_DOWNTIME },
+      { name: "0091_contract", statements: "", compatibleSince: "0090_expand", contracts: [LAST_WITH_DOWNTIME] }
     ].slice(0, count)
   ]
 
@@ -107,7 +107,7 @@ describe("a release that is older than its database", () => {
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect(yield* Migrations.incompatible()).toEqual([])
-        yield* Migrations.migrate(migrations.slice(0, names.indexOf(LAST_WITHOUT_RULE) + 1))
+        yield* Migrations.migrate(migrations.slice(0, names.indexOf(LAST_WITH_DOWNTIME) + 1))
         yield* sql`ALTER TABLE migration DROP COLUMN compatible_since`
         expect(yield* Migrations.incompatible()).toEqual([])
         yield* Migrations.migrate(release(1))

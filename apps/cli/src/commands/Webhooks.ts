@@ -42,7 +42,7 @@ const list = reportCommand(
     })
 )
 
-const show = reportCommand("show", "Show a delivery with the body that it sends.", { delivery }, ({ delivery }) =>
+const show = reportCommand("show", "Show a delivery and the body of its webhook.", { delivery }, ({ delivery }) =>
   Effect.gen(function* () {
     const found = yield* (yield* WebhookDeliveries).find("everyone", delivery)
     const body = JSON.parse(bodyOf(found.event))
@@ -64,7 +64,7 @@ const replay = reportCommand(
       const replayed = yield* (yield* WebhookDeliveries).replay("everyone", id, operator)
       return {
         document: deliveryDocument(replayed),
-        text: `The event ${replayed.event.id} is due for ${replayed.url}. A running server sends it within seconds.`
+        text: `The delivery of event ${replayed.event.id} to ${replayed.url} is due. A running server sends the webhook within seconds.`
       } satisfies Report
     })
 )
@@ -72,7 +72,7 @@ const replay = reportCommand(
 /** Defines `tollgate webhooks` with the commands of the group `endpoints`. */
 export const webhooks = <Name extends string, R, E, A>(endpoints: Command.Command<Name, R, E, A>) =>
   Command.make("webhooks").pipe(
-    Command.withDescription("Show and repeat the webhooks that the service sends, and manage their endpoints."),
+    Command.withDescription("Show and replay the deliveries of webhooks, and manage their endpoints."),
     Command.withSubcommands([list, show, replay, endpoints])
   )
 

@@ -1,5 +1,5 @@
 /**
- * Serves a page at `/` for a person at a browser. The page describes the service and the first steps, and lists the
+ * Serves a page at `/` for browsers. The page describes the service and the first steps, and lists the
  * models with their prices if the operator publishes them. Programs get the JSON of `/` (docs/reference/console.md#w7).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -81,19 +81,19 @@ export const layer = HttpApiBuilder.middleware(
     const catalog = yield* CurrentCatalog
     const pages = new WeakMap<Catalog, Map<Language, Representation.Representation>>()
     const pageOf = (current: Catalog, language: Language): Representation.Representation => {
-      const known = pages.get(current) ?? new Map<Language, Representation.Representation>()
-      pages.set(current, known)
+      const rendered = pages.get(current) ?? new Map<Language, Representation.Representation>()
+      pages.set(current, rendered)
+      const existing = rendered.get(language)
+      if (existing !== undefined) return existing
       const { title, lead } = pageTexts[language]
       const content = contentOf(showsPrices ? discoverable(current) : [], language)
-      const page =
-        known.get(language) ??
-        Representation.make(framed({ service, language, title, description: lead, content }), {
-          contentType: CONTENT_TYPE,
-          cacheControl: "no-cache",
-          headers: PAGE_HEADERS,
-          vary: "accept, accept-encoding, accept-language"
-        })
-      known.set(language, page)
+      const page = Representation.make(framed({ service, language, title, description: lead, content }), {
+        contentType: CONTENT_TYPE,
+        cacheControl: "no-cache",
+        headers: PAGE_HEADERS,
+        vary: "accept, accept-encoding, accept-language"
+      })
+      rendered.set(language, page)
       return page
     }
     return (app) =>

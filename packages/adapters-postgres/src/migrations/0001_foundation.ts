@@ -2,8 +2,8 @@
  * Creates the tables for users, API keys, the catalog, the ledger, holds and settlements.
  *
  * The constraints reject impossible states: a negative balance, a stored balance of a system account, a transfer
- * between units, a charge that differs from the sum of its parts, a change to a journal. The domain makes the
- * decisions.
+ * between units, a cost that differs from the sum of its parts, a change to a journal. They are a second check: the
+ * domain applies the rules before a row is written.
  */
 export const foundation = /* sql */ `
 -- Users and keys ------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ CREATE TABLE gateway_node (
   id uuid PRIMARY KEY,
   started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   beat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- Time at which the node deregistered; the node serves no requests after it.
+  -- Time at which the node deregistered. From then on, the node serves no requests.
   left_at timestamptz
 );
 
@@ -186,7 +186,7 @@ CREATE TABLE inference_hold (
 ) WITH (fillfactor = 60);
 CREATE INDEX inference_hold_of_node ON inference_hold (node_id);
 
--- The journal of inference requests: one row per request, written once.
+-- The journal of settlements: one row per settled request.
 CREATE TABLE settlement (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL,

@@ -10,8 +10,8 @@ import * as Effect from "effect/Effect"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { LOCK_WAITS, type LockWaits, type Migration, migrate, migrations, pending } from "./Migrations.ts"
 
-/** The last migration of the releases that upgrade only while all servers are stopped. */
-const LAST_WITHOUT_RULE = "0015_operator_sessions"
+/** The last migration of the newest release that upgrades only while all servers are stopped. */
+const LAST_WITH_DOWNTIME = "0015_operator_sessions"
 
 /** The last migration of this program. */
 export const lastMigration: string | null = migrations.at(-1)?.name ?? null
@@ -34,8 +34,8 @@ export const olderNodes = (
 /**
  * Applies the missing migrations. Fails and applies none if a living node cannot run after one of them.
  *
- * The lock makes other sessions wait with their first heartbeat until the commit. A node checks the schema again after its
- * first heartbeat. Therefore a node that starts at the same time is either seen here, or does not serve.
+ * The lock blocks the first heartbeat of a starting node until the commit. A node checks the schema again after its first
+ * heartbeat. Therefore this query either finds a node that starts at the same time, or the node serves no requests.
  */
 export const migrateWithoutOlderNodes = (
   nodeDeadAfterSeconds: number,
@@ -56,18 +56,18 @@ const nodesBefore = (pending: ReadonlyArray<string>, nodeDeadAfterSeconds: numbe
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const missing = new Set(pending)
-    const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('gateway_node') IS NOT NULL AS known`
-    if (missing.size === 0 || known?.known !== true) return []
-    // The column is missing before `0019_node_versions`.
+    const [table] = yield* sql<{ exists: boolean }>`SELECT to_regclass('gateway_node') IS NOT NULL AS exists`
+    if (missing.size === 0 || table?.exists !== true) return []
+    // `to_jsonb` gives null if the column `last_migration` does not exist, as before `0019_node_versions`.
     const nodes = yield* sql<NodeRow>`
       SELECT id, beat_at, to_jsonb(node) ->> 'last_migration' AS last_migration FROM gateway_node AS node
       WHERE left_at IS NULL AND beat_at >= clock_timestamp() - make_interval(secs => ${nodeDeadAfterSeconds})
       ORDER BY started_at, id`
     const names = steps.map(({ name }) => name)
-    // A name that this program does not contain has the index -1: such a node counts as older.
+    // An unknown migration has the index -1, so a node with an unknown last migration counts as older.
     const indexOf = (name: string | undefined) => (name === undefined ? names.length : names.indexOf(name))
     return nodes.flatMap(({ beat_at, id, last_migration: last }) => {
-      const own = indexOf(last ?? LAST_WITHOUT_RULE)
+      const own = indexOf(last ?? LAST_WITH_DOWNTIME)
       const endedBy = steps
         .filter(({ compatibleSince, name }) => missing.has(name) && indexOf(compatibleSince) > own)
         .map(({ name }) => name)

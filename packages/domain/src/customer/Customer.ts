@@ -63,6 +63,7 @@ export interface LinkDecision {
   readonly link: boolean
 }
 
+/** Decides whether a customer request creates a user, and whether the request links the user to the reseller. */
 export const decideLink = (owner: EmailOwner, policy: LinkPolicy): LinkDecision => ({
   create: owner === "none",
   link: owner === "none" || (owner === "unlinked_user" && policy === "open")

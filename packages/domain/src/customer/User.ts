@@ -14,8 +14,8 @@ export interface User {
   readonly createdAt: Date
 }
 
-/** A user has this email already. */
+/** A user with this email exists. */
 export class UserExists extends Schema.TaggedError<UserExists>()("UserExists", { email: Schema.String }) {}
 
-/** No user has this email. */
+/** There is no user with this email. */
 export class UserNotFound extends Schema.TaggedError<UserNotFound>()("UserNotFound", { email: Schema.String }) {}

@@ -1,5 +1,5 @@
 /**
- * Decodes a caller's input with a schema, or returns one issue for each invalid member.
+ * Decodes a caller's input with a schema, or returns one issue for each invalid member, at most 20 issues.
  *
  * An issue never repeats the input, because the input may contain a password.
  */
@@ -22,7 +22,7 @@ const MAX_ISSUES = 20
 export const invalid = (path: string, message: string): ValidationFailed =>
   new ValidationFailed({ details: [{ path, message }] })
 
-/** Converts a parse error to one issue for each invalid member. The issue names all accepted forms of the member. */
+/** Converts a parse error to one issue for each invalid member, at most 20 issues. An issue names all accepted forms of the member. */
 export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
   const issues = ParseResult.isParseError(error)
     ? ParseResult.ArrayFormatter.formatErrorSync(error)
@@ -37,7 +37,8 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
   }
   const paths = [...expected.keys()]
   const details = [...expected]
-    // If a member inside an optional object is invalid, the object itself need not be absent.
+    // For an invalid member of an optional object, the schema also reports that the object is not null or
+    // undefined. This second issue is omitted.
     .filter(([path, words]) => ![...words].every(isAbsent) || !paths.some((other) => other.startsWith(`${path}.`)))
     .map(([path, words]): FieldIssue => ({ path, message: eitherOf([...words]) }))
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })

@@ -173,37 +173,37 @@ const streamed = (message: Message): Effect.Effect<SimulatedResponse> =>
   Effect.gen(function* () {
     const { id, model, tool, reply, usage } = message
     const frames: Array<TimedFrame> = []
-    const say = (event: JsonObject, afterMillis = 0) =>
+    const addFrame = (event: JsonObject, afterMillis = 0) =>
       frames.push({ afterMillis, text: `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n` })
     const delta = (index: number, delta: JsonObject, afterMillis = 0) =>
-      say({ type: "content_block_delta", index, delta }, afterMillis)
+      addFrame({ type: "content_block_delta", index, delta }, afterMillis)
 
     const beginning = { id, type: "message", role: "assistant", model, content: [] }
-    say(
+    addFrame(
       {
         type: "message_start",
         message: { ...beginning, stop_reason: null, stop_sequence: null, usage: { ...usage, output_tokens: 1 } }
       },
       yield* firstPieceDelay
     )
-    say({ type: "ping" })
+    addFrame({ type: "ping" })
     let index = 0
     if (reply.reasoning.length > 0) {
-      say({ type: "content_block_start", index, content_block: { type: "thinking", thinking: "", signature: "" } })
+      addFrame({ type: "content_block_start", index, content_block: { type: "thinking", thinking: "", signature: "" } })
       for (const thinking of reply.reasoning) delta(index, { type: "thinking_delta", thinking }, yield* pieceDelay)
       delta(index, { type: "signature_delta", signature: SIGNATURE })
-      say({ type: "content_block_stop", index })
+      addFrame({ type: "content_block_stop", index })
       index += 1
     }
     const block = tool === undefined ? { type: "text", text: "" } : toolBlock(message, {})
-    say({ type: "content_block_start", index, content_block: block })
+    addFrame({ type: "content_block_start", index, content_block: block })
     for (const text of reply.pieces) {
       const piece = tool === undefined ? { type: "text_delta", text } : { type: "input_json_delta", partial_json: text }
       delta(index, piece, yield* pieceDelay)
     }
-    say({ type: "content_block_stop", index })
+    addFrame({ type: "content_block_stop", index })
     const end = { stop_reason: stopReason(message), stop_sequence: null }
-    say({ type: "message_delta", delta: end, usage: { output_tokens: reply.tokens } })
-    say({ type: "message_stop" })
+    addFrame({ type: "message_delta", delta: end, usage: { output_tokens: reply.tokens } })
+    addFrame({ type: "message_stop" })
     return { _tag: "Stream", frames }
   })

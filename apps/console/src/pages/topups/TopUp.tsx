@@ -1,5 +1,6 @@
 /**
- * One order: how to pay it, the time that is left, and its status, which the page reads again while the user waits.
+ * Shows one order: its payment instructions, the remaining time and its status. The page reads the order again and again
+ * until its status is final.
  */
 import { useEffect, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
@@ -21,13 +22,12 @@ const POLL_MILLIS = 4_000
  */
 const SLOW_POLL_MILLIS = 30_000
 
-const useNow = (isRunning: boolean): number => {
+const useNow = (): number => {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {
-    if (!isRunning) return
     const timer = setInterval(() => setNow(Date.now()), 1_000)
     return () => clearInterval(timer)
-  }, [isRunning])
+  }, [])
   return now
 }
 
@@ -37,7 +37,7 @@ const twoDigits = (count: number): string => String(count).padStart(2, "0")
 const Countdown = ({ until }: { readonly until: string }) => {
   const { topUps } = useTexts()
   const format = useFormat()
-  const seconds = Math.max(0, Math.floor((Date.parse(until) - useNow(true)) / 1_000))
+  const seconds = Math.max(0, Math.floor((Date.parse(until) - useNow()) / 1_000))
   const hours = Math.floor(seconds / 3_600)
   const shown = `${hours > 0 ? `${hours}:` : ""}${twoDigits(Math.floor(seconds / 60) % 60)}:${twoDigits(seconds % 60)}`
   return (
@@ -90,25 +90,20 @@ export const TopUp = ({ id }: PageProps) => {
   )
   const data = order.data
   const state = data === undefined ? undefined : stateOf(data)
-  const isUrgent = state === "waiting" || state === "underpaid" || state === "crediting"
-  const isOpen = isUrgent || state === "overdue" || state === "expired"
+  const isPolledFast = state === "waiting" || state === "underpaid" || state === "crediting"
+  const isPolled = isPolledFast || state === "overdue" || state === "expired"
   useEffect(() => {
-    if (!isOpen || order.loading) return
-    const timer = setTimeout(
-      () => {
-        if (!document.hidden) order.reload()
-      },
-      isUrgent ? POLL_MILLIS : SLOW_POLL_MILLIS
-    )
-    const shown = () => {
+    if (!isPolled || order.loading) return
+    const reloadIfVisible = () => {
       if (!document.hidden) order.reload()
     }
-    document.addEventListener("visibilitychange", shown)
+    const timer = setTimeout(reloadIfVisible, isPolledFast ? POLL_MILLIS : SLOW_POLL_MILLIS)
+    document.addEventListener("visibilitychange", reloadIfVisible)
     return () => {
       clearTimeout(timer)
-      document.removeEventListener("visibilitychange", shown)
+      document.removeEventListener("visibilitychange", reloadIfVisible)
     }
-  }, [isOpen, isUrgent, order.loading, data])
+  }, [isPolled, isPolledFast, order.loading, data])
   const back = { path: pathOf("topUps"), text: shell.pages.topUps }
   if (data === undefined) {
     return (
