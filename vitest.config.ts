@@ -1,12 +1,12 @@
 import { resolve } from "node:path"
-import { setFlagsFromString } from "node:v8"
 import { defineConfig } from "vitest/config"
 import { SlowFirst } from "./test/support/SlowFirst.ts"
 
-// With the default size of 16 MiB, the garbage collector copies young objects so often that it takes a tenth of the
-// processor time of the worker threads.
-setFlagsFromString("--min-semi-space-size=64")
-setFlagsFromString("--max-semi-space-size=64")
+/**
+ * With the default size of 16 MiB, the garbage collector copies young objects so often that it takes a tenth of the
+ * processor time of the workers.
+ */
+const YOUNG_OBJECTS = ["--min-semi-space-size=64", "--max-semi-space-size=64"]
 
 export default defineConfig({
   resolve: {
@@ -20,10 +20,11 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     setupFiles: ["test/support/afterEachFile.ts"],
     sequence: { sequencer: SlowFirst },
-    pool: "threads",
-    // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle. With a
-    // smaller minimum, Tinypool can end a worker twice when the queue is empty, and then the whole run fails.
-    poolOptions: { threads: { minThreads: 3, maxThreads: 4 } },
+    // A test that starts a process copies the page tables of its worker. One process with all workers would be four times
+    // as large, and each start would take up to 0.4 seconds of processor time.
+    pool: "forks",
+    // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
+    poolOptions: { forks: { minForks: 3, maxForks: 4, execArgv: YOUNG_OBJECTS } },
     testTimeout: 30_000,
     // A shared machine can delay a process or a browser, so continuous integration runs a failed test once more.
     retry: Number(process.env.TEST_RETRIES ?? 0),

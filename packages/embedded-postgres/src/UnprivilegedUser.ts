@@ -19,18 +19,26 @@ const run = promisify(execFile)
 const isRoot = () => process.getuid?.() === 0
 
 const lookUp = async (name: string): Promise<UnprivilegedUser> => {
-  const [uid, gid] = await Promise.all([run("id", ["-u", name]), run("id", ["-g", name])])
-  return { uid: parseInt(uid.stdout, 10), gid: parseInt(gid.stdout, 10) }
+  const { stdout } = await run("/bin/sh", ["-c", 'id -u "$1" && id -g "$1"', "sh", name])
+  const [uid = "", gid = ""] = stdout.split("\n")
+  return { uid: parseInt(uid, 10), gid: parseInt(gid, 10) }
 }
 
 /** The id of the unprivileged user that every system has: 65534 on Linux, -2 on macOS. */
 const FALLBACK_ID = process.platform === "darwin" ? 4_294_967_294 : 65_534
 const FALLBACK: UnprivilegedUser = { uid: FALLBACK_ID, gid: FALLBACK_ID }
 
-/** The user to run Postgres as, if this process is root. Otherwise `undefined`: Postgres runs as the current user. */
-export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () =>
-  isRoot() ? lookUp("postgres").catch(() => FALLBACK) : undefined
-)
+let found: Promise<UnprivilegedUser> | undefined
+
+/**
+ * The user to run Postgres as, if this process is root. Otherwise `undefined`: Postgres runs as the current user. The
+ * user is looked up once, because starting a command copies the page tables of this process.
+ */
+export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () => {
+  if (!isRoot()) return undefined
+  found ??= lookUp("postgres").catch(() => FALLBACK)
+  return found
+})
 
 /**
  * Returns whether this user can enter the directory, or run the program, at this path. Both need access to every parent

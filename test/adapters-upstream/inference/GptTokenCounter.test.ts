@@ -30,7 +30,7 @@ const prose =
 
 const anyText = FastCheck.array(
   FastCheck.oneof(
-    FastCheck.string({ unit: "binary" }),
+    FastCheck.fullUnicodeString(),
     FastCheck.string({ unit: "grapheme" }),
     FastCheck.constantFrom(
       " ",

@@ -8,7 +8,7 @@ const facts: ImageEstimateFacts = { prompt: "", size: "auto", quality: "auto", s
 const edge = FastCheck.integer({ min: 1, max: 4096 })
 const quality = FastCheck.constantFrom("auto" as const, "low" as const, "medium" as const, "high" as const)
 const request = FastCheck.record({
-  prompt: FastCheck.string({ maxLength: 2_000, unit: "binary" }),
+  prompt: FastCheck.fullUnicodeString({ maxLength: 2_000 }),
   size: FastCheck.oneof(FastCheck.constant("auto" as const), FastCheck.record({ widthPx: edge, heightPx: edge })),
   quality,
   source: FastCheck.option(FastCheck.constant({}), { nil: undefined })
