@@ -11,7 +11,7 @@ const plan = {
     model: {},
     options: { inside: { flag: {} } },
     items: { each: "role" },
-    tools: { marks: (type: string) => (type.startsWith("secret_") ? type : undefined) },
+    tools: { nameOfType: (type: string) => (type.startsWith("secret_") ? type : undefined) },
     prompt: {}
   },
   media,
@@ -198,8 +198,8 @@ describe("a scan of a body", () => {
     ['[{"type":"a"},{"Type":"secret_1"},{"x":{"type":"secret_2"}},"secret_3"]', ["secret_1"]],
     ['{"type":"secret_1"}', []],
     ["[]", []]
-  ])("collects from %s these marks: %j", (tools, marks) => {
-    expect(Either.getOrThrow(scanned(`{"tools":${tools}}`)).tools?.marks).toEqual(marks)
+  ])("collects from %s these names: %j", (tools, names) => {
+    expect(Either.getOrThrow(scanned(`{"tools":${tools}}`)).tools?.typeNames).toEqual(names)
   })
 
   it("finds a member with escapes in its name", () => {

@@ -113,7 +113,7 @@ const shown = (exit: Exit.Exit<unknown, unknown>) =>
   })
 
 describe("the group commit queue", () => {
-  it("starts a batch at once when idle, and collects requests while a transaction runs", async () => {
+  it("starts a batch immediately when idle, and collects requests while a transaction runs", async () => {
     const { transaction, admit, settle, results } = stage()
     admit("a", "b")
     const first = await transaction(0)

@@ -28,9 +28,10 @@ export const catalogTables = ({ models, providers, tiers, version }: StoredCatal
       ],
       models
     ),
+    "Prices, in USD per million tokens:",
     table(
       [
-        { heading: "usd per million tokens", cell: (model) => model.publicName },
+        { heading: "model", cell: (model) => model.publicName },
         { heading: "input", cell: (model) => usdPerMillion(model.price.input), align: "right" },
         { heading: "cache read", cell: (model) => usdPerMillion(model.price.cacheRead), align: "right" },
         { heading: "cache write", cell: (model) => usdPerMillion(model.price.cacheWrite), align: "right" },

@@ -2,7 +2,7 @@
  * Lists the models that can be called, and reads one model by its public name (docs/reference/inference.md#model-2).
  * The responses are built from the catalog in memory.
  *
- * Some clients do not escape the slashes in a public name. Therefore the whole path after `/v1/models/` is taken as the
+ * Some clients do not escape the slashes in a public name. Therefore the whole path after `/v1/models/` is used as the
  * public name.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"

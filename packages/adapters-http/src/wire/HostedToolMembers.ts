@@ -10,7 +10,7 @@ export const hostedToolsIn = (
   tools: ScannedMember | undefined,
   members: { readonly [param: string]: readonly [member: ScannedMember | undefined, tool: string] } = {}
 ): ReadonlyArray<HostedTool> => {
-  const found: Array<HostedTool> = (tools?.marks ?? NONE).map((name) => ({ name, param: "tools" }))
+  const found: Array<HostedTool> = (tools?.typeNames ?? NONE).map((name) => ({ name, param: "tools" }))
   for (const param in members) {
     const [member, name] = members[param] as (typeof members)[string]
     if (isTurnedOn(member)) found.push({ name, param })

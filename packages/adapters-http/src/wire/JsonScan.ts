@@ -27,7 +27,7 @@ import {
   SLICE_BYTES
 } from "./JsonReader.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
-import { MAX_MARKS, type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
+import { MAX_TYPE_NAMES, type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
 import { runSlices, type Slices } from "./Slices.ts"
 import { TextSamples } from "./TextSamples.ts"
 
@@ -44,8 +44,8 @@ export interface ScannedMember {
   readonly unsized: number
   /** Number of JSON values in the value, which is at least 1. */
   readonly values: number
-  /** The different names that the plan collects for the `type` of the elements, at most {@link MAX_MARKS}. */
-  readonly marks: ReadonlyArray<string>
+  /** The different names that the plan collects for the `type` of the elements, at most {@link MAX_TYPE_NAMES}. */
+  readonly typeNames: ReadonlyArray<string>
   /** Number of elements of an array in which every element must have a member (`each`); otherwise 0. */
   readonly elements: number
   /** Pieces of the text of the whole body, if the body is too large to be parsed. */
@@ -98,7 +98,7 @@ class Scan {
   /** True if the last element had the required member. */
   #present = false
   /** The names that were collected for the elements of the last array. */
-  #marks: ReadonlyArray<string> = []
+  #typeNames: ReadonlyArray<string> = []
   /** Number of elements of the last array. */
   #elementCount = 0
 
@@ -205,12 +205,12 @@ class Scan {
     const { textBytes, attachments, unsized } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
-    this.#marks = []
+    this.#typeNames = []
     this.#elementCount = 0
     let end: number
     if (member.inside !== undefined && first === OPEN_OBJECT) {
       end = yield* this.#object(at, depth + 1, member.inside, inside, `${path}.`)
-    } else if ((member.each !== undefined || member.marks !== undefined) && first === OPEN_ARRAY) {
+    } else if ((member.each !== undefined || member.nameOfType !== undefined) && first === OPEN_ARRAY) {
       end = yield* this.#elements(at, depth + 1, member, path)
     } else {
       end = reader.value(at, depth, nameStart)
@@ -224,7 +224,7 @@ class Scan {
       attachments: reader.size.attachments - attachments,
       unsized: reader.size.unsized - unsized,
       values: Math.max(1, reader.values - values),
-      marks: this.#marks,
+      typeNames: this.#typeNames,
       elements: this.#elementCount,
       samples: this.#samples,
       empty: end === reader.skipSpace(at + 1) + 1,
@@ -233,7 +233,7 @@ class Scan {
     return end
   }
 
-  *#elements(open: number, depth: number, { each, marks }: WantedMember, path: string): Slices<number> {
+  *#elements(open: number, depth: number, { each, nameOfType }: WantedMember, path: string): Slices<number> {
     const reader = this.#reader
     let index = -1
     let at = reader.skipSpace(open + 1)
@@ -244,7 +244,7 @@ class Scan {
       if (reader.bytes[at] === OPEN_OBJECT) {
         this.#present = false
         reader.values++
-        end = yield* this.#element(at, depth, each ?? TYPE, marks)
+        end = yield* this.#element(at, depth, each ?? TYPE, nameOfType)
         if (end >= 0 && each !== undefined && !this.#present) {
           const param = `${path}[${index}].${each.names[0]}`
           return this.#refuse(`'${param}' is required and must be a string.`, param)
@@ -261,13 +261,13 @@ class Scan {
     return at + 1
   }
 
-  #mark(name: string | undefined): void {
-    if (name === undefined || this.#marks.length === MAX_MARKS || this.#marks.includes(name)) return
-    this.#marks = [...this.#marks, name]
+  #addTypeName(name: string | undefined): void {
+    if (name === undefined || this.#typeNames.length === MAX_TYPE_NAMES || this.#typeNames.includes(name)) return
+    this.#typeNames = [...this.#typeNames, name]
   }
 
   /** Reads an element that is an object. Checks its member with the given name. */
-  *#element(open: number, depth: number, name: MemberNames, marks: MemberPlan["marks"]): Slices<number> {
+  *#element(open: number, depth: number, name: MemberNames, nameOfType: MemberPlan["nameOfType"]): Slices<number> {
     const reader = this.#reader
     let at = reader.skipSpace(open + 1)
     while (reader.bytes[at] !== CLOSE_OBJECT) {
@@ -282,8 +282,8 @@ class Scan {
         const isText = reader.bytes[value] === QUOTE
         if (match === 0) this.#present = isText
         // Some providers ignore the case of a name, so `Type` is tested too.
-        if (marks !== undefined && isText && end - value <= MAX_TYPE_BYTES) {
-          this.#mark(marks(JSON.parse(reader.bytes.toString("utf8", value, end))))
+        if (nameOfType !== undefined && isText && end - value <= MAX_TYPE_BYTES) {
+          this.#addTypeName(nameOfType(JSON.parse(reader.bytes.toString("utf8", value, end))))
         }
       }
       at = reader.nextItem(end, CLOSE_OBJECT)

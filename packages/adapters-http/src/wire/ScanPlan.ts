@@ -19,10 +19,10 @@ export interface ScanPlan<Name extends string> {
 }
 
 /**
- * The maximum number of names that {@link MemberPlan.marks} collects in one array. The catalog allows fewer, so a body with
- * more names always has a name that is not allowed.
+ * The maximum number of different names that a scan collects in one array. The catalog allows fewer, so a body with more
+ * names always has a name that is not allowed.
  */
-export const MAX_MARKS = MAX_HOSTED_TOOLS + 1
+export const MAX_TYPE_NAMES = MAX_HOSTED_TOOLS + 1
 
 /** The maximum number of JSON values in a prompt of messages. No model can read a larger prompt. */
 export const MAX_PROMPT_VALUES = 1_000_000
@@ -36,10 +36,10 @@ export interface MemberPlan {
    */
   readonly each?: string
   /**
-   * If the value is an array: returns the name that `ScannedMember.marks` collects for the `type` of an element; undefined
-   * if it collects none.
+   * If the value is an array: returns the name that the scan adds to `ScannedMember.typeNames` for the `type` of an
+   * element. Returns undefined if the scan adds no name.
    */
-  readonly marks?: (type: string) => string | undefined
+  readonly nameOfType?: (type: string) => string | undefined
 }
 
 /** {@link MemberPlan} with the names converted to bytes. */
@@ -52,15 +52,15 @@ export interface WantedMember {
   readonly name: string
   readonly inside: Wanted | undefined
   readonly each: MemberNames | undefined
-  readonly marks: MemberPlan["marks"]
+  readonly nameOfType: MemberPlan["nameOfType"]
 }
 
 export const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => ({
   names: new MemberNames(Object.keys(members)),
-  members: Object.entries(members).map(([name, { inside, each, marks }]) => ({
+  members: Object.entries(members).map(([name, { inside, each, nameOfType }]) => ({
     name,
     inside: inside && wantedOf(inside),
     each: each === undefined ? undefined : new MemberNames([each]),
-    marks
+    nameOfType
   }))
 })

@@ -3,7 +3,7 @@
  * meanwhile. Each batch is one transaction. An admission sets money and tokens aside for an inference request, in a
  * hold. An extension grows the hold. A settlement books the charge and releases the rest.
  *
- * An idle queue starts a transaction at once. A busy queue puts all waiting requests, up to a limit, into its next
+ * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
  * wait. It refuses both when their deadline passes. It never refuses a settlement. When too many settlements wait, it
  * refuses admissions instead.
@@ -257,7 +257,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   /**
    * Calls the callbacks. They can queue requests, such as the settlement of a response that waits for its hold. The
-   * next batch is taken afterwards, so it contains these requests.
+   * next batch is collected afterwards, so it contains these requests.
    */
   #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))

@@ -68,7 +68,7 @@ export class LedgerTransactions {
 
   /**
    * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that
-   * a successful commit would have had. With `lockWait` "none", users with locked rows are skipped at once.
+   * a successful commit would have had. With `lockWait` "none", users with locked rows are skipped immediately.
    */
   async run(
     work: LedgerWork,

@@ -42,7 +42,7 @@ export class FifoSemaphore {
     })
   )
 
-  /** Returns one permit. The caller must have taken it. */
+  /** Returns one permit. The caller must have a permit. */
   readonly release: Effect.Effect<void> = Effect.sync(() => {
     for (const waiter of this.#waiting) {
       this.#waiting.delete(waiter)

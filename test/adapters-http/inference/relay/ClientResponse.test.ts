@@ -148,7 +148,7 @@ describe("content", () => {
   it("counts as delivered only when the socket has accepted its write", () => {
     const { response, text, write, accept } = manualResponse()
     let done = false
-    response.onTaken = () => {
+    response.onAccepted = () => {
       done = true
     }
     write("one")

@@ -43,7 +43,7 @@ export const operatorAccountTexts = {
       approve: {
         confirm: "Approve",
         question: (name: string) => `Approve “${name}”?`,
-        text: "The reseller can log in and buy quota at once."
+        text: "The reseller can log in and buy quota immediately."
       },
       reject: {
         confirm: "Reject",
@@ -53,7 +53,7 @@ export const operatorAccountTexts = {
       suspend: {
         confirm: "Suspend",
         question: (name: string) => `Suspend “${name}”?`,
-        text: "The reseller is logged out at once and cannot log in. The keys of its customers still work."
+        text: "The reseller is logged out immediately and cannot log in. The keys of its customers still work."
       },
       reactivate: {
         confirm: "Reactivate",

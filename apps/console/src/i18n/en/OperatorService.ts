@@ -153,6 +153,6 @@ export const operatorServiceTexts = {
     used: (time: string) => `Last used ${time}`,
     end: "End",
     endQuestion: (actor: string) => `End the session of ${actor}?`,
-    endText: "Every server refuses it at once."
+    endText: "Every server refuses this session immediately."
   }
 }

@@ -98,7 +98,7 @@ export const resellerTexts = {
     revokedAt: (time: string) => `Revoked ${time}`,
     revoke: "Revoke",
     revokeQuestion: (name: string) => `Revoke the key “${name}”?`,
-    revokeText: "Programs with this key stop working at once. This cannot be undone."
+    revokeText: "Programs with this key stop working immediately. This cannot be undone."
   },
   limits: {
     title: "Limits",

@@ -32,7 +32,7 @@ const members = {
   max_tokens: {},
   max_completion_tokens: {},
   n: {},
-  tools: { marks: (type: string) => hostedToolOf("chat", type) },
+  tools: { nameOfType: (type: string) => hostedToolOf("chat", type) },
   web_search_options: {},
   search_parameters: {},
   enable_search: {},

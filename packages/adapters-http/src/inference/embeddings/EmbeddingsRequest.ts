@@ -119,13 +119,13 @@ class InputArray {
     const { bytes } = this.#reader
     if (bytes[at] === OPEN_ARRAY) return this.#arrayItem(at)
     // An item of a wrong kind can be large, so it is not read.
-    if (bytes[at] !== QUOTE && !isDigit(bytes[at])) return this.#taken(at, at + 1)
+    if (bytes[at] !== QUOTE && !isDigit(bytes[at])) return this.#countItem(at, at + 1)
     const end = this.#reader.value(at, 1, -1)
-    return end === PAUSED ? this.#pausedItem(at) : this.#taken(at, end)
+    return end === PAUSED ? this.#pausedItem(at) : this.#countItem(at, end)
   }
 
   *#arrayItem(at: number): Slices<number> {
-    return this.#taken(at, yield* this.#tokenArray(at))
+    return this.#countItem(at, yield* this.#tokenArray(at))
   }
 
   *#pausedItem(at: number): Slices<number> {
@@ -134,11 +134,11 @@ class InputArray {
       yield
       end = this.#reader.continue()
     }
-    return this.#taken(at, end)
+    return this.#countItem(at, end)
   }
 
   /** Checks and counts the item that was read. Returns its end; -1 if it is refused. */
-  #taken(at: number, end: number): number {
+  #countItem(at: number, end: number): number {
     const { bytes } = this.#reader
     if (end < 0) return -1
     const kind = kindOf(bytes, at, end)

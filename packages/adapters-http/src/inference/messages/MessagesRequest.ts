@@ -29,7 +29,7 @@ const members = {
   max_tokens: {},
   stream: {},
   system: {},
-  tools: { marks: (type: string) => hostedToolOf("messages", type) },
+  tools: { nameOfType: (type: string) => hostedToolOf("messages", type) },
   mcp_servers: {},
   output_config: {},
   output_format: {},
@@ -80,7 +80,7 @@ function* read(
  */
 const otherModel = ({ fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
   if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
-  return tools?.marks.some((name) => name === "advisor" || name.startsWith("advisor_"))
+  return tools?.typeNames.some((name) => name === "advisor" || name.startsWith("advisor_"))
     ? namesOtherModel("tools")
     : undefined
 }

@@ -1,7 +1,7 @@
 /**
  * `ClientResponse` writes the response to one relayed request: a whole JSON response, an error, or an event stream.
  *
- * Content counts as delivered when the client's socket has taken the bytes of the write that contains the content.
+ * Content counts as delivered when the client's socket has accepted the bytes of the write that contains the content.
  * Node.js reports this with the callback of the write. This class writes the HTTP chunk framing of streams itself,
  * because the framing of Node.js needs four socket writes per chunk.
  */
@@ -52,7 +52,7 @@ export class ClientResponse {
   /** True after the end of the response has been written. */
   ended = false
   /**
-   * True if the connection was closed before the end of the response was written, or before the socket has taken the
+   * True if the connection was closed before the end of the response was written, or before the socket has accepted the
    * last write of a stream.
    */
   gone = false
@@ -60,8 +60,8 @@ export class ClientResponse {
   blocked = false
   status = 0
   wroteAtMillis: number
-  /** A callback that is called when the socket has taken the last byte of an ended stream. */
-  onTaken: (() => void) | undefined
+  /** A callback that is called when the socket has accepted the last byte of an ended stream. */
+  onAccepted: (() => void) | undefined
 
   constructor(
     request: IncomingMessage,
@@ -96,7 +96,7 @@ export class ClientResponse {
     this.#send(frames, LAST_CHUNK)
     this.#closeIfRefusing()
     this.#response.end()
-    this.#expectTaking()
+    this.#limitStall()
   }
 
   /** Writes a JSON response with status 200. */
@@ -112,7 +112,7 @@ export class ClientResponse {
     this.#response.write(body, encoding)
     socket?.uncork()
     this.#response.end()
-    this.#expectTaking()
+    this.#limitStall()
   }
 
   /** Writes an error response, unless the request already has a response. */
@@ -164,22 +164,22 @@ export class ClientResponse {
     this.#settings.counters.responseBytes += bytes
     const chunk = this.#framed ? (bytes === 0 ? "" : `${bytes.toString(16)}\r\n${frames}\r\n`) + lastChunk : frames
     // Node.js writes text faster as latin1. This is correct if each character of the text is one byte in UTF-8.
-    const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#taken)
+    const hasRoom = this.#response.write(chunk, bytes === frames.length ? "latin1" : "utf8", this.#writeAccepted)
     if (!hasRoom && !this.blocked) this.#block()
     return hasRoom
   }
 
   /** Marks the content of the oldest pending write as delivered. Node.js calls this function once for each write. */
-  readonly #taken = (error?: Error | null): void => {
+  readonly #writeAccepted = (error?: Error | null): void => {
     // If the connection is reset, Node.js reports pending writes as successful, so `destroyed` is checked too.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
-    if (this.ended && this.#marks.isEmpty) this.onTaken?.()
+    if (this.ended && this.#marks.isEmpty) this.onAccepted?.()
   }
 
   #block(): void {
     this.blocked = true
-    this.#expectTaking()
+    this.#limitStall()
     this.#response.once("drain", () => {
       this.blocked = false
       this.#response.socket?.setTimeout(0)
@@ -188,7 +188,7 @@ export class ClientResponse {
   }
 
   /** Makes Node.js close the connection after a time without progress. Progress within one large write counts. */
-  #expectTaking(): void {
+  #limitStall(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)
   }

@@ -1,6 +1,6 @@
 /**
  * `DeliveryMarks` is a queue with one mark for each pending write of a stream: a write that the client's socket has not
- * taken yet. A mark contains the number of characters and of deltas that were sent up to the end of its write.
+ * accepted yet. A mark contains the number of characters and of deltas that were sent up to the end of its write.
  *
  * A write without content has a mark too, because the socket confirms writes, not content. The queue is a ring of
  * numbers, so that a write allocates no memory. The ring grows if it is full and another write is added.

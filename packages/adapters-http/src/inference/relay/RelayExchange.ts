@@ -233,8 +233,8 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.#failed = true
     this.#attempt?.abort()
     if (this.#response.committed) {
-      // The amount of delivered content is final only when the socket has taken the last byte.
-      this.#response.onTaken = () => this.onDisconnect()
+      // The amount of delivered content is final only when the socket has accepted the last byte.
+      this.#response.onAccepted = () => this.onDisconnect()
       this.#response.end(this.#errorFrames(DRAINED))
     } else {
       this.#response.refuse(this.#descriptor.errorBody(DRAINED, this.requestId))

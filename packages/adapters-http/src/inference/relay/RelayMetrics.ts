@@ -43,7 +43,7 @@ export class RelayCounters {
   readonly imageMemory = new ReservedMemory()
   /** The number of response bytes written to sockets, not counting headers and chunk framing. */
   responseBytes = 0
-  /** The number of content deltas that clients' sockets have taken. */
+  /** The number of content deltas that clients' sockets have accepted. */
   deltas = 0
   /** A callback that is called for each finished request. */
   onFinished: (request: FinishedRequest) => void = () => {}

@@ -196,8 +196,8 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       this.callback(Exit.fail(failed))
       return
     }
-    // The amount of delivered content is final only when the socket has taken the last byte.
-    response.onTaken = () => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false }))
+    // The amount of delivered content is final only when the socket has accepted the last byte.
+    response.onAccepted = () => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false }))
     response.end(this.errorFrames(failed.error))
   }
 

@@ -1,7 +1,7 @@
 /**
  * `StreamAttempt` reads an event stream from a provider, and translates and writes each event as it arrives. Each chunk
  * from the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream
- * with an error. Content counts as delivered when the client's socket has taken the write that contains the content.
+ * with an error. Content counts as delivered when the client's socket has accepted the write that contains the content.
  *
  * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
  *
@@ -233,7 +233,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     const frames = framesBefore + translation.frames
     if (translation.end === "complete" && this.#touched) {
       this.#completedAtMillis = performance.now()
-      response.onTaken = () => this.callback(STREAMED)
+      response.onAccepted = () => this.callback(STREAMED)
       response.end(frames)
     } else {
       if (frames !== "") response.write(frames)

@@ -33,7 +33,7 @@ const members = {
   stream: {},
   background: {},
   max_output_tokens: {},
-  tools: { marks: (type: string) => hostedToolOf("responses", type) },
+  tools: { nameOfType: (type: string) => hostedToolOf("responses", type) },
   search_parameters: {},
   text: { inside: { format: {} } }
 }
@@ -82,7 +82,7 @@ export function* readResponsesRequest(body: Buffer): Slices<Either.Either<Respon
  * customer would be charged the price of the text model.
  */
 const imageTool = (tools: ScannedMember | undefined): InvalidRequest | undefined =>
-  tools?.marks.includes(IMAGE_TOOL)
+  tools?.typeNames.includes(IMAGE_TOOL)
     ? invalid(
         "tools",
         `must not contain '${IMAGE_TOOL}': use an image model at /v1/images/generations to generate images`
