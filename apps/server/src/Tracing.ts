@@ -1,6 +1,6 @@
 /**
- * Sends the traces of sampled requests to an OpenTelemetry collector. Without OTEL_EXPORTER_OTLP_ENDPOINT, no code for
- * traces is loaded, and no request is traced.
+ * Sends the traces of sampled requests to an OpenTelemetry collector. Without OTEL_EXPORTER_OTLP_ENDPOINT, the
+ * exporter is not loaded, and no request is traced.
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -36,7 +36,7 @@ export const layer = (config: ServerConfig): Layer.Layer<never> => {
   ).pipe(Layer.orDie) as Layer.Layer<never>
 }
 
-/** Every export has a timeout, because the exporter has none. */
+/** Adds a timeout to the HTTP client of the exporter, because the exporter has none. */
 const client = Layer.effect(
   HttpClient.HttpClient,
   Effect.map(

@@ -1,6 +1,6 @@
 /**
- * Connects to the Postgres of a deployment: the server in DATABASE_URL, or the embedded Postgres of a development
- * machine. Also checks or migrates the schema.
+ * Provides the connection settings for the Postgres of a deployment: the server in DATABASE_URL, or the embedded
+ * Postgres of a development machine. Also checks or migrates the schema.
  */
 import { join } from "node:path"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
@@ -23,7 +23,7 @@ export class PostgresProcess extends Context.Tag("@tollgate/composition/Postgres
 
 export type PostgresLayer = Layer.Layer<PgSettings.PgSettings | PostgresProcess, StartFailed>
 
-/** Connects to the Postgres server at this URL, the value of DATABASE_URL. */
+/** Provides the connection settings for the Postgres server at this URL, the value of DATABASE_URL. */
 export const fromUrl = (url: Redacted.Redacted<string>): PostgresLayer =>
   Layer.merge(
     Layer.effect(
@@ -47,8 +47,8 @@ export interface EmbeddedPostgresModule {
 }
 
 /**
- * Connects to the embedded Postgres in the data directory. Starts this Postgres, or joins it if another process already
- * runs it.
+ * Starts the embedded Postgres in the data directory, or joins it if another process already runs it. Provides the
+ * connection settings for this Postgres.
  *
  * The caller passes the dynamic import of the package, because a production deployment may lack the package.
  */
@@ -79,7 +79,7 @@ export const refuseIncompatibleSchema = Effect.gen(function* () {
   const { incompatibleMigrations } = yield* (yield* Database).state
   if (incompatibleMigrations.length === 0) return
   return yield* new StartFailed({
-    message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, and this release cannot run on its schema; start the newer release`
+    message: `the database has the migrations ${incompatibleMigrations.join(", ")} of a newer release, and this release cannot run after these migrations; start the newer release`
   })
 })
 

@@ -18,7 +18,7 @@ import { EmbeddedPostgresFailed } from "./EmbeddedPostgresFailed.ts"
 import * as Lifeline from "./Lifeline.ts"
 import { findBinaries } from "./PostgresBinaries.ts"
 import { openHome, type PostgresHome } from "./PostgresHome.ts"
-import { LAUNCH_SETTING, launchOf, NotYet, stopPredecessor } from "./Postmaster.ts"
+import { ClusterInUse, LAUNCH_SETTING, launchOf, stopPredecessor } from "./Postmaster.ts"
 import { ownDirectory, type UnprivilegedUser, unprivilegedUser } from "./UnprivilegedUser.ts"
 import { watched } from "./Watchdog.ts"
 
@@ -50,8 +50,8 @@ export const start = (
     const user = yield* unprivilegedUser
     const home = yield* openHome(options.directory, user)
     return yield* inOwnScope(joinOrLaunch(home, user, options)).pipe(
-      Effect.retry({ while: (error) => error._tag === "NotYet", schedule: Schedule.spaced("50 millis") }),
-      Effect.catchTag("NotYet", Effect.die),
+      Effect.retry({ while: (error) => error._tag === "ClusterInUse", schedule: Schedule.spaced("50 millis") }),
+      Effect.catchTag("ClusterInUse", Effect.die),
       Effect.timeoutFail({
         duration: "2 minutes",
         onTimeout: () =>
@@ -75,7 +75,7 @@ const joinOrLaunch = (
   home: PostgresHome,
   user: UnprivilegedUser | undefined,
   options: EmbeddedPostgresOptions
-): Effect.Effect<RunningPostgres, NotYet | EmbeddedPostgresFailed, Scope.Scope> =>
+): Effect.Effect<RunningPostgres, ClusterInUse | EmbeddedPostgresFailed, Scope.Scope> =>
   Effect.gen(function* () {
     if (Option.isSome(yield* Lifeline.attach(home.lifeline))) return yield* join(home)
     yield* stopPredecessor(home)
@@ -84,14 +84,14 @@ const joinOrLaunch = (
 
 const READY_POLL = Schedule.spaced("20 millis")
 
-const join = (home: PostgresHome): Effect.Effect<RunningPostgres, NotYet> =>
+const join = (home: PostgresHome): Effect.Effect<RunningPostgres, ClusterInUse> =>
   Effect.gen(function* () {
     yield* Effect.repeat(launchOf(home.socketDir), {
       schedule: READY_POLL,
       until: (launch) => Option.isSome(launch) || !Lifeline.isWatched(home.lifeline)
     })
     // Postgres may have begun to stop just before this process attached to the lifeline.
-    if (!Lifeline.isWatched(home.lifeline)) return yield* new NotYet()
+    if (!Lifeline.isWatched(home.lifeline)) return yield* new ClusterInUse()
     const ended = Effect.repeat(
       Effect.sync(() => Lifeline.isWatched(home.lifeline)),
       { schedule: Schedule.spaced("1 second"), while: (watched) => watched }
@@ -131,7 +131,7 @@ const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options:
     const exited = Effect.flatMap(running.exited, () => running.logTail)
     const refusal = yield* Effect.raceFirst(Effect.as(ready, undefined), exited)
     if (refusal !== undefined) {
-      if (HELD_BY_ANOTHER.test(refusal)) return yield* new NotYet()
+      if (HELD_BY_ANOTHER.test(refusal)) return yield* new ClusterInUse()
       return yield* new EmbeddedPostgresFailed({ message: `Postgres does not start:\n${refusal}` })
     }
     yield* running.announce

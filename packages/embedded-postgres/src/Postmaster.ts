@@ -1,6 +1,6 @@
 /**
- * Observes the Postgres process of a cluster that another process may have started: checks whether Postgres accepts
- * connections, and stops a Postgres without a watchdog.
+ * Checks whether the Postgres of a cluster accepts connections, and stops a Postgres without a watchdog. Another process
+ * may have started this Postgres.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -14,8 +14,8 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Postgres is starting or stopping in this directory, so the caller must retry shortly. */
-export class NotYet extends Data.TaggedError("NotYet") {}
+/** Another Postgres process uses the cluster, so the caller must retry shortly. */
+export class ClusterInUse extends Data.TaggedError("ClusterInUse") {}
 
 /** The Postgres setting that contains the launch id, a random id for each start of Postgres. */
 export const LAUNCH_SETTING = "tollgate.launch"
@@ -47,28 +47,28 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   })
 
 /**
- * Succeeds if no Postgres process uses the cluster. Fails with NotYet while a Postgres with a watchdog starts or runs.
- * If a Postgres without a watchdog runs, stops it, and fails with NotYet until it has exited.
+ * Succeeds if no Postgres process uses the cluster. Fails with ClusterInUse while a Postgres with a watchdog starts or
+ * runs. If a Postgres without a watchdog runs, stops it, and fails with ClusterInUse until it has exited.
  */
-export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, NotYet | EmbeddedPostgresFailed> =>
+export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, ClusterInUse | EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
     const pidFile = join(home.dataDir, "postmaster.pid")
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
-    const { pid, beingLaunched } = yield* step(`cannot read ${home.directory}`, async () => ({
+    const { pid, hasWatchdog } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
       // The lifeline is checked after the process id is read, because a launch creates its lifeline before Postgres.
       // The lifeline has one of two names: `lifeline-<launch id>` until Postgres is ready, then `lifeline`.
-      beingLaunched:
+      hasWatchdog:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))
         ) || isWatched(home.lifeline)
     }))
-    if (beingLaunched) return yield* new NotYet()
+    if (hasWatchdog) return yield* new ClusterInUse()
     if (yield* isPostgres(pid)) {
-      yield* step(`Postgres with process id ${pid} does not release ${home.dataDir}`, () => {
+      yield* step(`cannot stop Postgres with process id ${pid}, which uses ${home.dataDir}`, () => {
         sendStop(pid)
       })
-      return yield* new NotYet()
+      return yield* new ClusterInUse()
     }
     // After a reboot, the process id in a file may belong to another program. Postgres would then refuse to start.
     yield* step(`cannot clear ${home.directory}`, async () => {

@@ -204,7 +204,7 @@ describe("a scan of a body", () => {
 
   it("finds a member with escapes in its name", () => {
     const bytes = Buffer.from('{"\\u006d\\u006Fdel":7}')
-    expect(Either.getOrThrow(scan(bytes)).model).toMatchObject({ kind: "number", start: 19, end: 20 })
+    expect(Either.getOrThrow(scan(bytes)).model).toMatchObject({ type: "number", start: 19, end: 20 })
   })
 
   it("recognises empty objects and arrays", () => {

@@ -225,7 +225,7 @@ describe("the pepper of API keys", () => {
           FROM unnest(${arrayOf([...keys.keys()])}::text[], ${arrayOf(macs)}::text[]) AS made (public_id, mac)
           RETURNING id, public_id, secret_mac`
         for (const { id, public_id: publicId, secret_mac: secretMac } of rows) {
-          rewrites.saw(id, keys.get(publicId) ?? mint("tg", randomBytes(44)), secretMac, pepperName)
+          rewrites.add(id, keys.get(publicId) ?? mint("tg", randomBytes(44)), secretMac, pepperName)
         }
         expect([yield* rewrites.rewrite, yield* rewrites.rewrite, yield* rewrites.rewrite]).toEqual([500, 1, 0])
       })

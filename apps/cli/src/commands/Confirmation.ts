@@ -38,7 +38,7 @@ export const confirm = (question: string, yes: boolean): Effect.Effect<void, Com
 /** Prints the question to stderr and reads one line from the terminal. The end of the input counts as an empty line. */
 const ask = (question: string): Effect.Effect<string> =>
   Effect.async((resume) => {
-    // With `terminal: true`, Readline would intercept Ctrl-C. With this setting, Ctrl-C sends SIGINT to the process.
+    // With `terminal: true`, Readline would intercept Ctrl-C. With `false`, Ctrl-C sends SIGINT to the process.
     const lines = Readline.createInterface({ input: process.stdin, output: process.stderr, terminal: false })
     lines.once("line", (line) => {
       resume(Effect.succeed(line))

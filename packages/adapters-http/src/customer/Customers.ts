@@ -122,7 +122,8 @@ const ChangedKeyBody = Schema.Struct({
   name: text("The name of the key.", "laptop"),
   limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
   limit_usage: Schema.NullOr(LimitUsageBody).annotations({
-    description: "The usage of the limits; `null` if the key has no limit of spend or rate."
+    description:
+      "The usage of the limits; `null` if the key has no budget, no rate limit and no limit of concurrent requests."
   })
 }).annotations({ identifier: "ChangedKey" })
 
@@ -134,8 +135,8 @@ const changeKey = HttpApiEndpoint.patch("changeCustomerKey", "/api/reseller/keys
     documented({
       summary: "Change the limits of an API key of a customer",
       description:
-        "An absent member of `limits` leaves the limit unchanged, and `null` removes it. The ledger applies the limits of " +
-        "spend and rate from the next request on every server.",
+        "An absent member of `limits` leaves the limit unchanged, and `null` removes it. Budgets, rate limits and the " +
+        "limit of concurrent requests apply to the next request on every server.",
       errors: [...bodyErrors, "NotFound"]
     })
   )

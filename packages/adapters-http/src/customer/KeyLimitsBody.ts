@@ -1,5 +1,5 @@
 /**
- * Declares the limits of an API key in requests and responses, and their usage (docs/reference/key-limits.md).
+ * Declares the JSON schemas of the limits of an API key and of their usage (docs/reference/key-limits.md).
  */
 import {
   countedLimits,
@@ -123,7 +123,7 @@ export const LimitUsageBody = Schema.Struct({
   available_usd_micro: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {
       type: ["string", "null"],
-      description: "The amount in micro-USD that new requests can spend; `null` if the key has no limit of spend.",
+      description: "The amount in micro-USD that new requests can spend; `null` if the key has no budget.",
       examples: [exampleUsage.available_usd_micro]
     }
   }),
@@ -139,7 +139,8 @@ export const LimitUsageBody = Schema.Struct({
 }).annotations({
   identifier: "LimitUsage",
   description:
-    "The usage of the limits. It begins at zero when the key gets a limit of spend, rate or concurrent requests and had none.",
+    "The usage of the limits. Counting begins at zero when a key without a budget, a rate limit and a limit of " +
+    "concurrent requests gets one of them.",
   examples: [exampleUsage]
 })
 

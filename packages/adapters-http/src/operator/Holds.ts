@@ -37,7 +37,7 @@ const HoldBody = Schema.Struct({
   request_id: uuid("The id of the request.", hold.request_id),
   email: text("The customer's email.", hold.email),
   model: text("The public name of the model.", hold.model),
-  plan_tokens: integer("The tokens of the token plan that are set aside.", hold.plan_tokens),
+  plan_tokens: integer("The tokens that are set aside in the token plan.", hold.plan_tokens),
   payg_usd_micro: text(
     "The pay-as-you-go balance that is set aside, in micro-USD, as digits with an optional fraction.",
     hold.payg_usd_micro
@@ -86,7 +86,7 @@ const NodeBody = Schema.Struct({
 
 const NodePage = pageOf(NodeBody, {
   identifier: "OperatorNodePage",
-  description: "The nodes of the last week, the last started first.",
+  description: "The nodes of the last week, most recently started first.",
   example: node
 })
 
@@ -100,7 +100,7 @@ const sweep = HttpApiEndpoint.post("sweepHolds", "/api/operator/holds/sweep")
   .annotateContext(
     documented({
       summary: "Settle the holds of dead nodes at their last checkpoints",
-      description: "Running servers do this by themselves. The request has no body.",
+      description: "Running servers also do this automatically. The request has no body.",
       errors: []
     })
   )
@@ -118,7 +118,7 @@ export class OperatorHoldsApi extends HttpApiGroup.make("operatorHolds")
   .annotateContext(
     OpenApi.annotations({
       title: "Operator: holds and nodes",
-      description: "Open requests, and the servers that run them."
+      description: "Open requests, and the nodes that serve them."
     })
   ) {}
 

@@ -89,7 +89,8 @@ const StatusBody = Schema.Struct({
   revoked_at: KeyBody.fields.revoked_at,
   limits: Schema.NullOr(KeyLimitsBody).annotations({ description: "The limits of the key; `null` if it has none." }),
   limit_usage: Schema.NullOr(LimitUsageBody).annotations({
-    description: "The usage of the limits; `null` if the key has no limit of spend or rate."
+    description:
+      "The usage of the limits; `null` if the key has no budget, no rate limit and no limit of concurrent requests."
   })
 }).annotations({ identifier: "OperatorKey" })
 

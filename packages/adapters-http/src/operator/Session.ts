@@ -1,5 +1,5 @@
 /**
- * Opens, reads and ends the session of an operator (docs/reference/operator.md#sessions).
+ * Opens, reads, lists and ends operator sessions (docs/reference/operator.md#sessions).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -48,7 +48,7 @@ const SessionBody = Schema.Struct({
   actor: text("The name of the operator. The audit log records it with every change.", example.actor),
   created_at: timestamp("The time at which `tollgate console` created the session.", example.created_at),
   expires_at: timestamp(
-    "The time at which the session expires if no request uses it until then. A use is recorded once a minute.",
+    "The time at which the session expires if no request uses it until then. A use is recorded at most once a minute.",
     example.expires_at
   )
 }).annotations({ identifier: "OperatorSession", examples: [example] })
@@ -74,7 +74,7 @@ const CurrentBody = Schema.Struct({ session: SessionBody }).annotations({
 })
 
 const EndedBody = Schema.Struct({
-  ended: Schema.Literal(true).annotations({ description: "Always true: the token is refused." })
+  ended: Schema.Literal(true).annotations({ description: "Always true. Requests with the token are refused." })
 }).annotations({ identifier: "EndedOperatorSession", examples: [{ ended: true }] })
 
 const listed = {
@@ -89,12 +89,13 @@ const listed = {
 const ListedBody = Schema.Struct({
   ...SessionBody.fields,
   state: Schema.Literal("waiting", "open", "ended", "expired").annotations({
-    description: "`waiting`: its code is not redeemed yet. `open`: can be used. `ended`, `expired`: is refused."
+    description:
+      "`waiting`: the console code is not redeemed yet. `open`: the token can be used. Otherwise the token is refused."
   }),
-  opened_at: orNull(timestamp("The time at which its code was redeemed, or `null`.", listed.opened_at)),
-  used_at: orNull(timestamp("The time of its last recorded use, or `null`.", listed.used_at)),
-  ended_at: orNull(timestamp("The time at which it was ended, or `null`.", listed.used_at)),
-  current: Schema.Boolean.annotations({ description: "True for the session of the request." })
+  opened_at: orNull(timestamp("The time at which the console code was redeemed, or `null`.", listed.opened_at)),
+  used_at: orNull(timestamp("The time of the last recorded use, or `null`.", listed.used_at)),
+  ended_at: orNull(timestamp("The time at which an operator ended the session, or `null`.", listed.used_at)),
+  current: Schema.Boolean.annotations({ description: "True if the token of this request belongs to the session." })
 }).annotations({ identifier: "ListedOperatorSession", examples: [listed] })
 
 const ListBody = Schema.Struct({

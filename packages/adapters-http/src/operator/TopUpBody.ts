@@ -83,7 +83,7 @@ export const TopUpBody = Schema.Struct({
     description: "The reasons why an operator should inspect the order."
   }),
   transactions: texts("The transactions of the payment, as the payment provider reports them."),
-  remarks: texts("The remarks of the refreshes of the order, for operators."),
+  remarks: texts("Remarks for operators that refreshes of the order recorded."),
   pay_to: texts("The payment destinations: URLs, or a network and a deposit address."),
   created_at: timestamp("The time at which the order was created.", AT),
   expires_at: timestamp("The payment deadline. A later payment is still credited.", exampleTopUp.expires_at),

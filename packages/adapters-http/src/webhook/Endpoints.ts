@@ -54,15 +54,15 @@ const threshold = (description: string, example: number) =>
 
 const thresholds = {
   quota_usd_micro: threshold(
-    "The threshold of the reseller's quota, in micro-USD; `null` if the quota is not watched.",
+    "The threshold of the reseller's quota, in micro-USD; `null` if the quota has no threshold.",
     10_000_000
   ),
   payg_usd_micro: threshold(
-    "The threshold of each customer's pay-as-you-go balance, in micro-USD; `null` if it is not watched.",
+    "The threshold of each customer's pay-as-you-go balance, in micro-USD; `null` if these balances have no threshold.",
     1_000_000
   ),
   plan_tokens: threshold(
-    "The threshold of each token plan of a customer, in tokens; `null` if plans are not watched.",
+    "The threshold of each token plan of a customer, in tokens; `null` if plans have no threshold.",
     100_000
   )
 } satisfies MembersOf<typeof ThresholdsChange>
@@ -71,20 +71,20 @@ const exampleThresholds = { quota_usd_micro: 10_000_000, payg_usd_micro: null, p
 
 const ThresholdsBody = Schema.Struct(thresholds).annotations({
   identifier: "WebhookThresholds",
-  description: "The amounts below which `balance.low` is sent.",
+  description: "The event `balance.low` is sent when a balance falls below its threshold.",
   examples: [exampleThresholds]
 })
 
 const ThresholdsChangeBody = Schema.partial(Schema.Struct(thresholds)).annotations({
   identifier: "WebhookThresholdsChange",
-  description: "The amounts below which `balance.low` is sent. An absent member leaves a threshold unchanged.",
+  description: "An absent member leaves the threshold unchanged, and `null` removes it.",
   examples: [{ quota_usd_micro: 10_000_000 }]
 })
 
 const url = text("The URL that receives the webhooks.", URL_EXAMPLE)
 const events = Schema.Array(WebhookEventType).annotations({ description: "The events that the endpoint receives." })
 const enabled = Schema.Boolean.annotations({
-  description: "False if no new events are written for the endpoint. Its open deliveries then wait."
+  description: "False if the endpoint is disabled: it gets no new events, and its pending deliveries wait."
 })
 
 const RequestBody = Schema.Struct(
@@ -115,7 +115,7 @@ const members = {
   enabled,
   created_at: timestamp("The time at which the endpoint was created.", AT),
   previous_secret_until: orNull(
-    timestamp("The time until which the previous secret also signs; `null` if there is none.", AT)
+    timestamp("The time until which the previous secret also signs; `null` if no previous secret signs.", AT)
   )
 }
 
@@ -165,8 +165,8 @@ const createEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", PATH)
     documented({
       summary: "Create a webhook endpoint",
       description:
-        "The service sends webhooks to the URL, signed by the Standard Webhooks specification with the secret of the " +
-        "response. The URL must use https, on the port 443 or 8443 of a public host.",
+        "The service sends webhooks to the URL, signed with the secret of the response as the Standard " +
+        "Webhooks specification defines. The URL must use https, on the port 443 or 8443 of a public host.",
       errors: [...bodyErrors, "TooManyWebhookEndpoints"]
     })
   )
@@ -178,7 +178,7 @@ const changeEndpoint = HttpApiEndpoint.patch("changeWebhookEndpoint", `${PATH}/:
   .annotateContext(
     documented({
       summary: "Change a webhook endpoint",
-      description: "An absent member leaves the endpoint unchanged.",
+      description: "An absent member leaves that property of the endpoint unchanged.",
       errors: [...bodyErrors, "WebhookEndpointNotFound"]
     })
   )
@@ -224,7 +224,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
   .annotateContext(
     OpenApi.annotations({
       title: "Reseller: webhooks",
-      description: "The URLs to which the service reports events, and the deliveries to them."
+      description: "The endpoints to which the service sends webhooks, and the deliveries of webhooks."
     })
   ) {}
 

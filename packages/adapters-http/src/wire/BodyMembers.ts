@@ -25,29 +25,29 @@ export class MemberValues {
       this.#refuse(param, `must have at most ${MAX_NAME_BYTES} bytes`)
       return ""
     }
-    const name = member?.kind === "string" ? JSON.parse(this.#text(member)) : ""
+    const name = member?.type === "string" ? JSON.parse(this.#text(member)) : ""
     if (name === "") this.#refuse(param, "must be a non-empty string")
     return name
   }
 
   /** Checks a required non-empty array. */
   filledArray(member: Found, param: string): void {
-    if (member?.kind !== "array" || member.empty) this.#refuse(param, "must be a non-empty array")
+    if (member?.type !== "array" || member.empty) this.#refuse(param, "must be a non-empty array")
   }
 
   object(member: Found, param: string): void {
-    if (isPresent(member) && member.kind !== "object") this.#refuse(param, "must be an object")
+    if (isPresent(member) && member.type !== "object") this.#refuse(param, "must be an object")
   }
 
   flag(member: Found, param: string): boolean {
     if (!isPresent(member)) return false
-    if (member.kind !== "boolean") this.#refuse(param, "must be true or false")
+    if (member.type !== "boolean") this.#refuse(param, "must be true or false")
     return this.#text(member) === "true"
   }
 
   integer(member: Found, param: string): number | undefined {
     if (!isPresent(member)) return undefined
-    const value = member.kind === "number" ? JSON.parse(this.#text(member)) : undefined
+    const value = member.type === "number" ? JSON.parse(this.#text(member)) : undefined
     if (Number.isInteger(value)) return value
     this.#refuse(param, "must be an integer")
     return undefined
@@ -69,7 +69,7 @@ export class MemberValues {
   }
 }
 
-export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.kind !== "null"
+export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.type !== "null"
 
 /** Returns the total number of text bytes and of attachments in these members, and whether they have unsized content. */
 export const sizeOfMembers = (

@@ -22,7 +22,7 @@ const NONE: ReadonlyArray<string> = []
 
 /** Returns whether a member turns a tool on: `null`, `false`, an empty array and an absent member do not. */
 const isTurnedOn = (member: ScannedMember | undefined): boolean => {
-  if (member === undefined || member.kind === "null" || (member.kind === "array" && member.empty)) return false
+  if (member === undefined || member.type === "null" || (member.type === "array" && member.empty)) return false
   // `true` has four bytes and `false` has five.
-  return member.kind !== "boolean" || member.end - member.start === 4
+  return member.type !== "boolean" || member.end - member.start === 4
 }

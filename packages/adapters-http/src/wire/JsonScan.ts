@@ -13,7 +13,6 @@ import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { BodySize, type Media, mediaOf } from "./BodySize.ts"
-import { type JsonKind, kindOf } from "./JsonKind.ts"
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -26,6 +25,7 @@ import {
   QUOTE,
   SLICE_BYTES
 } from "./JsonReader.ts"
+import { type JsonType, jsonTypeOf } from "./JsonType.ts"
 import { MemberNames, NO_MATCH, nearMatch } from "./MemberNames.ts"
 import { MAX_TYPE_NAMES, type MemberPlan, type ScanPlan, type Wanted, type WantedMember, wantedOf } from "./ScanPlan.ts"
 import { runSlices, type Slices } from "./Slices.ts"
@@ -33,7 +33,7 @@ import { TextSamples } from "./TextSamples.ts"
 
 /** A found member. Its value is the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ScannedMember {
-  readonly kind: JsonKind
+  readonly type: JsonType
   readonly start: number
   readonly end: number
   /** Number of UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
@@ -217,7 +217,7 @@ class Scan {
       if (end === PAUSED) end = yield* this.#rest()
     }
     found[member.name] = {
-      kind: kindOf(first),
+      type: jsonTypeOf(first),
       start: at,
       end,
       textBytes: reader.size.textBytes - textBytes,

@@ -1,6 +1,7 @@
 /**
  * Authenticates API keys, with a cache so that most requests do not wait for the database. The cache also contains
- * limits of each key. Every node is notified when a key is revoked, and when the limits of a key change.
+ * the expiry and the allowed models of each key. Every node is notified when a key is revoked, and when the limits of a
+ * key change.
  *
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all
@@ -114,8 +115,8 @@ export const make = (options: KeyCacheOptions = defaults) =>
         const genuine = keyMac.verify(key, row?.secret_mac)
         const result: Authentication = row !== undefined && genuine ? Either.right(principalOf(row)) : UNKNOWN
         if (row !== undefined && genuine) {
-          seen.saw(row.id as ApiKeyId, row.read_at)
-          rewrites.saw(row.id as ApiKeyId, key, row.secret_mac, row.pepper_name)
+          seen.add(row.id as ApiKeyId, row.read_at)
+          rewrites.add(row.id as ApiKeyId, key, row.secret_mac, row.pepper_name)
         }
         // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
@@ -176,7 +177,8 @@ const principalOf = (row: KeyRow): Principal => {
 }
 
 /**
- * Provides the authenticator, its record of used keys, and the rewrites of keys that are stored under another pepper.
+ * Provides the authenticator, its record of used keys, and the rewrites of keys that are not stored under the current
+ * pepper.
  */
 export const layer = (
   options: Partial<KeyCacheOptions> = {}

@@ -27,7 +27,7 @@ export interface WaitingRewrites extends Context.Tag.Service<KeyRewrites> {
    * Records a verified key, unless it is stored under the current pepper. `pepperName` names the pepper under which the
    * key is stored.
    */
-  readonly saw: (keyId: ApiKeyId, key: KeyMaterial, storedMac: Uint8Array, pepperName: string | null) => void
+  readonly add: (keyId: ApiKeyId, key: KeyMaterial, storedMac: Uint8Array, pepperName: string | null) => void
 }
 
 export const make: Effect.Effect<WaitingRewrites, never, SqlClient.SqlClient | KeyMac> = Effect.gen(function* () {
@@ -35,7 +35,7 @@ export const make: Effect.Effect<WaitingRewrites, never, SqlClient.SqlClient | K
   const keyMac = yield* KeyMac
   const waiting = new Map<ApiKeyId, Rewrite>()
   return {
-    saw: (keyId, key, storedMac, pepperName) => {
+    add: (keyId, key, storedMac, pepperName) => {
       if (pepperName === keyMac.pepperName || waiting.size >= MAX_WAITING_KEYS) return
       waiting.set(keyId, { storedMac, secretMac: keyMac.seal(key).secretMac })
     },

@@ -16,13 +16,13 @@ import { sqlErrorsAreDefects } from "../client/Transact.ts"
 const MAX_KEYS = 100_000
 
 export interface SeenKeys extends Context.Tag.Service<KeyUses> {
-  readonly saw: (keyId: ApiKeyId, at: Date) => void
+  readonly add: (keyId: ApiKeyId, at: Date) => void
 }
 
 export const make: Effect.Effect<SeenKeys, never, SqlClient.SqlClient> = Effect.map(SqlClient.SqlClient, (sql) => {
   const seen = new Map<ApiKeyId, Date>()
   return {
-    saw: (keyId, at) => {
+    add: (keyId, at) => {
       if (seen.size < MAX_KEYS || seen.has(keyId)) seen.set(keyId, at)
     },
 

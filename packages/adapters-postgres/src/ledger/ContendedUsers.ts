@@ -27,7 +27,7 @@ const NONE: ReadonlyArray<never> = []
 
 export class ContendedUsers<T extends WorkTypes> {
   readonly #kind: WorkKind<T>
-  readonly #lines = new Map<UserId, WaitingRequests<T>>()
+  readonly #requestsByUser = new Map<UserId, WaitingRequests<T>>()
   #dueAt = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -52,36 +52,36 @@ export class ContendedUsers<T extends WorkTypes> {
   }
 
   has(userId: UserId): boolean {
-    return this.#lines.has(userId)
+    return this.#requestsByUser.has(userId)
   }
 
   /** True if no user is contended, which is the usual case. */
   get none(): boolean {
-    return this.#lines.size === 0
+    return this.#requestsByUser.size === 0
   }
 
   /** True if a request waits for a retry. */
   get waiting(): boolean {
-    return [...this.#lines.values()].some((line) => size(line) > 0)
+    return [...this.#requestsByUser.values()].some((requests) => size(requests) > 0)
   }
 
   get settlements(): ReadonlyArray<WaitingSettlement<T>> {
-    return this.none ? NONE : [...this.#lines.values()].flatMap(({ settlements }) => settlements)
+    return this.none ? NONE : [...this.#requestsByUser.values()].flatMap(({ settlements }) => settlements)
   }
 
   get extensions(): ReadonlyArray<WaitingExtension<T>> {
-    return this.none ? NONE : [...this.#lines.values()].flatMap(({ extensions }) => extensions)
+    return this.none ? NONE : [...this.#requestsByUser.values()].flatMap(({ extensions }) => extensions)
   }
 
   get admissions(): ReadonlyArray<WaitingAdmission<T>> {
-    return this.none ? NONE : [...this.#lines.values()].flatMap(({ admissions }) => admissions)
+    return this.none ? NONE : [...this.#requestsByUser.values()].flatMap(({ admissions }) => admissions)
   }
 
   /** Adds requests behind the waiting requests of the same users. */
   add({ settlements, extensions, admissions }: Batch<T>): void {
-    for (const waiting of settlements) this.#lineOf(waiting).settlements.push(waiting)
-    for (const waiting of extensions) this.#lineOf(waiting).extensions.push(waiting)
-    for (const waiting of admissions) this.#lineOf(waiting).admissions.push(waiting)
+    for (const waiting of settlements) this.#requestsOf(waiting).settlements.push(waiting)
+    for (const waiting of extensions) this.#requestsOf(waiting).extensions.push(waiting)
+    for (const waiting of admissions) this.#requestsOf(waiting).admissions.push(waiting)
   }
 
   /**
@@ -90,7 +90,7 @@ export class ContendedUsers<T extends WorkTypes> {
    */
   take(batchSize: number): Batch<T> {
     const batch = new WaitingRequests<T>()
-    for (const line of this.#lines.values()) line.moveTo(batch, batchSize)
+    for (const requests of this.#requestsByUser.values()) requests.moveTo(batch, batchSize)
     return batch
   }
 
@@ -102,7 +102,7 @@ export class ContendedUsers<T extends WorkTypes> {
     this.#dueAt = performance.now() + RETRY_MILLIS
     const later = this.#usersOf(batch).map((userId) => this.#removeUser(userId))
     this.add(batch)
-    for (const line of later) this.add(line)
+    for (const requests of later) this.add(requests)
   }
 
   /** Removes the users of a successful batch, and returns the requests of these users that still wait. */
@@ -117,18 +117,18 @@ export class ContendedUsers<T extends WorkTypes> {
     return [...new Set(all.map((waiting) => userOf(this.#kind, waiting)))]
   }
 
-  #lineOf(waiting: SettlementEntry<T> | ExtensionEntry<T> | AdmissionEntry<T>): WaitingRequests<T> {
+  #requestsOf(waiting: SettlementEntry<T> | ExtensionEntry<T> | AdmissionEntry<T>): WaitingRequests<T> {
     const userId = userOf(this.#kind, waiting)
-    const known = this.#lines.get(userId)
-    if (known !== undefined) return known
-    const line = new WaitingRequests<T>()
-    this.#lines.set(userId, line)
-    return line
+    const existing = this.#requestsByUser.get(userId)
+    if (existing !== undefined) return existing
+    const requests = new WaitingRequests<T>()
+    this.#requestsByUser.set(userId, requests)
+    return requests
   }
 
   #removeUser(userId: UserId): WaitingRequests<T> {
-    const line = this.#lines.get(userId) ?? new WaitingRequests<T>()
-    this.#lines.delete(userId)
-    return line
+    const requests = this.#requestsByUser.get(userId) ?? new WaitingRequests<T>()
+    this.#requestsByUser.delete(userId)
+    return requests
   }
 }

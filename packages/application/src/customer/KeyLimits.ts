@@ -26,7 +26,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
     readonly read: (keyId: ApiKeyId) => Effect.Effect<KeyStatus, ApiKeyNotFound>
     /**
      * Changes the limits of a key and writes an audit log entry, in one transaction. Every node is notified, as after a
-     * revocation. The ledger decides the next request by the new limits of spend and rate.
+     * revocation. The ledger applies the new limits to the next request.
      */
     readonly change: (
       keyId: ApiKeyId,

@@ -61,26 +61,26 @@ export type ImageRequestError =
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Image>(
-  client: ImageConnection<Image>
+  connection: ImageConnection<Image>
 ): Effect.Effect<MadeImage<Image>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
   // A client that disconnects interrupts only the parts in `restore`. After `images.begin`, `images.finish` always runs.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const images = yield* ImageRequests
       const { admission, candidates, idempotencyKey, request } = yield* restore(
-        beforeTimeout(client, admissionOf(client))
+        beforeTimeout(connection, admissionOf(connection))
       )
       const traffic = yield* Traffic
-      const trace = (yield* RequestTraces)?.begin(client.requestId, { model: request.model, protocol: "images" })
+      const trace = (yield* RequestTraces)?.begin(connection.requestId, { model: request.model, protocol: "images" })
       yield* traced(trace, "admission", images.begin({ admission, idempotencyKey }), (error) => error).pipe(
         Effect.tapErrorCause((cause) => Effect.sync(() => traffic.refused(request.model, cause))),
         Effect.onError((cause) => Effect.sync(() => trace?.request.end(Exit.failCause(cause))))
       )
 
-      const attempts = new RouteAttempts(client, request, candidates, traffic, trace)
-      const exit = yield* Effect.exit(restore(beforeTimeout(client, attempts.run)))
-      const durationMillis = Math.max(0, Math.round(client.nowMillis() - client.acceptedAtMillis))
-      const outcome = () => outcomeOf(imageEndOf(exit, client), attempts.dispatched)
+      const attempts = new ImageRouteAttempts(connection, request, candidates, traffic, trace)
+      const exit = yield* Effect.exit(restore(beforeTimeout(connection, attempts.run)))
+      const durationMillis = Math.max(0, Math.round(connection.nowMillis() - connection.acceptedAtMillis))
+      const outcome = () => outcomeOf(imageEndOf(exit, connection), attempts.dispatched)
       const written = yield* traced(
         trace,
         "settlement",
@@ -107,19 +107,19 @@ interface AdmissibleRequest {
 }
 
 /** Runs all checks that need no ledger transaction, and returns the data for the hold. */
-const admissionOf = <Image>(client: ImageConnection<Image>) =>
+const admissionOf = <Image>(connection: ImageConnection<Image>) =>
   Effect.gen(function* () {
-    const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* client.presentedKey)
-    const idempotencyKey = yield* client.idempotencyKey
+    const principal = yield* (yield* ApiKeyAuthenticator).authenticate(yield* connection.presentedKey)
+    const idempotencyKey = yield* connection.idempotencyKey
     const catalog = (yield* CurrentCatalog).get()
     const capable = (model: string) =>
       allowsModel(principal.limits, model)
-        ? callableForImages(catalog, model, client.operation)
+        ? callableForImages(catalog, model, connection.operation)
         : Either.left(new ModelNotFound({ model }))
-    const request = yield* client.readRequest((model) => Either.map(capable(model), () => undefined))
+    const request = yield* connection.readRequest((model) => Either.map(capable(model), () => undefined))
     const { model, candidates } = yield* capable(request.model)
     const admission: Admission = {
-      requestId: client.requestId,
+      requestId: connection.requestId,
       principal,
       modelId: model.id,
       priceId: model.priceId,
@@ -132,10 +132,10 @@ const admissionOf = <Image>(client: ImageConnection<Image>) =>
   })
 
 /** Tries the routes of a request in order, until one returns a result. */
-class RouteAttempts<Image> {
+class ImageRouteAttempts<Image> {
   /** True if the request was sent, or is being sent, to a provider. */
   dispatched = false
-  readonly #client: ImageConnection<Image>
+  readonly #connection: ImageConnection<Image>
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
   readonly #traffic: TrafficCounters
@@ -144,13 +144,13 @@ class RouteAttempts<Image> {
   route: RouteTraffic
 
   constructor(
-    client: ImageConnection<Image>,
+    connection: ImageConnection<Image>,
     request: ImageRequest,
     candidates: ReadonlyArray<Candidate>,
     traffic: TrafficCounters,
     trace: RequestTrace | undefined
   ) {
-    this.#client = client
+    this.#connection = connection
     this.#traffic = traffic
     this.#trace = trace
     this.route = traffic.of(request.model, NO_PROVIDER)
@@ -182,7 +182,7 @@ class RouteAttempts<Image> {
     const attempt = traced(
       this.#trace,
       "upstream",
-      this.#client.attempt(this.#request, candidate),
+      this.#connection.attempt(this.#request, candidate),
       ({ error }) => error,
       { provider: provider.name, upstream_model: target.upstreamModel }
     )
@@ -212,12 +212,12 @@ const traced = <A, E, R>(
 
 const imageEndOf = <Image>(
   exit: Exit.Exit<ImageResult<Image>, RouteError | ImageTimeout>,
-  client: ImageConnection<Image>
+  connection: ImageConnection<Image>
 ): ImageEnd => {
   if (Exit.isSuccess(exit)) {
     const result = exit.value
     return result._tag === "Completed"
-      ? { _tag: client.gone() ? "ClientGone" : "Completed", usage: result.usage }
+      ? { _tag: connection.gone() ? "ClientGone" : "Completed", usage: result.usage }
       : result
   }
   if (Cause.isInterrupted(exit.cause)) return { _tag: "ClientGone", usage: undefined }
@@ -229,9 +229,9 @@ const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
 /** Limits an effect to the remaining time. The timeout starts when the request is accepted, before its body is uploaded. */
-const beforeTimeout = <A, E, R>(client: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
+const beforeTimeout = <A, E, R>(connection: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
-    const remainingMillis = client.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - client.nowMillis()
+    const remainingMillis = connection.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - connection.nowMillis()
     const timeout = () => new ImageTimeout()
     return remainingMillis > 0
       ? Effect.timeoutFail(effect, { duration: Duration.millis(remainingMillis), onTimeout: timeout })

@@ -1,5 +1,5 @@
 /**
- * Handles one relayed request, from its admission to its settlement. `RelayRequest` creates it.
+ * Handles one relayed request, from its admission to its settlement. `RelayRequest` creates the object.
  *
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
@@ -92,7 +92,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // A request cannot end during its admission: the hold can be settled only after it is known to exist.
+      // A request cannot end during its admission: the hold can be settled only after the ledger has created it.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -106,7 +106,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
         } else this.#step(() => this.#admitted(exit.value))
       })
     const isAmple = ledger.isAmple(this.#admission)
-    // The HTTP client writes the request in an immediate. For a stream, the ledger builds the transaction after the write.
+    // The upstream's HTTP client writes the request in a `setImmediate` callback. The admission of a stream is deferred
+    // behind this write.
     const isDeferred = isAmple && this.#request.streamed
     if (!isDeferred) admit()
     if (isAmple) this.#step(() => this.#tryRoutes())
@@ -214,7 +215,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
         this.#ports.ledger.settle({ admission: this.#admission, measure, route: this.#route }, (exit) => {
           this.#step(() => {
             if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
-            else if (exit.value === undefined) this.#withhold()
+            else if (exit.value === undefined) this.#failSettledElsewhere()
             else this.#finish(Exit.succeed(write))
           })
         })
@@ -226,7 +227,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
    * Fails the request, because another node considered this node dead and settled the request as not delivered. The
    * client gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
    */
-  #withhold(): void {
+  #failSettledElsewhere(): void {
     const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
     this.#ports.run(Effect.annotateLogs(warning, { requestId: this.#admission.requestId }), () => {})
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))

@@ -49,7 +49,7 @@ export interface ListedNode {
 export class NodeList extends Context.Tag("@tollgate/application/NodeList")<
   NodeList,
   {
-    /** Returns a page of the nodes, the last started first. */
+    /** Returns a page of the nodes, most recently started first. */
     readonly page: (page: CursorPage) => Effect.Effect<ReadonlyArray<ListedNode>>
   }
 >() {}

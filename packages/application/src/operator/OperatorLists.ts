@@ -158,7 +158,7 @@ export const listHolds = (query: CursorQuery) =>
     return yield* listPage("h1", yield* readPage("h1", query), (page) => holds.page(page))
   })
 
-/** Returns a page of the nodes, the last started first. */
+/** Returns a page of the nodes, most recently started first. */
 export const listNodes = (query: CursorQuery) =>
   Effect.gen(function* () {
     const nodes = yield* NodeList

@@ -2,8 +2,8 @@
  * The limits of an API key: its spend, its rate, its expiry and the models that it may call
  * (docs/reference/key-limits.md).
  *
- * The ledger checks the limits of spend, rate and concurrent requests, because they need counts over all servers. The
- * other limits need only the key.
+ * The ledger checks the budgets, the rate limits and the limit of concurrent requests, because these limits need counts
+ * over all servers. The other limits need only the key.
  */
 import * as Schema from "effect/Schema"
 import type { CountedLimits } from "../ledger/KeyCounts.ts"
@@ -42,7 +42,7 @@ export class UnknownModels extends Schema.TaggedError<UnknownModels>()("UnknownM
   models: Schema.Array(Schema.String)
 }) {}
 
-/** A limit of spend is at most 1,000,000 USD, so that every amount in pico-USD fits a 64-bit integer. */
+/** A budget is at most 1,000,000 USD, so that every amount in pico-USD fits a 64-bit integer. */
 export const MAX_SPEND_USD_MICRO = 1_000_000_000_000
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000

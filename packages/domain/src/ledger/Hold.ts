@@ -41,7 +41,7 @@ export interface Hold {
 
 /** The part of a hold that counts for the limits of its key. */
 export interface KeyHold {
-  /** The amount that is set aside from the budget; undefined if the key had no limit of spend. */
+  /** The amount that is set aside from the budget; undefined if the key had no budget. */
   readonly budgetPico: UsdPico.UsdPico | undefined
   /** The tokens that the rate window counts until the request is settled. */
   readonly tokens: Tokens.Tokens

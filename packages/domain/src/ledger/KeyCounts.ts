@@ -4,7 +4,7 @@
  *
  *     available budget = limit - spent - pending
  *
- * `pending` is the sum of the budget parts of all open holds. A limit of spend can be exceeded only by a request that
+ * `pending` is the sum of the budget parts of all open holds. A budget can be exceeded only by a request that
  * costs more than its hold.
  */
 
@@ -83,7 +83,7 @@ export const windowAt = (window: RateWindow, nowMillis: number): RateWindow =>
     : window
 
 /**
- * Returns the amount that a new hold can take from the budget; undefined if the key has no limit of spend. `counts` are
+ * Returns the amount that a new hold can set aside from the budgets; undefined if the key has no budget. `counts` are
  * the counts at the time of the decision.
  */
 export const availableBudget = (limits: CountedLimits, counts: KeyCounts): UsdPico | undefined => {

@@ -52,7 +52,7 @@ export class KeyRateLimited extends Schema.TaggedError<KeyRateLimited>()("KeyRat
   tokens: Schema.UndefinedOr(RateStatus)
 }) {}
 
-/** A limit of spend of the key does not cover the request, or the next part of its stream. */
+/** A budget of the key does not cover the request, or the next part of its stream. */
 export class KeyBudgetExceeded extends Schema.TaggedError<KeyBudgetExceeded>()("KeyBudgetExceeded", {}) {}
 
 /** Returns the reason why a hold does not cover this usage; undefined if it covers the usage. */

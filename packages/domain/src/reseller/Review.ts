@@ -1,7 +1,8 @@
 /**
  * Decides an operator's change of a reseller's status (docs/reference/reseller.md#b8).
  *
- * If the reseller already has the new status, the command succeeds and changes nothing, so that it can be repeated.
+ * If the reseller already has the new status, the decision succeeds and changes nothing, so that the operator can repeat
+ * it.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -18,7 +19,7 @@ export class ReviewRefused extends Schema.TaggedError<ReviewRefused>()("ReviewRe
 
 export interface Reviewed {
   readonly reseller: Reseller
-  /** False if the reseller already has the status, so that nothing needs to be written. */
+  /** False if the reseller already has the status; nothing is written then. */
   readonly changed: boolean
 }
 

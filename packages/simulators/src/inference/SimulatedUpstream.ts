@@ -1,7 +1,7 @@
 /**
  * Runs a simulated upstream on this machine, for development and tests. Its responses have the real wire formats and a
- * realistic pace. A header marks every response as simulated. The server refuses to run the simulated upstream in
- * production.
+ * realistic pace. Every response has the header `x-simulated-upstream`. The server refuses to run the simulated upstream
+ * in production.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -32,14 +32,14 @@ export interface SimulatedUpstream {
 
 const BASE_PATH = "/v1"
 const MAX_BODY_BYTES = 33_554_432
-const MARK_NAME = "x-simulated-upstream"
-const MARK = { [MARK_NAME]: "true" }
+const HEADER_NAME = "x-simulated-upstream"
+const HEADERS = { [HEADER_NAME]: "true" }
 
 /** Returns the `base_url` of the upstream on this port. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}${BASE_PATH}`
 
 /** Returns whether a response came from a simulated upstream. */
-export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
+export const isSimulated = (headers: Headers): boolean => headers.has(HEADER_NAME)
 
 /** Starts the simulated upstream, which runs until the scope closes. */
 export const start = ({
@@ -162,11 +162,11 @@ const write = (response: ServerResponse, simulated: SimulatedResponse, pace: num
   Effect.gen(function* () {
     if (simulated._tag === "Whole") {
       yield* pause(simulated.afterMillis * pace)
-      response.writeHead(200, { ...MARK, "content-type": "application/json" }).end(JSON.stringify(simulated.body))
+      response.writeHead(200, { ...HEADERS, "content-type": "application/json" }).end(JSON.stringify(simulated.body))
       return
     }
     response.writeHead(200, {
-      ...MARK,
+      ...HEADERS,
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache"
     })
@@ -188,6 +188,6 @@ const drained = (response: ServerResponse): Effect.Effect<void> =>
 const refuse = (response: ServerResponse, { status, message, param }: SimulatedRefusal): void => {
   const error = { message: `simulated upstream: ${message}`, type: "invalid_request_error", param, code: null }
   response
-    .writeHead(status, { ...MARK, "content-type": "application/json" })
+    .writeHead(status, { ...HEADERS, "content-type": "application/json" })
     .end(JSON.stringify({ type: "error", error }))
 }

@@ -38,9 +38,9 @@ export interface PaymentSimulator {
 const MAX_BODY_BYTES = 65_536
 const MAX_CONNECTIONS = 256
 const HANG = "60 seconds"
-const MARK_NAME = "x-payment-simulator"
+const HEADER_NAME = "x-payment-simulator"
 const STANDING_HEADERS = {
-  [MARK_NAME]: "true",
+  [HEADER_NAME]: "true",
   "cache-control": "no-store",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
@@ -49,7 +49,7 @@ const STANDING_HEADERS = {
 }
 
 /** Returns whether a response came from a payment simulator. */
-export const isSimulated = (headers: Headers): boolean => headers.has(MARK_NAME)
+export const isSimulated = (headers: Headers): boolean => headers.has(HEADER_NAME)
 
 /** Starts the simulator, which listens on loopback only and runs until the scope closes. */
 export const start = ({

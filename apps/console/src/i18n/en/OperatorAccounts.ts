@@ -147,7 +147,7 @@ export const operatorAccountTexts = {
     open: "Open requests",
     requests: "Requests in the current minute",
     tokens: "Tokens in the current minute",
-    notCounted: "Without a limit of spend or rate, nothing is counted.",
+    notCounted: "Usage is counted only for keys with a budget, a rate limit or a limit of concurrent requests.",
     set: "Set the limits",
     setQuestion: (name: string) => `Set these limits for “${name}”?`,
     setText: "These limits replace all limits of the key, and apply from the next request on.",

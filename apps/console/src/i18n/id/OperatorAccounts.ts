@@ -149,7 +149,8 @@ export const operatorAccountTexts: typeof english = {
     open: "Permintaan terbuka",
     requests: "Permintaan pada menit ini",
     tokens: "Token pada menit ini",
-    notCounted: "Tanpa batas pemakaian atau batas laju, tidak ada yang dihitung.",
+    notCounted:
+      "Pemakaian hanya dihitung untuk kunci dengan batas pemakaian, batas laju, atau batas permintaan bersamaan.",
     set: "Tetapkan batas",
     setQuestion: (name) => `Tetapkan batas ini untuk “${name}”?`,
     setText: "Batas ini menggantikan semua batas kunci, dan berlaku mulai permintaan berikutnya.",

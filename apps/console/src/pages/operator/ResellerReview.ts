@@ -1,5 +1,5 @@
 /**
- * Builds the questions about the status of a reseller.
+ * Builds the dialogs in which an operator confirms a change of a reseller's status.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import type { Reseller } from "../../api/Operator.ts"
@@ -8,7 +8,7 @@ import type { Decision } from "./Decision.tsx"
 
 export type Move = "approve" | "reject" | "suspend" | "reactivate"
 
-/** The moves that each status allows (docs/reference/reseller.md#b8). */
+/** The decisions of an operator that each status allows (docs/reference/reseller.md#b8). */
 export const movesOf: { readonly [S in Reseller["status"]]: ReadonlyArray<Move> } = {
   pending: ["approve", "reject"],
   active: ["suspend"],

@@ -1,6 +1,6 @@
 /**
  * Rewrites a provider's whole chat completion without parsing it: the bytes of the messages are copied, and only the
- * members around the messages are written anew. Numbers and escapes inside the messages therefore stay as they are.
+ * members around the messages are rewritten. Numbers and escapes inside the messages therefore stay as they are.
  *
  * A completion with an unusual part, for example with tool calls, an error or a repeated member, is not rewritten here:
  * `ChatResponse.ts` parses it.
@@ -16,6 +16,7 @@ import { finishReasonOf } from "./ChatChoice.ts"
 import { completionIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 
+// In the code below, `found` is the index of a name in one of these three lists.
 const COMPLETION = new MemberNames(["choices", "usage", "object", "error", "type", "x_groq"])
 const CHOICE = new MemberNames(["message", "index", "finish_reason", "logprobs", "error"])
 const MESSAGE = new MemberNames([
@@ -31,7 +32,7 @@ const MESSAGE = new MemberNames([
   "audio"
 ])
 
-/** The result of a reading method that meets an unusual part or a syntax error. */
+/** The result of a reading method that finds an unusual part or a syntax error. */
 const UNUSUAL = -1
 
 const NO_MEDIA = mediaOf({ members: [], types: [] })
@@ -49,7 +50,7 @@ class CompletionBytes {
   #choices = ""
   #count = 0
   #usage: string | undefined
-  // The next four fields describe the current choice.
+  // The fields below describe the current choice.
   #seen = 0
   #message = ""
   #index = ""
@@ -129,11 +130,11 @@ class CompletionBytes {
     this.#seen |= 1 << found
     if (found === 0) return this.#readMessage(value)
     const end = reader.value(value, 3, at + 1)
-    return end >= 0 && this.#takeMember(found, this.#text.slice(value, end)) ? end : UNUSUAL
+    return end >= 0 && this.#storeMember(found, this.#text.slice(value, end)) ? end : UNUSUAL
   }
 
-  /** Takes the value of a member of a choice. Returns false if the value is unusual. */
-  #takeMember(found: number, text: string): boolean {
+  /** Stores the value of a member of a choice. Returns false if the value is unusual. */
+  #storeMember(found: number, text: string): boolean {
     if (found === 1) {
       this.#index = text
       return INDEX.test(text)
@@ -159,13 +160,13 @@ class CompletionBytes {
       const value = reader.name(at)
       if (value < 0) return UNUSUAL
       const found = MESSAGE.find(reader.bytes, at + 1, reader.nameEnd)
-      const isHidden = found < 0 ? isProviderMember(JSON.parse(this.#text.slice(at, reader.nameEnd + 1))) : found === 0
+      const isOmitted = found < 0 ? isProviderMember(JSON.parse(this.#text.slice(at, reader.nameEnd + 1))) : found === 0
       if (found >= 0) {
         if ((seen & (1 << found)) !== 0) return UNUSUAL
         seen |= 1 << found
       }
       const end = reader.value(value, 4, at + 1)
-      if (end < 0 || isHidden) return end
+      if (end < 0 || isOmitted) return end
       const isList = reader.bytes[value] === OPEN_ARRAY && (found === 1 || found === 2)
       if (isList && reader.skipSpace(value + 1) !== end - 1) return UNUSUAL
       this.#message += `,${this.#text.slice(at, end)}`
@@ -176,6 +177,6 @@ class CompletionBytes {
   }
 }
 
-/** Returns a text that, encoded as latin1, has the bytes of the given text in UTF-8. */
+/** Returns the UTF-8 bytes of the text as a string with one character for each byte. */
 const oneCharacterPerByte = (text: string): string =>
   Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1")

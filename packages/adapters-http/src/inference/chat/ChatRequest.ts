@@ -89,7 +89,7 @@ export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamMo
   if (streamed) {
     const includeUsage = includeUsageOf(members)
     if (includeUsage !== undefined) splices.push(replacement(includeUsage, "true"))
-    else if (options?.kind === "object")
+    else if (options?.type === "object")
       splices.push(insertion(options.start + 1, options.empty ? INCLUDE_USAGE : `${INCLUDE_USAGE},`))
     else if (options !== undefined) splices.push(replacement(options, `{${INCLUDE_USAGE}}`))
     else splices.push(insertion(model.end, `,"stream_options":{${INCLUDE_USAGE}}`))

@@ -67,8 +67,8 @@ const refusal = (param: string, must: string) =>
   Either.left(new InvalidRequest({ message: `'${param}' ${must}.`, param }))
 
 function* readInput(body: Buffer, member: ScannedMember | undefined): Slices<Either.Either<Input, InvalidRequest>> {
-  if (member?.kind === "array" && !member.empty) return yield* new InputArray(body).read(member.start)
-  return member?.kind === "string" && member.end - member.start > EMPTY_STRING
+  if (member?.type === "array" && !member.empty) return yield* new InputArray(body).read(member.start)
+  return member?.type === "string" && member.end - member.start > EMPTY_STRING
     ? Either.right({ inputs: 1, tokens: 0 })
     : refusal("input", "must be a non-empty string or a non-empty array")
 }

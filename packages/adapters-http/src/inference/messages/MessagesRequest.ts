@@ -79,7 +79,7 @@ function* read(
  * model and charge the gateway for it, but the customer would be charged the price of the first model.
  */
 const otherModel = ({ fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
-  if (fallbacks?.kind === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
+  if (fallbacks?.type === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
   return tools?.typeNames.some((name) => name === "advisor" || name.startsWith("advisor_"))
     ? namesOtherModel("tools")
     : undefined

@@ -90,7 +90,7 @@ const imageTool = (tools: ScannedMember | undefined): InvalidRequest | undefined
     : undefined
 
 const isInput = (member: ScannedMember | undefined): boolean =>
-  (member?.kind === "string" && member.end - member.start > 2) || (member?.kind === "array" && !member.empty)
+  (member?.type === "string" && member.end - member.start > 2) || (member?.type === "array" && !member.empty)
 
 const invalid = (param: string, must: string): InvalidRequest =>
   new InvalidRequest({ message: `'${param}' ${must}.`, param })

@@ -1,12 +1,12 @@
 /**
- * Determines the kind of a JSON value from its first byte.
+ * Determines the type of a JSON value from its first byte.
  */
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./JsonReader.ts"
 
-export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null"
+export type JsonType = "object" | "array" | "string" | "number" | "boolean" | "null"
 
-/** Returns the kind of a well-formed value. */
-export const kindOf = (first: number | undefined): JsonKind => {
+/** Returns the type of a well-formed value that begins with this byte. */
+export const jsonTypeOf = (first: number | undefined): JsonType => {
   switch (first) {
     case OPEN_OBJECT:
       return "object"
