@@ -21,7 +21,7 @@ export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, (
 /** Makes the commands in this process use the database at this URL. Each test file uses a different database. */
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
-  process.env.KEY_PEPPER = "a pepper for tests only, longer than it has to be"
+  process.env.KEY_PEPPER = "a pepper for tests only, longer than the minimum"
   // The commands must not use a payment simulator that a developer runs on this machine.
   process.env.PAYMENTS_SIMULATOR = "off"
 }
@@ -47,14 +47,14 @@ export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed>
   Effect.gen(function* () {
     const out: Array<string> = []
     const err: Array<string> = []
-    const keeping = yield* Console.consoleWith((console) =>
+    const recordingConsole = yield* Console.consoleWith((console) =>
       Effect.succeed({
         ...console,
         log: (text: string) => Effect.sync(() => void out.push(`${text}\n`)),
         error: (text: string) => Effect.sync(() => void err.push(`${text}\n`))
       })
     )
-    const code = yield* Effect.withConsole(runCommand(args), keeping)
+    const code = yield* Effect.withConsole(runCommand(args), recordingConsole)
     return { code, stdout: out.join(""), stderr: err.join("") }
   })
 

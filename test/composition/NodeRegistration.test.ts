@@ -9,7 +9,7 @@ import { readServerConfig } from "@tollgate/composition/ServerConfig"
 import { Effect, Either, Layer, Redacted } from "effect"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
-const SECRET = "a secret for tests only, longer than it has to be"
+const SECRET = "a secret for tests only, longer than the minimum"
 
 describe("a server", () => {
   it.scopedLive("does not start if an incompatible migration is committed before it is registered", () =>

@@ -28,7 +28,7 @@ describe("compose.yaml", () => {
     expect(gateway.depends_on).toEqual({ migrate: { condition: "service_completed_successfully" } })
   })
 
-  it("sets only variables that the server knows, or that the documented catalog names", () => {
+  it("sets only settings of the server and the API keys of the documented catalog", () => {
     const catalog = JSON.parse(written("catalog.json"))
     const names = [...Object.keys(gateway.environment), ...variablesIn(written("gateway.env"))]
     const keys = catalog.providers.map((provider: { api_key_env: string }) => provider.api_key_env)
@@ -37,13 +37,13 @@ describe("compose.yaml", () => {
     expect(parseCatalogFile(catalog)).toSatisfy(Either.isRight)
   })
 
-  it("reads exactly the variables that the documented file .env has", () => {
+  it("reads exactly the variables that the documented file .env contains", () => {
     const read = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name)
     expect([...new Set(read)].sort()).toEqual([...variablesIn(written(".env"))].sort())
     expect(variablesIn(written(".env"))).toContain(compose.secrets["metrics-token"].environment)
   })
 
-  it("publishes the default port of the server on loopback, and lets Prometheus read its metrics", () => {
+  it("publishes the default port of the server on loopback, and lets Prometheus read the metrics of the server", () => {
     expect(gateway.ports).toEqual([`127.0.0.1:${defaults.PORT}:${defaults.PORT}`])
     const { scrape_configs: jobs } = parse(readFileSync(join(ROOT, "deploy/compose/prometheus.yml"), "utf8"))
     expect(jobs).toEqual([

@@ -60,7 +60,7 @@ describe("the Kubernetes manifests", () => {
     expect(manifest("Service").metadata.labels).not.toMatchObject(monitor.selector.matchLabels)
   })
 
-  it("set only variables that the server knows", () => {
+  it("set only settings of the server", () => {
     const names: ReadonlyArray<string> = [
       ...[...container.env, ...job.spec.containers[0].env].map(({ name }) => name),
       monitor.endpoints[0].authorization.credentials.key

@@ -10,7 +10,7 @@ import { RawClient } from "../support/RawClient.ts"
 import type { ReceivedRequest } from "../support/ScriptedUpstream.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 import { errorBody } from "../support/upstream/ChatWire.ts"
-import { bytes, closeAtOnce, json, type Script, script, stall } from "../support/upstream/Script.ts"
+import { bytes, closeImmediately, json, type Script, script, stall } from "../support/upstream/Script.ts"
 
 let gateway: TestGateway
 let client: OpenAI
@@ -272,7 +272,7 @@ describe("the charge of embeddings", () => {
     ["refuses the request", json(errorBody("the input is too long"), 400), 400, "invalid_request"],
     ["limits requests", json(errorBody("slow down"), 429), 429, "technical_limit"],
     ["fails", json(errorBody("broken"), 500), 502, "upstream_error"],
-    ["closes the connection", closeAtOnce, 502, "upstream_error"],
+    ["closes the connection", closeImmediately, 502, "upstream_error"],
     ["sends no embeddings", json({ object: "list", data: [], usage: { prompt_tokens: 9 } }), 502, "upstream_error"],
     ["sends a stream", script({ steps: [] }), 502, "upstream_error"]
   ])("is zero when the upstream %s", async (_, upstream, status, code) => {

@@ -1,5 +1,5 @@
 /**
- * Tests messages as applications use them, with the unmodified official clients 0.x and 1.x and a complete gateway.
+ * Tests the messages protocol with the unmodified official clients 0.x and 1.x and a complete gateway.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import Anthropic, { type APIError } from "@anthropic-ai/sdk"
@@ -99,7 +99,7 @@ const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
 }
 
 describe.each(generations)("the official client $generation", ({ generation, make, version, headers }) => {
-  it("receives a whole message with the public model name and pays for exactly its usage", async () => {
+  it("receives a whole message with the public model name and the charge equals the reported usage", async () => {
     gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const { data, request_id } = await make().messages.create(hello).withResponse()
@@ -122,13 +122,13 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     gateway.upstream.next(eventStream(messageEvents({ content: ["Hel", "lo", "!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const types: Array<string> = []
-      let said = ""
+      let received = ""
       for await (const event of await make().messages.create({ ...hello, stream: true })) {
         types.push(event.type)
         if (event.type === "message_start") expect(event.message.model).toBe("m")
-        if (event.type === "content_block_delta" && event.delta.type === "text_delta") said += event.delta.text
+        if (event.type === "content_block_delta" && event.delta.type === "text_delta") received += event.delta.text
       }
-      expect(said).toBe("Hello!")
+      expect(received).toBe("Hello!")
       expect([types[0], types.at(-1)]).toEqual(["message_start", "message_stop"])
     })
     expect(debit).toBe(7n + 2n * 3n)
@@ -156,8 +156,8 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     )
     const tools = [{ name: "weather", input_schema: { type: "object" as const } }]
     const thinking = { type: "enabled" as const, budget_tokens: 1_024 }
-    const ask = { ...hello, max_tokens: 2_000, tools, thinking }
-    const final = await make().messages.stream(ask).finalMessage()
+    const body = { ...hello, max_tokens: 2_000, tools, thinking }
+    const final = await make().messages.stream(body).finalMessage()
     expect(final.content).toEqual([
       { type: "thinking", thinking: "hm", signature: "EqQB" },
       { type: "text", text: "Let me look." },
@@ -297,19 +297,19 @@ describe.each(generations)("the official client $generation", ({ generation, mak
     gateway.upstream.next(json(message({ usage: usage(1, 1) })))
     const names: Array<string> = []
     const client = make()
-    const fetching = client.withOptions({
+    const recordingClient = client.withOptions({
       fetch: (url, init) => {
         names.push(...new Headers(init?.headers).keys())
         return fetch(url, init)
       }
     })
-    await fetching.messages.create(hello)
+    await recordingClient.messages.create(hello)
     expect(names).toEqual(expect.arrayContaining(headers))
   })
 })
 
 describe("the API key", () => {
-  const asked = async (headers: Record<string, string>) => {
+  const statusWith = async (headers: Record<string, string>) => {
     const response = await fetch(`${gateway.url}/v1/messages?beta=true`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
@@ -321,11 +321,11 @@ describe("the API key", () => {
 
   it("is accepted in either header or in both, and refused when the headers differ", async () => {
     const { key } = gateway
-    expect(await asked({ "x-api-key": key })).toBe("404 model_not_found")
-    expect(await asked({ authorization: `Bearer ${key}` })).toBe("404 model_not_found")
-    expect(await asked({ authorization: `Bearer ${key}`, "x-api-key": key })).toBe("404 model_not_found")
-    expect(await asked({ authorization: `Bearer ${key}`, "x-api-key": "other" })).toBe("401 invalid_api_key")
-    expect(await asked({})).toBe("401 invalid_api_key")
+    expect(await statusWith({ "x-api-key": key })).toBe("404 model_not_found")
+    expect(await statusWith({ authorization: `Bearer ${key}` })).toBe("404 model_not_found")
+    expect(await statusWith({ authorization: `Bearer ${key}`, "x-api-key": key })).toBe("404 model_not_found")
+    expect(await statusWith({ authorization: `Bearer ${key}`, "x-api-key": "other" })).toBe("401 invalid_api_key")
+    expect(await statusWith({})).toBe("401 invalid_api_key")
   })
 })
 
@@ -371,12 +371,13 @@ const frames: ReadonlyArray<readonly [event: WireEvent, content: string]> = [
 const eventsIn = (body: string): number => body.split("event: ").length - 1
 
 describe("a client that disconnects", () => {
-  const ask = () => RawClient.post(gateway.url, "/v1/messages", { key: gateway.key, body: { ...hello, stream: true } })
+  const startStream = () =>
+    RawClient.post(gateway.url, "/v1/messages", { key: gateway.key, body: { ...hello, stream: true } })
   const chargedAfter = async (
     events: ReadonlyArray<WireEvent>
   ): Promise<readonly [ending: string, input: bigint, output: bigint]> => {
     gateway.upstream.next(script({ steps: [...events.map(sent), stall] }))
-    const client = await ask()
+    const client = await startStream()
     const { headers } = await client.until(({ body }) => eventsIn(body) === events.length)
     const left = gateway.upstream.requests.at(-1)?.left
     client.reset()
@@ -391,10 +392,10 @@ describe("a client that disconnects", () => {
   it.each(frames.map(([{ type }], i) => [i + 1, type] as const))(
     "pays for the delivered output after %i events, the last of type %s, and for the prompt if there is output",
     async (count) => {
-      const seen = frames.slice(0, count)
-      const content = seen.map(([, content]) => content).join("")
+      const delivered = frames.slice(0, count)
+      const content = delivered.map(([, content]) => content).join("")
       const due = content === "" ? [0n, 0n] : [70n, tokens(content)]
-      expect(await chargedAfter(seen.map(([event]) => event))).toEqual(["client_gone", ...due])
+      expect(await chargedAfter(delivered.map(([event]) => event))).toEqual(["client_gone", ...due])
     }
   )
 
@@ -413,16 +414,16 @@ describe("a client that disconnects", () => {
 
   it("pays nothing before the first event and the full charge after the last", async () => {
     const { requests } = gateway.upstream
-    const asked = requests.length
+    const requestsBefore = requests.length
     gateway.upstream.next(silence)
-    const early = await ask()
-    await until(() => requests.length > asked)
+    const early = await startStream()
+    await until(() => requests.length > requestsBefore)
     early.reset()
     await requests.at(-1)?.left
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
 
     gateway.upstream.next(eventStream(messageEvents({ usage: usage(70, 9) })))
-    const late = await ask()
+    const late = await startStream()
     const { headers } = await late.until(({ body }) => body.includes("message_stop"))
     late.reset()
     expect(await gateway.settlementOf(headers["x-request-id"] ?? "")).toMatchObject({
@@ -435,13 +436,13 @@ describe("a client that disconnects", () => {
 
 describe("a relayed message", () => {
   it("contains nothing that identifies the provider", async () => {
-    const telling = {
+    const identifying = {
       ...message({ usage: usage(1, 1), id: "msg_bdrk_01secret" }),
       provider: "secret",
       usage: { ...usage(1, 1), service_tier: "secret", inference_geo: "secret" }
     }
     gateway.upstream.next(
-      json(telling, 200, { "anthropic-organization-id": "secret", "request-id": "req_secret", server: "secret" }),
+      json(identifying, 200, { "anthropic-organization-id": "secret", "request-id": "req_secret", server: "secret" }),
       json(errorOf("upstream-model is not available to org-secret1 at https://secret.example"), 400),
       text("<html>secret</html>", "text/html", 500)
     )

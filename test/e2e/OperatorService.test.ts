@@ -112,8 +112,8 @@ describe("the usage of a customer in the operator API", () => {
 describe("top-ups in the operator API", () => {
   it("are all refreshed by one request, and the paid orders are credited", async () => {
     const order = async () => {
-      const asked = { token: reseller.token, body: { method: "qris", amount_idr: 10_000 } }
-      return (await programme.post("/api/reseller/topup", asked)).body
+      const options = { token: reseller.token, body: { method: "qris", amount_idr: 10_000 } }
+      return (await programme.post("/api/reseller/topup", options)).body
     }
     const [paid, open] = [await order(), await order()]
     await programme.simulate("pay", textOf(paid.order_number))
@@ -128,7 +128,7 @@ describe("top-ups in the operator API", () => {
 })
 
 describe("sessions in the operator API", () => {
-  it("are listed with their states, and each of them can be ended by another", async () => {
+  it("are listed with their states, and an operator can end the session of another operator", async () => {
     const budi = await operatorCalls(programme, "budi")
     const { sessions } = (await ani.get("/sessions")).body as unknown as {
       sessions: ReadonlyArray<Readonly<Record<string, unknown>>>
@@ -155,7 +155,7 @@ describe("the service in the operator API", () => {
     expect(data.map(({ node_id }) => node_id)).toContain(body.node_id)
   })
 
-  it("checks the database, the catalog and the payment providers, and advises on each problem", async () => {
+  it("checks the database, the catalog and the payment providers, and gives advice for each problem", async () => {
     interface Checks {
       readonly ok: boolean
       readonly checks: ReadonlyArray<{ check: string; status: string; detail: string; advice: string | null }>

@@ -42,7 +42,7 @@ describe("settled usage", () => {
     expect((await programme.get(USAGE, await programme.reseller())).text).toBe('{"data":[],"next_cursor":null}')
   })
 
-  it("lists only the reseller's own customers, newest first, with exact costs", async () => {
+  it("lists only requests of the reseller's own customers, newest first, with exact costs", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
     const [one, two, stranger] = [await spender(mine), await spender(mine), await spender(other)]
     await spend(one.secret, 10, 1)
@@ -96,9 +96,9 @@ describe("settled usage", () => {
     "cursor=dTEgMTc2MzYzMTAwMDAwMDAwMCAwMTlhOWYwZQ.Zm9y",
     "cursor=a&cursor=b"
   ])("returns 422 validation_error for %s", async (query) => {
-    const answer = await programme.get(`${USAGE}?${query}`, await programme.reseller())
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual([query.split("=")[0]])
+    const response = await programme.get(`${USAGE}?${query}`, await programme.reseller())
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual([query.split("=")[0]])
   })
 
   it.each([1, 100])("accepts a limit of %i", async (limit) => {

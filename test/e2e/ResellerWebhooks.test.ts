@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
 import { refusalIn } from "../support/ResellerRefusals.ts"
-import { type Heard, type Json, jsonOf, textOf } from "../support/SimulatedPayments.ts"
+import { type Json, jsonOf, type ReceivedWebhook, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
@@ -31,7 +31,7 @@ afterAll(async () => {
 const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
 
 /** Forwards a webhook to the gateway with the signature headers and the content type of the payment provider. */
-const send = ({ path, headers, body }: Heard, changed: Partial<Heard> = {}): Promise<Answer> =>
+const send = ({ path, headers, body }: ReceivedWebhook, changed: Partial<ReceivedWebhook> = {}): Promise<Answer> =>
   programme.post(changed.path ?? path, {
     body: changed.body ?? body,
     headers: Object.fromEntries(
@@ -46,7 +46,10 @@ const order = async (method: string, at = programme): Promise<Json> => {
 }
 
 /** Creates and pays an order. Returns the order and the webhook of its payment. */
-const paid = async (method: string, at = programme): Promise<{ readonly order: Json; readonly report: Heard }> => {
+const paid = async (
+  method: string,
+  at = programme
+): Promise<{ readonly order: Json; readonly report: ReceivedWebhook }> => {
   const made = await order(method, at)
   await at.simulate("pay", textOf(made.order_number))
   const report = at.reports.at(-1)
@@ -109,8 +112,11 @@ describe.each([
   })
 })
 
-describe("a webhook of a repeated deposit", () => {
-  const reportOf = async (made: Json, sent: { readonly amount?: string; readonly status?: string }): Promise<Heard> => {
+describe("a webhook of a repeated payment", () => {
+  const reportOf = async (
+    made: Json,
+    sent: { readonly amount?: string; readonly status?: string }
+  ): Promise<ReceivedWebhook> => {
     await programme.sendAgain(textOf(made.order_number), sent)
     const report = programme.reports.at(-1)
     if (report === undefined) throw new Error("no webhook was sent")

@@ -386,14 +386,14 @@ describe("a responses stream that fails", () => {
 
   const expectRaised = async (rest: ReadonlyArray<Step>, code = FAILED) => {
     for (const listen of [iterate, assemble]) {
-      const heard = signal()
+      const clientReceived = signal()
       const first = numbered(...opening(), textDelta(HELLO))
-      gateway.upstream.next(script({ steps: [...first.map(wireStep), when(heard), ...rest] }))
+      gateway.upstream.next(script({ steps: [...first.map(wireStep), when(clientReceived), ...rest] }))
       let text = ""
       const debit = await debitOf(async () => {
         const raised = await listen((delta) => {
           text += delta
-          heard.fire()
+          clientReceived.fire()
         })
         expect(raised).toBeInstanceOf(APIError)
         expect(raised).toMatchObject({ code, status: undefined })
@@ -506,10 +506,10 @@ describe("a responses stream whose client disconnects", () => {
     gateway.upstream.next(script({ steps: [...events.slice(0, 6).map(wireStep), stall] }))
     const stream = await client.responses.create({ ...hello, stream: true })
     const request = asked()
-    let heard = 0
+    let deltas = 0
     for await (const { type } of stream) {
-      if (type === "response.output_text.delta") heard += 1
-      if (heard === 2) stream.controller.abort()
+      if (type === "response.output_text.delta") deltas += 1
+      if (deltas === 2) stream.controller.abort()
     }
     await request?.left
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", charged_output: 2n })

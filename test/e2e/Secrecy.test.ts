@@ -10,7 +10,17 @@ import { RawClient } from "../support/RawClient.ts"
 import { leaksIn, RecordingProxy } from "../support/RecordingProxy.ts"
 import { PROVIDER_KEY, TestGateway } from "../support/TestGateway.ts"
 import { chunk, completion, errorBody, usage, usageChunk } from "../support/upstream/ChatWire.ts"
-import { bytes, closeAtOnce, cut, done, event, json, type Script, script, text } from "../support/upstream/Script.ts"
+import {
+  bytes,
+  closeImmediately,
+  cut,
+  done,
+  event,
+  json,
+  type Script,
+  script,
+  text
+} from "../support/upstream/Script.ts"
 
 const PROVIDER = "kwyjibo"
 const MODEL = "kwyjibo/llama-9-turbo"
@@ -157,7 +167,7 @@ const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
   ],
   ["a stream with an unknown event", script({ steps: [hi, bytes("event: kwyjibo\ndata: kwyjibo\n\n")] })],
   ["a stream that breaks", script({ steps: [hi, cut] })],
-  ["a connection that closes without a response", closeAtOnce],
+  ["a connection that closes without a response", closeImmediately],
   ["a redirect", json({}, 302, { location: "https://kwyjibo.example/", ...headers })],
   ...refusals.flatMap(
     (message): ReadonlyArray<readonly [string, Script]> => [

@@ -8,7 +8,7 @@ import { type Gateways, textIn } from "./Gateways.ts"
 
 const PAUSE_MILLIS = 1_500
 const RETRY_MILLIS = 500
-/** Longer than the statement timeout of the gateway. The gateway must respond after its timeout. */
+/** Longer than the statement timeout of the gateway, so that the gateway responds before the client gives up. */
 const TIMEOUT_MILLIS = 45_000
 /** The status of a request that got no response. */
 const NO_RESPONSE = 0
@@ -58,18 +58,18 @@ export class ResellerLoad {
     const operationId = `mint-${++this.#calls}`
     const { customerEmail, tierId } = this.#gateways.reseller
     const body = { operation_id: operationId, customer_email: customerEmail, plan_tier_id: tierId }
-    await this.#insist("POST", "/mint", body)
+    await this.#callUntilSuccess("POST", "/mint", body)
     this.mints.push(operationId)
   }
 
   readonly #topUp = async (): Promise<void> => {
     const order = { operation_id: `order-${++this.#calls}`, method: "hosted_qris", amount_idr: 10_000 }
-    const id = textIn((await this.#insist("POST", "/topup", order)).body, "id")
+    const id = textIn((await this.#callUntilSuccess("POST", "/topup", order)).body, "id")
     this.orders.push(id)
     const paid = await fetch(`${this.#gateways.paymentsUrl}/pay/RTO-${id}`, { method: "POST" })
     if (!paid.ok) throw new Error(`paying ${id}: ${paid.status} ${await paid.text()}`)
     for (;;) {
-      const { body } = await this.#insist("GET", `/topup/${id}`)
+      const { body } = await this.#callUntilSuccess("GET", `/topup/${id}`)
       if (textIn(body, "status") === "credited") break
       await sleep(RETRY_MILLIS)
     }
@@ -84,7 +84,7 @@ export class ResellerLoad {
   }
 
   /** Repeats a request until it succeeds. */
-  async #insist(method: string, path: string, body?: object): Promise<Reply> {
+  async #callUntilSuccess(method: string, path: string, body?: object): Promise<Reply> {
     for (;;) {
       const reply = await this.#call(method, path, body)
       if (reply.status >= 200 && reply.status < 300) return reply

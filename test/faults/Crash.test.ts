@@ -102,8 +102,8 @@ it(
       // One of the two servers runs longer, so that some streams are old and have several checkpoints.
       const which = kills % 5 === 4 ? 1 : 0
       const victim = servers[which] as Server
-      const heard = calls.length
-      await until(() => calls.length > heard + CLIENTS / 4)
+      const callsBefore = calls.length
+      await until(() => calls.length > callsBefore + CLIENTS / 4)
       await sleep(Math.random() * 400)
       // The other kills interrupt a server at any instant.
       if (kills === 0) await until(() => hasCheckpointAt(victim))

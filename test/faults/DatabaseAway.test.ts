@@ -145,12 +145,12 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
       { ...answer, steps: [when(goOn), ...answer.steps] }
     )
     const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
-    let heard = ""
+    let received = ""
     const streamed = (async () => {
-      for await (const { choices } of stream) heard += choices[0]?.delta.content ?? ""
+      for await (const { choices } of stream) received += choices[0]?.delta.content ?? ""
     })()
     const answered = client.chat.completions.create({ model: "m", messages }, { timeout: 60_000 })
-    await until(() => upstream.requests.length === 2 && heard === " hello")
+    await until(() => upstream.requests.length === 2 && received === " hello")
     expect(await probe("/readyz")).toBe(200)
 
     await goAway()
@@ -176,7 +176,7 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     // A stream finishes without the database. A whole response is written only after its settlement.
     goOn.fire()
     await streamed
-    expect(heard).toBe(" hello hello")
+    expect(received).toBe(" hello hello")
     await until(() => gateway.counters.openExchanges === 0)
     expect(gateway.counters.openRequests).toBe(1)
 

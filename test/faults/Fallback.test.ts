@@ -13,13 +13,13 @@ import { TestGateway, until } from "../support/TestGateway.ts"
 import { chatFrames, chunk, completion, errorBody, usage } from "../support/upstream/ChatWire.ts"
 import {
   bytes,
-  closeAtOnce,
+  closeImmediately,
   cut,
   done,
   event,
   json,
   raw,
-  resetAtOnce,
+  resetImmediately,
   type Script,
   script,
   signal,
@@ -33,7 +33,7 @@ const messages = [{ role: "user" as const, content: QUESTION }]
 const HELLO = " hello"
 
 let gateway: TestGateway
-/** The second upstream, used after the gateway's own upstream has failed. */
+/** The upstream of the second provider; the first provider has `gateway.upstream`. */
 let second: ScriptedUpstream
 let client: OpenAI
 
@@ -47,7 +47,7 @@ afterAll(async () => {
   await second.close()
 })
 
-/** Numbers the test cases. Each case has providers with new names, so that no failures of earlier cases count for them. */
+/** Numbers the test cases. Each case has providers with new names, so that failures in earlier cases do not count. */
 let generation = 0
 const useProviders = async (first: object = {}, others: ReadonlyArray<string> = [second.baseUrl]): Promise<void> => {
   generation += 1
@@ -81,12 +81,12 @@ const useProviders = async (first: object = {}, others: ReadonlyArray<string> = 
   })
 }
 
-interface Heard {
+interface ReceivedResult {
   readonly text: string
   readonly error: APIError | undefined
 }
 
-const ask = async (streamed: boolean): Promise<Heard> => {
+const request = async (streamed: boolean): Promise<ReceivedResult> => {
   let text = ""
   try {
     if (!streamed) {
@@ -109,20 +109,20 @@ const good = (streamed: boolean): Script =>
     : json(completion({ content: [HELLO], usage: usage(7, 1) }))
 
 /** Makes a call. Returns its result with the requests to each upstream and the decrease of the balance in micro-USD. */
-const observed = async (call: () => Promise<Heard>) => {
-  const asked = [gateway.upstream.requests.length, second.requests.length] as const
+const observed = async (call: () => Promise<ReceivedResult>) => {
+  const requestsBefore = [gateway.upstream.requests.length, second.requests.length] as const
   const before = await gateway.balanceUsdMicro()
-  const heard = await call()
+  const received = await call()
   await gateway.lastSettlement()
   return {
-    ...heard,
-    asked: [gateway.upstream.requests.length - asked[0], second.requests.length - asked[1]],
+    ...received,
+    requests: [gateway.upstream.requests.length - requestsBefore[0], second.requests.length - requestsBefore[1]],
     debit: before - (await gateway.balanceUsdMicro())
   }
 }
 
 /** Starts a call and waits until the first upstream has received its request. */
-const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promise<Heard> }> => {
+const begun = async (call: () => Promise<ReceivedResult>): Promise<{ readonly end: Promise<ReceivedResult> }> => {
   const { length } = gateway.upstream.requests
   const end = call()
   await until(() => gateway.upstream.requests.length > length)
@@ -130,7 +130,7 @@ const begun = async (call: () => Promise<Heard>): Promise<{ readonly end: Promis
 }
 
 /** A complete HTTP response with a stream of one content delta. */
-const SHORT_ANSWER = [
+const SHORT_RESPONSE = [
   "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
   `data: ${JSON.stringify(chunk({ content: HELLO }, "stop"))}\n\ndata: [DONE]\n\n`
 ].join("")
@@ -142,8 +142,8 @@ describe.each([
   ["a whole response", false]
 ])("%s", (_, streamed) => {
   it.each<readonly [fault: string, script: Script]>([
-    ["closes the connection", closeAtOnce],
-    ["resets the connection", resetAtOnce],
+    ["closes the connection", closeImmediately],
+    ["resets the connection", resetImmediately],
     ["rejects the API key of the gateway (401)", json(errorBody("no"), 401)],
     ["requires payment (402)", json(errorBody("no"), 402)],
     ["does not have the model (404)", json(errorBody("no"), 404)],
@@ -155,10 +155,10 @@ describe.each([
     await useProviders()
     gateway.upstream.next(fault)
     second.next(good(streamed))
-    const { text, error, asked, debit } = await observed(() => ask(streamed))
+    const { text, error, requests, debit } = await observed(() => request(streamed))
     expect(error).toBeUndefined()
     expect(text).toBe(HELLO)
-    expect(asked).toEqual([1, 1])
+    expect(requests).toEqual([1, 1])
     expect(debit).toBe(GOOD_DEBIT)
     expect(second.requests.at(-1)?.json()).toMatchObject({ model: "model-1", messages })
   })
@@ -171,9 +171,9 @@ describe.each([
   ])("is not retried when the first provider %s", async (_fault, fault, code) => {
     await useProviders({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
-    const { error, asked, debit } = await observed(() => ask(streamed))
+    const { error, requests, debit } = await observed(() => request(streamed))
     expect(error?.code).toBe(code)
-    expect(asked).toEqual([1, 0])
+    expect(requests).toEqual([1, 0])
     expect(debit).toBe(0n)
   })
 
@@ -181,10 +181,10 @@ describe.each([
     await useProviders()
     gateway.upstream.next(json(errorBody("no"), 500))
     second.next(json(errorBody("slow down"), 429, { "retry-after": "9" }))
-    const { error, asked, debit } = await observed(() => ask(streamed))
+    const { error, requests, debit } = await observed(() => request(streamed))
     expect(error).toMatchObject({ status: 429, code: "technical_limit" })
     expect(error?.headers?.get("retry-after")).toBe("9")
-    expect(asked).toEqual([1, 1])
+    expect(requests).toEqual([1, 1])
     expect(debit).toBe(0n)
   })
 })
@@ -197,25 +197,25 @@ describe("a stream that has begun", () => {
     await useProviders()
     gateway.upstream.next(script({ steps }))
     second.next(good(true))
-    const { text, error, asked, debit } = await observed(() => ask(true))
+    const { text, error, requests, debit } = await observed(() => request(true))
     expect(error).toBeUndefined()
-    expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
+    expect({ text, requests, debit }).toEqual({ text: HELLO, requests: [1, 1], debit: GOOD_DEBIT })
   })
 
   it("fails without a charge when the connection closes after an event that contains only the role", async () => {
     await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ role: "assistant" })), cut] }))
-    const { text, error, asked, debit } = await observed(() => ask(true))
+    const { text, error, requests, debit } = await observed(() => request(true))
     expect(error?.code).toBe("upstream_error")
-    expect({ text, asked, debit }).toEqual({ text: "", asked: [1, 0], debit: 0n })
+    expect({ text, requests, debit }).toEqual({ text: "", requests: [1, 0], debit: 0n })
   })
 
   it("fails when the connection closes after one delta, and charges the prompt and that delta", async () => {
     await useProviders()
     gateway.upstream.next(script({ steps: [event(chunk({ content: HELLO })), cut] }))
-    const { text, error, asked, debit } = await observed(() => ask(true))
+    const { text, error, requests, debit } = await observed(() => request(true))
     expect(error?.code).toBe("upstream_error")
-    expect({ text, asked, debit }).toEqual({ text: HELLO, asked: [1, 0], debit: promptTokens(QUESTION) + 2n })
+    expect({ text, requests, debit }).toEqual({ text: HELLO, requests: [1, 0], debit: promptTokens(QUESTION) + 2n })
   })
 
   it("carries the error as an event after a keepalive, and is not requested from another provider", async () => {
@@ -228,13 +228,13 @@ describe("a stream that has begun", () => {
       key: gateway.key,
       body: { model: "m", messages, stream: true }
     })
-    const asked = second.requests.length
+    const requestsBefore = second.requests.length
     await client.until(({ body }) => body.startsWith(": keepalive\n\n"))
     failed.fire()
     const { status, body } = await client.whole()
     expect(status).toBe(200)
     expect(body.replaceAll(": keepalive\n\n", "")).toMatch(/^data: \{"error":\{.*"code":"upstream_error".*\}\}\n\n$/)
-    expect(second.requests.length).toBe(asked)
+    expect(second.requests.length).toBe(requestsBefore)
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
   })
 })
@@ -244,22 +244,22 @@ describe("a provider that keeps failing", () => {
     await useProviders({ breaker: { failures: 3, window_ms: 60_000, open_ms: 600 } }, [])
     const fails = json(errorBody("no"), 500)
     gateway.upstream.next(fails, fails, fails)
-    for (let i = 0; i < 3; i++) expect((await ask(true)).error?.code).toBe("upstream_error")
+    for (let i = 0; i < 3; i++) expect((await request(true)).error?.code).toBe("upstream_error")
 
-    const refused = await observed(() => ask(true))
+    const refused = await observed(() => request(true))
     expect(refused.error).toMatchObject({ status: 503, code: "circuit_open", type: "server_error" })
     expect(Number(refused.error?.headers?.get("retry-after"))).toBeGreaterThanOrEqual(1)
-    expect(refused).toMatchObject({ asked: [0, 0], debit: 0n })
+    expect(refused).toMatchObject({ requests: [0, 0], debit: 0n })
 
     await sleep(650)
-    const answered = signal()
-    gateway.upstream.next(script({ status: "none", steps: [when(answered), raw(SHORT_ANSWER)] }))
-    const probe = await begun(() => ask(true))
-    expect((await ask(true)).error?.code).toBe("circuit_open")
-    answered.fire()
+    const mayRespond = signal()
+    gateway.upstream.next(script({ status: "none", steps: [when(mayRespond), raw(SHORT_RESPONSE)] }))
+    const probe = await begun(() => request(true))
+    expect((await request(true)).error?.code).toBe("circuit_open")
+    mayRespond.fire()
     expect(await probe.end).toEqual({ text: HELLO, error: undefined })
     gateway.upstream.next(good(true))
-    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
+    expect(await request(true)).toEqual({ text: HELLO, error: undefined })
   })
 
   it("is skipped in favour of the next provider after two failures; refused requests (400) are not failures", async () => {
@@ -267,11 +267,11 @@ describe("a provider that keeps failing", () => {
     const fails = json(errorBody("no"), 500)
     const refuses = json(errorBody("messages: bad"), 400)
     gateway.upstream.next(refuses, refuses, refuses, fails, fails)
-    for (let i = 0; i < 3; i++) expect((await ask(false)).error?.code).toBe("invalid_request")
+    for (let i = 0; i < 3; i++) expect((await request(false)).error?.code).toBe("invalid_request")
     second.next(good(false), good(false), good(false))
-    for (const asked of [1, 1, 0]) {
-      const heard = await observed(() => ask(false))
-      expect(heard).toMatchObject({ text: HELLO, asked: [asked, 1], debit: GOOD_DEBIT })
+    for (const requests of [1, 1, 0]) {
+      const received = await observed(() => request(false))
+      expect(received).toMatchObject({ text: HELLO, requests: [requests, 1], debit: GOOD_DEBIT })
     }
   })
 })
@@ -281,48 +281,48 @@ describe("a provider that rejects the API key of the gateway", () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     second.next(good(true), good(true))
-    expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [1, 1], debit: GOOD_DEBIT })
-    expect(await observed(() => ask(true))).toMatchObject({ text: HELLO, asked: [0, 1], debit: GOOD_DEBIT })
+    expect(await observed(() => request(true))).toMatchObject({ text: HELLO, requests: [1, 1], debit: GOOD_DEBIT })
+    expect(await observed(() => request(true))).toMatchObject({ text: HELLO, requests: [0, 1], debit: GOOD_DEBIT })
   })
 
-  it("makes all requests for its model fail until the catalog changes, if it is the only provider", async () => {
+  it("makes all requests for its model fail until the catalog changes, if there is no other provider", async () => {
     await useProviders({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
-    for (const asked of [1, 0]) {
-      const { error, ...rest } = await observed(() => ask(true))
+    for (const requests of [1, 0]) {
+      const { error, ...rest } = await observed(() => request(true))
       expect(error).toMatchObject({ status: 502, code: "upstream_error" })
-      expect(rest).toMatchObject({ asked: [asked, 0], debit: 0n })
+      expect(rest).toMatchObject({ requests: [requests, 0], debit: 0n })
     }
     await useProviders({}, [])
     gateway.upstream.next(good(true))
-    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
+    expect(await request(true)).toEqual({ text: HELLO, error: undefined })
   })
 })
 
 describe("a provider at its concurrency limit", () => {
-  it("causes 503 overloaded with Retry-After until a request ends, if it is the only provider", async () => {
+  it("causes 503 overloaded with Retry-After until a request ends, if there is no other provider", async () => {
     await useProviders({ max_concurrency: 1 }, [])
-    const answered = signal()
-    gateway.upstream.next(script({ steps: [when(answered), event(chunk({ content: HELLO }, "stop")), done] }))
-    const first = await begun(() => ask(true))
-    const { error } = await ask(true)
+    const mayRespond = signal()
+    gateway.upstream.next(script({ steps: [when(mayRespond), event(chunk({ content: HELLO }, "stop")), done] }))
+    const first = await begun(() => request(true))
+    const { error } = await request(true)
     expect(error).toMatchObject({ status: 503, code: "overloaded" })
     expect(Number(error?.headers?.get("retry-after"))).toBeGreaterThanOrEqual(1)
-    answered.fire()
+    mayRespond.fire()
     expect((await first.end).text).toBe(HELLO)
     await gateway.lastSettlement()
     gateway.upstream.next(good(true))
-    expect((await ask(true)).text).toBe(HELLO)
+    expect((await request(true)).text).toBe(HELLO)
   })
 
-  it("receives no further request; the next provider serves it", async () => {
+  it("receives no further requests, and the next provider serves them", async () => {
     await useProviders({ max_concurrency: 1 })
-    const over = signal()
-    gateway.upstream.next(script({ steps: [when(over), event(chunk({ content: HELLO }, "stop")), done] }))
-    const first = await begun(() => ask(true))
+    const mayRespond = signal()
+    gateway.upstream.next(script({ steps: [when(mayRespond), event(chunk({ content: HELLO }, "stop")), done] }))
+    const first = await begun(() => request(true))
     second.next(good(true))
-    expect(await ask(true)).toEqual({ text: HELLO, error: undefined })
-    over.fire()
+    expect(await request(true)).toEqual({ text: HELLO, error: undefined })
+    mayRespond.fire()
     expect(await first.end).toEqual({ text: HELLO, error: undefined })
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ model: "model-0" })
     expect(second.requests.at(-1)?.json()).toMatchObject({ model: "model-1" })

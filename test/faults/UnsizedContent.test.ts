@@ -1,7 +1,7 @@
 /**
  * Tests many parallel requests of one customer with little money, over two nodes. The provider of each request loads
- * the earlier response that `previous_response_id` names, so that the prompt is far larger than the body. At most one
- * of these requests costs more than the balance.
+ * the earlier response that `previous_response_id` names, so that the prompt is far larger than the body. The
+ * gateway serves at most one request that the balance does not cover.
  */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -14,7 +14,7 @@ const REQUESTS = 25
 const PROMPT_TOKENS = 150_000n
 const PRICES = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 4_000_000 }
 const PICO_PER_USD_MICRO = 1_000_000n
-/** The provider responds when all requests are decided, at the latest after this time. */
+/** The provider responds after the expected number of refusals, at the latest after this time. */
 const PROVIDER_MILLIS = 5_000
 
 let a: TestGateway
@@ -32,7 +32,7 @@ afterAll(async () => {
   await a.close()
 })
 
-const ask = async (url: string, apiKey: string, streamed: boolean): Promise<number> => {
+const statusOf = async (url: string, apiKey: string, streamed: boolean): Promise<number> => {
   const { responses } = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
   const request = { model: "m", input: "Go on.", previous_response_id: "resp_1" }
   try {
@@ -53,14 +53,14 @@ const upstreams = {
 describe.each(["streams", "whole responses"] as const)("25 parallel %s with previous_response_id", (kind) => {
   const run = async (creditUsdMicro: bigint, covered: number) => {
     const customer = await a.newCustomer(creditUsdMicro)
-    const decided = signal()
-    const begin = (wire: Wire) => Promise.race([decided.fired, wait(PROVIDER_MILLIS)(wire)])
+    const mayRespond = signal()
+    const begin = (wire: Wire) => Promise.race([mayRespond.fired, wait(PROVIDER_MILLIS)(wire)])
     a.upstream.always({ ...upstreams[kind], steps: [begin, ...upstreams[kind].steps] })
     let refused = 0
     const statuses = await Promise.all(
       Array.from({ length: REQUESTS }, async (_, i) => {
-        const status = await ask((i % 2 === 0 ? a : b).url, customer.key, kind === "streams")
-        if (status === 402 && ++refused === REQUESTS - covered) decided.fire()
+        const status = await statusOf((i % 2 === 0 ? a : b).url, customer.key, kind === "streams")
+        if (status === 402 && ++refused === REQUESTS - covered) mayRespond.fire()
         return status
       })
     )
@@ -70,21 +70,21 @@ describe.each(["streams", "whole responses"] as const)("25 parallel %s with prev
     const writtenOff = rows.reduce((sum, row) => sum + row.writeoff_pico, 0n)
     expect(statuses.filter((status) => status !== 200 && status !== 402)).toEqual([])
     recordFigures({
-      [`${kind} on ${creditUsdMicro} micro-USD: served, refused`]: `${REQUESTS - refused}, ${refused}`,
-      [`${kind} on ${creditUsdMicro} micro-USD: pico-USD charged, written off`]: `${charged}, ${writtenOff}`
+      [`${kind} with ${creditUsdMicro} micro-USD: served, refused`]: `${REQUESTS - refused}, ${refused}`,
+      [`${kind} with ${creditUsdMicro} micro-USD: pico-USD charged, written off`]: `${charged}, ${writtenOff}`
     })
     return { rows, charged, writtenOff, refused }
   }
   const costPico = PROMPT_TOKENS * 1_000_000n + 8_000_000n
 
-  it("on 0.05 USD: one is served, and the others are refused", async () => {
+  it("with 0.05 USD: one request is served, and the others are refused", async () => {
     const { rows, charged, writtenOff, refused } = await run(50_000n, 1)
     expect([rows.length, refused]).toEqual([1, REQUESTS - 1])
     expect(charged).toBe(50_000n * PICO_PER_USD_MICRO)
     expect(writtenOff).toBe(costPico - charged)
   })
 
-  it("on 0.6 USD: the requests that the balance covers are served, and nothing is written off", async () => {
+  it("with 0.6 USD: the requests that the balance covers are served, and nothing is written off", async () => {
     const { rows, charged, writtenOff, refused } = await run(600_000n, 2)
     expect([rows.length, refused]).toEqual([2, REQUESTS - 2])
     expect([charged, writtenOff]).toEqual([2n * costPico, 0n])

@@ -36,7 +36,7 @@ export interface ProgrammeSettings {
   readonly database: TestDatabase.Database
   readonly simulator: string
   /** The URL that receives the webhooks of the payment providers. */
-  readonly merchant: string
+  readonly gatewayUrl: string
   /** The logged errors. A test that expects an error removes it from this list. */
   readonly faults: Array<string>
   /** Counts the calls of the password hasher. */
@@ -78,10 +78,10 @@ const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
     )
 })
 
-const providers = ({ simulator, merchant, withoutPictures, database }: ProgrammeSettings) => {
+const providers = ({ simulator, gatewayUrl, withoutPictures, database }: ProgrammeSettings) => {
   const current = ConfiguredProviders.simulatedProviders(
     { qris: 15, hosted_qris: 60, crypto: 60, crypto_bep20: 60 },
-    { simulation: paymentSimulation, simulatorUrl: simulator, deployment: database.url, gatewayUrl: merchant }
+    { simulation: paymentSimulation, simulatorUrl: simulator, deployment: database.url, gatewayUrl }
   )
   return ConfiguredProviders.layer({
     current: withoutPictures ? current.map((made) => Effect.map(made, withoutPicture)) : current

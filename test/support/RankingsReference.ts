@@ -2,8 +2,8 @@
  * Computes the rankings slowly, as a reference. It reads every settlement and applies the rules of the API contract one by
  * one.
  *
- * Tests compare its document with the document of the gateway. It shares no code with the gateway and uses the
- * platform's time zone data for the calendar. Its document has the members of the wire format.
+ * Tests compare its document with the document of the gateway. The reference shares no code with the gateway,
+ * and uses the platform's time zone data for the calendar. Its document has the members of the wire format.
  */
 
 export interface RankedModel {
@@ -48,10 +48,10 @@ export const referenceRankings = (
 ) => {
   const to = Date.parse(`${now.toISOString().slice(0, 16)}:00.000Z`)
 
-  const textModels = models.filter((model) => model.kind !== "image")
+  const rankedModels = models.filter((model) => model.kind !== "image")
   const uses: Array<Use> = []
   for (const settlement of settlements) {
-    const model = textModels.find((candidate) => candidate.publicName === settlement.model)
+    const model = rankedModels.find((candidate) => candidate.publicName === settlement.model)
     const at = settlement.settledAt.getTime()
     const { input, cacheWrite, output } = settlement.consumed
     if (model !== undefined && at < to) uses.push({ at, model, tokens: input + cacheWrite + output, settlement })
@@ -73,10 +73,10 @@ export const referenceRankings = (
   const nowUsed = tokensByModel(uses, from, to)
   const beforeUsed = previousFrom === null ? null : tokensByModel(uses, previousFrom, from)
 
-  const shown = textModels.filter((model) => !model.hidden && tokensOf(nowUsed, model) > 0n)
+  const shown = rankedModels.filter((model) => !model.hidden && tokensOf(nowUsed, model) > 0n)
   shown.sort((a, b) => descending(tokensOf(nowUsed, a), tokensOf(nowUsed, b)) || ascending(a.publicName, b.publicName))
-  const onTheBoard = shown.slice(0, 50)
-  const leaderboard = onTheBoard.map((model, place) => {
+  const onLeaderboard = shown.slice(0, 50)
+  const leaderboard = onLeaderboard.map((model, place) => {
     const tokens = tokensOf(nowUsed, model)
     const previous = beforeUsed === null ? null : tokensOf(beforeUsed, model)
     return {
@@ -92,10 +92,10 @@ export const referenceRankings = (
     }
   })
   const totalNow = add([...nowUsed.values()])
-  const others = totalNow - add(onTheBoard.map((model) => tokensOf(nowUsed, model)))
+  const others = totalNow - add(onLeaderboard.map((model) => tokensOf(nowUsed, model)))
 
   const bucket = window === "day" ? "hour" : window === "all" ? "week" : "day"
-  const keys = onTheBoard.slice(0, 8).map((model) => model.publicName)
+  const keys = onLeaderboard.slice(0, 8).map((model) => model.publicName)
   const points = dataSince === null ? [] : pointsOf(uses, bucket, from, to, keys)
 
   return {
@@ -117,8 +117,8 @@ export const referenceRankings = (
     other: { tokens: Number(others) },
     series: { bucket, keys, points },
     authors: authorsOf(shown, nowUsed),
-    trending: trendingOf(textModels, uses, to),
-    fastest: fastestOf(textModels, uses, to)
+    trending: trendingOf(rankedModels, uses, to),
+    fastest: fastestOf(rankedModels, uses, to)
   }
 }
 
@@ -154,9 +154,9 @@ const authorsOf = (shown: ReadonlyArray<RankedModel>, used: ReadonlyMap<string, 
   for (const author of authors) author.share = (author.tokens * 10000n) / total
   // Rounding down leaves basis points over. Each of them is added to the author with the largest remainder.
   while (authors.length > 0 && add(authors.map(({ share }) => share)) < 10000n) {
-    const owed = ({ tokens, share }: { tokens: bigint; share: bigint }) => tokens * 10000n - share * total
-    const neediest = authors.reduce((most, author) => (owed(author) > owed(most) ? author : most))
-    neediest.share += 1n
+    const remainderOf = ({ tokens, share }: { tokens: bigint; share: bigint }) => tokens * 10000n - share * total
+    const largest = authors.reduce((most, author) => (remainderOf(author) > remainderOf(most) ? author : most))
+    largest.share += 1n
   }
   return authors.map(({ author, tokens, share }) => ({ author, tokens: Number(tokens), share_bp: Number(share) }))
 }
@@ -212,7 +212,7 @@ const fastestOf = (models: ReadonlyArray<RankedModel>, uses: ReadonlyArray<Use>,
   return entries.sort((a, b) => b.tps_p50 - a.tps_p50 || ascending(a.public_name, b.public_name))
 }
 
-/** Returns the lower of the two middle values when the count is even. */
+/** Returns the median: of an even number of values, the lower of the two middle values. */
 const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN

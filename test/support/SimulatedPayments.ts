@@ -61,22 +61,22 @@ export const clientOf = (baseUrl: string): SimulatorClient => ({
 export const startedSimulator = (options: PaymentSimulator.PaymentSimulatorOptions = {}) =>
   Effect.map(PaymentSimulator.start(options), ({ baseUrl }) => clientOf(baseUrl))
 
-export interface Heard {
+export interface ReceivedWebhook {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** Starts a server that records webhooks. It responds 200 to each of them, or never if `answers` is false. */
-export const listeningMerchant = (answers = true) =>
+/** Starts a server that records webhooks. It responds 200 to each of them, or never if `responds` is false. */
+export const startWebhookReceiver = (responds = true) =>
   Effect.gen(function* () {
-    const heard: Array<Heard> = []
+    const webhooks: Array<ReceivedWebhook> = []
     const server = createServer((request, response) => {
       const pieces: Array<Buffer> = []
       request.on("data", (piece: Buffer) => pieces.push(piece))
       request.on("end", () => {
-        heard.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces).toString() })
-        if (answers) response.end("{}")
+        webhooks.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces).toString() })
+        if (responds) response.end("{}")
       })
     })
     const port = yield* Effect.acquireRelease(listen(server), () =>
@@ -85,7 +85,7 @@ export const listeningMerchant = (answers = true) =>
         server.closeAllConnections()
       })
     )
-    return { url: `http://127.0.0.1:${port}`, heard }
+    return { url: `http://127.0.0.1:${port}`, webhooks }
   })
 
 export const listen = (server: Server, port = 0): Effect.Effect<number> =>

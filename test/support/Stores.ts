@@ -103,6 +103,6 @@ export const aModel = (publicName: string) =>
 
 /** Returns the ids of the audit checks that found violations. */
 export const brokenInvariants = Effect.map(
-  Effect.flatMap(Audit, (books) => books.audit),
+  Effect.flatMap(Audit, (audit) => audit.audit),
   ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)
 )

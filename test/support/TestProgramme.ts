@@ -27,7 +27,7 @@ import { Context, Effect, Either, Exit, Layer, Redacted, Scope } from "effect"
 import * as Pg from "pg"
 import { layers, type ProgrammePorts, type ProgrammeSettings } from "./ProgrammeLayers.ts"
 import { ScriptedUpstream } from "./ScriptedUpstream.ts"
-import { type Heard, type Json, jsonOf, listeningMerchant, startedSimulator } from "./SimulatedPayments.ts"
+import { type Json, jsonOf, type ReceivedWebhook, startedSimulator, startWebhookReceiver } from "./SimulatedPayments.ts"
 import { operator } from "./Stores.ts"
 import * as TestDatabase from "./TestDatabase.ts"
 import { until } from "./TestGateway.ts"
@@ -67,7 +67,7 @@ export class TestProgramme {
   readonly upstream: ScriptedUpstream
   readonly settings: ProgrammeSettings
   /** The webhooks of the payment providers. The gateway receives only those that a test forwards to it. */
-  readonly reports: ReadonlyArray<Heard>
+  readonly reports: ReadonlyArray<ReceivedWebhook>
   readonly #ports: Context.Context<ProgrammePorts>
   readonly #scope: Scope.CloseableScope
   readonly #pg: Pg.Pool
@@ -77,12 +77,12 @@ export class TestProgramme {
     const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.extend(effect, scope))
     const upstream = await inScope(Effect.promise(() => ScriptedUpstream.start()))
     const database = await inScope(TestDatabase.make())
-    const merchant = await inScope(listeningMerchant())
-    const { baseUrl } = await inScope(startedSimulator({ webhookBase: merchant.url }))
+    const receiver = await inScope(startWebhookReceiver())
+    const { baseUrl } = await inScope(startedSimulator({ webhookBase: receiver.url }))
     const settings: ProgrammeSettings = {
       database,
       simulator: baseUrl,
-      merchant: merchant.url,
+      gatewayUrl: receiver.url,
       faults: [],
       hashes: { hashed: 0, verified: 0 },
       withoutPictures: false,
@@ -94,7 +94,7 @@ export class TestProgramme {
       ...options
     }
     const ports = await inScope(Layer.build(layers(settings)))
-    const programme = new TestProgramme(scope, ports, upstream, settings, merchant.heard)
+    const programme = new TestProgramme(scope, ports, upstream, settings, receiver.webhooks)
     await programme.#applyCatalog()
     return programme
   }
@@ -104,7 +104,7 @@ export class TestProgramme {
     ports: Context.Context<ProgrammePorts>,
     upstream: ScriptedUpstream,
     settings: ProgrammeSettings,
-    reports: ReadonlyArray<Heard>
+    reports: ReadonlyArray<ReceivedWebhook>
   ) {
     this.url = `http://127.0.0.1:${Context.get(ports, GatewayServer).port}`
     this.simulator = settings.simulator

@@ -55,13 +55,13 @@ export const aSettlement = (
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,
-  ask: (firstUse: Date | undefined) => HistoryQuery
+  queryFor: (firstUse: Date | undefined) => HistoryQuery
 ): UsageHistory => {
   const known = new Set(models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
   const counted = settlements.filter(({ model, settledAt }) => known.has(model) && settledAt < minute)
   const used = counted.filter((settlement) => ranked(settlement) > 0n).map(({ settledAt }) => settledAt.getTime())
   const firstUse = used.length === 0 ? undefined : minuteOf(new Date(Math.min(...used)))
-  const { cuts, speeds } = ask(firstUse)
+  const { cuts, speeds } = queryFor(firstUse)
   const within = (settlement: RankedSettlement, from: Date, to: Date) =>
     settlement.settledAt >= from && settlement.settledAt < to
   return {
@@ -180,7 +180,7 @@ export const window: FastCheck.Arbitrary<Window> = FastCheck.constantFrom("day",
 /** Midnight in Jakarta on a Monday that is also the first day of a month. */
 const A_MONDAY = Date.parse("2026-06-01T00:00:00.000+07:00")
 
-/** An offset of at most one minute in either direction, in milliseconds. It is often zero. */
+/** An offset of at most one minute in either direction, in milliseconds. Half of the offsets are boundary values. */
 const nearby = FastCheck.oneof(
   FastCheck.constantFrom(0, -1, 1, -1_000, 1_000, 59_999, -MINUTE, MINUTE),
   FastCheck.integer({ min: -MINUTE, max: MINUTE })

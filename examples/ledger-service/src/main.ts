@@ -21,9 +21,9 @@ const replyTo = async (request: IncomingMessage): Promise<readonly [number, unkn
   if (Either.isLeft(body)) return [400, { error: body.left.message }]
   switch (`${request.method} ${request.url}`) {
     case "POST /holds": {
-      const held = await Ledger.hold(body.right)
-      if (held === "request exists") return [409, { error: held }]
-      return "_tag" in held ? [402, { error: held._tag }] : [201, held]
+      const result = await Ledger.hold(body.right)
+      if (result === "request exists") return [409, { error: result }]
+      return "_tag" in result ? [402, { error: result._tag }] : [201, result]
     }
     case "POST /settlements": {
       const settlement = await Ledger.settle(body.right)

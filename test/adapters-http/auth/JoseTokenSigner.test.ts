@@ -43,24 +43,26 @@ const forged = (facts: Record<string, unknown> = {}, header: Partial<JWTHeaderPa
     .sign(new TextEncoder().encode(secret))
 
 describe("a token", () => {
-  effectIt.effect("has an issuer, audience, reseller, version, times and a unique id, and names its secret", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(1_763_631_000_500)
-      const token = Redacted.value(yield* signer.issue(claims))
-      expect(decodeProtectedHeader(token)).toEqual({ alg: "HS256", typ: "JWT", kid: "1" })
-      expect(decodeJwt(token)).toEqual({
-        iss: "tollgate",
-        aud: "reseller",
-        sub: claims.resellerId,
-        ver: 3,
-        iat: 1_763_631_000,
-        exp: 1_763_631_000 + 86_400,
-        jti: expect.any(String)
+  effectIt.effect(
+    "has an issuer, audience, reseller, version, times, a unique id and the name of the signing secret",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(1_763_631_000_500)
+        const token = Redacted.value(yield* signer.issue(claims))
+        expect(decodeProtectedHeader(token)).toEqual({ alg: "HS256", typ: "JWT", kid: "1" })
+        expect(decodeJwt(token)).toEqual({
+          iss: "tollgate",
+          aud: "reseller",
+          sub: claims.resellerId,
+          ver: 3,
+          iat: 1_763_631_000,
+          exp: 1_763_631_000 + 86_400,
+          jti: expect.any(String)
+        })
+        const again = Redacted.value(yield* signer.issue(claims))
+        expect(decodeJwt(again).jti).not.toBe(decodeJwt(token).jti)
+        expect(yield* verify(token)).toEqual(Either.right(claims))
       })
-      const again = Redacted.value(yield* signer.issue(claims))
-      expect(decodeJwt(again).jti).not.toBe(decodeJwt(token).jti)
-      expect(yield* verify(token)).toEqual(Either.right(claims))
-    })
   )
 
   effectIt.effect("is valid for exactly 24 hours", () =>

@@ -45,7 +45,7 @@ const read = (bodies: typeof SmallBodies.SmallBodies.Service, request: IncomingM
 const tooLarge = Either.left(new RequestTooLarge({ limitBytes: 64 * KIB }))
 
 describe("a body", () => {
-  it("is read completely, for any chunk sizes", async () => {
+  it("is read completely if it arrives in several chunks", async () => {
     const { client, request } = await requestOf(undefined)
     const reading = read(SmallBodies.make(nameOf), request)
     client.say(chunk(3))

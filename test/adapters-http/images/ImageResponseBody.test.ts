@@ -27,8 +27,8 @@ const usageOf = async (usage: unknown) => {
 
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
-describe("the response body for a customer", () => {
-  it("contains the image, the creation time and the descriptive members, and no other member of the provider's response", async () => {
+describe("the response body for a client", () => {
+  it("contains the image, the creation time, the size, quality, background and format, and no other member of the provider's response", async () => {
     const response = {
       id: "img_123",
       model: "secret-model",
@@ -44,16 +44,16 @@ describe("the response body for a customer", () => {
     expect(await bodyFor(response)).toEqual({ ...bare, background, output_format, quality, size })
   })
 
-  it("contains descriptive members only with values that a customer can request", async () => {
+  it("contains a size, quality, background or format only if a client can request this value", async () => {
     const odd = { background: "<b>", output_format: "heic", quality: "ultra", size: { w: 1 } }
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], ...odd })).toEqual(bare)
   })
 
-  it("reports the usage by token class, with the sum as the total, if the provider reports usage", async () => {
+  it("reports the usage by token class, with the computed sum as the total, if the provider reports usage", async () => {
     const usage = {
       input_tokens: 50,
       output_tokens: 272,
-      total_tokens: 322,
+      total_tokens: 999,
       input_tokens_details: { text_tokens: 10, image_tokens: 40, secret_tokens: 1 },
       cost: 0.5
     }

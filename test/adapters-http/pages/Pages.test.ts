@@ -15,19 +15,19 @@ const price = {
 const model = aModel({ ...catalog.models.get("m"), displayName: MARKUP, price })
 
 let url: string
-let silent: string
+let withoutPrices: string
 
 beforeAll(async () => {
   const priced = { ...catalog, models: new Map([["m", model]]) }
   url = (await startGateway({ catalog: priced, publicPrices: true })).url
-  silent = (await startGateway({ catalog: priced })).url
+  withoutPrices = (await startGateway({ catalog: priced })).url
 })
 afterAll(closeGateways)
 
 const visit = (address: string, language = "en-US,en;q=0.9") =>
   fetch(address, { headers: { accept: BROWSER, "accept-language": language } })
 
-describe("a person at a browser", () => {
+describe("a browser", () => {
   it("gets a page at /, in the preferred language", async () => {
     const english = await visit(url)
     expect(english.headers.get("content-type")).toBe("text/html; charset=utf-8")
@@ -44,15 +44,15 @@ describe("a person at a browser", () => {
     expect(await (await visit(`${url}/?lang=en`, "id")).text()).toContain(`<html lang="en">`)
   })
 
-  it("sees models and prices only if the operator publishes them", async () => {
+  it("gets models and prices only if the operator publishes them", async () => {
     const page = await (await visit(url)).text()
     expect(page).toContain("<code>m</code>")
     for (const amount of ["$0.25", "$0.025", "$2.00"]) expect(page).toContain(amount)
     expect(await (await visit(url, "id")).text()).toContain("$0,025")
-    expect(await (await visit(silent)).text()).not.toContain("<code>m</code>")
+    expect(await (await visit(withoutPrices)).text()).not.toContain("<code>m</code>")
   })
 
-  it("sees the markup in the name of a model as text", async () => {
+  it("gets the markup in the name of a model as text", async () => {
     const page = await (await visit(url)).text()
     expect(page).not.toContain("<img")
     expect(page).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;")
@@ -67,7 +67,7 @@ describe("a person at a browser", () => {
     expect(page).not.toMatch(/<img|<b>/)
   })
 
-  it("gets the style sheets that the pages link", async () => {
+  it("gets the style sheets of the page at /", async () => {
     const sheets = [...(await (await visit(url)).text()).matchAll(/rel="stylesheet" href="([^"]+)"/g)]
     expect(sheets).toHaveLength(2)
     for (const [, href = ""] of sheets) {

@@ -120,12 +120,12 @@ describe("routing", () => {
     expect(error.message).toContain(`Did you mean ${meant}?`)
   })
 
-  it("does not relay a request to a path that only resembles a relayed path", async () => {
+  it("does not relay a request whose path is a percent-encoded form of a relayed path", async () => {
     const { status, body } = await get("/v1/ch%61t/completions", "POST", "content-length: 0")
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
   })
 
-  it("returns 404 for an unknown path", async () => {
+  it("returns 404 with a short body for a long unknown path", async () => {
     const { status, body } = await get(`/${"x".repeat(3_000)}`)
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
     expect(body.length).toBeLessThan(500)

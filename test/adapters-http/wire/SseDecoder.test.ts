@@ -36,16 +36,16 @@ describe("an event stream", () => {
   it.each<[string, string, ReadonlyArray<SseEvent>]>([
     ["returned if its JSON is complete", 'data: {"a":1}', data('{"a":1}')],
     ["returned if only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
-    ["returned if it is the end mark", "data: [DONE]", data("[DONE]")],
+    ["returned if it contains the end mark", "data: [DONE]", data("[DONE]")],
     ["dropped if its JSON is incomplete", 'data: {"a":{"b":1}', []],
     ["dropped if the end mark is incomplete", "data: [DON", []],
     ["dropped if the field name is incomplete", "data: a\n\nda", data("a")]
-  ])("has an unfinished last event, which is %s", (_, text, events) => {
+  ])("that ends inside an event: the event is %s", (_, text, events) => {
     expect(decoded(text)).toEqual(events)
   })
 
   const line = FastCheck.oneof(
-    FastCheck.fullUnicodeString().map((it) => `data: ${it.replace(/[\r\n]/g, "")}`),
+    FastCheck.fullUnicodeString().map((text) => `data: ${text.replace(/[\r\n]/g, "")}`),
     FastCheck.constantFrom("", "", "data: {}", "data:x", "event: e", ": c", "id: 1", "retry: 5", "nonsense")
   )
   const body = FastCheck.array(FastCheck.tuple(line, FastCheck.constantFrom("\n", "\r", "\r\n"))).map((lines) =>
@@ -71,7 +71,7 @@ describe("an event stream", () => {
   it.each<[string, ReadonlyArray<string>]>([
     ["a line that does not end", Array(9).fill("x".repeat(1024 * 1024))],
     ["a line that is too long", [`data: ${"x".repeat(MAX_EVENT_BYTES)}x\n\n`]],
-    ["an event of too many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
+    ["an event that is too long, in many lines", Array(10_000).fill(`data: ${"x".repeat(1024)}\n`)]
   ])("with %s is a failure of the provider", (_, pieces) => {
     const decoder = new SseDecoder()
     const failed = pieces.map((piece) => decoder.push(Buffer.from(piece))).find(Either.isLeft)

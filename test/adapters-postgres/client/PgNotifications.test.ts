@@ -27,8 +27,8 @@ const aListener = Effect.gen(function* () {
   return { cable, received, listening: notifications.listening }
 })
 
-const until = (holds: () => boolean) =>
-  Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
+const until = (isMet: () => boolean) =>
+  Effect.repeat(Effect.delay(Effect.sync(isMet), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
 const notify = (channel: string, payload: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${payload})`)
@@ -47,25 +47,27 @@ describe("notifications in Postgres", () => {
       })
     )
 
-    for (const [fault, happen] of [
+    for (const [fault, causeFault] of [
       ["is cut", (cable: Cable) => cable.cut()],
       ["hangs without an error", (cable: Cable) => cable.freeze()]
     ] as const) {
-      it.scoped(`are reported as missed when the connection ${fault}, and arrive again on the next connection`, () =>
-        Effect.gen(function* () {
-          const { cable, received, listening } = yield* aListener
-          yield* until(listening)
-          happen(cable)
-          yield* until(() => !listening())
-          expect(received).toEqual(["missed", "missed"])
-          yield* notify(KEYS_CHANNEL, "missed by the listener")
-          cable.cut()
-          cable.mend()
-          yield* until(listening)
-          yield* notify(KEYS_CHANNEL, "again")
-          yield* until(() => received.includes("again"))
-          expect(received).toEqual(["missed", "missed", "missed", "again"])
-        })
+      it.scoped(
+        `are reported as missed when the connection ${fault}, and later notifications arrive on the next connection`,
+        () =>
+          Effect.gen(function* () {
+            const { cable, received, listening } = yield* aListener
+            yield* until(listening)
+            causeFault(cable)
+            yield* until(() => !listening())
+            expect(received).toEqual(["missed", "missed"])
+            yield* notify(KEYS_CHANNEL, "missed by the listener")
+            cable.cut()
+            cable.mend()
+            yield* until(listening)
+            yield* notify(KEYS_CHANNEL, "again")
+            yield* until(() => received.includes("again"))
+            expect(received).toEqual(["missed", "missed", "missed", "again"])
+          })
       )
     }
   })

@@ -67,7 +67,7 @@ describe("the balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("are not found for another reseller's customer or an unknown customer", () =>
+    it.effect("are not found for an unknown customer or key, or for a customer or key of another reseller", () =>
       Effect.gen(function* () {
         const balances = yield* Balances
         const [one, other] = [yield* aReseller(), yield* aReseller()]

@@ -41,6 +41,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
         const operationId = anOperation()
         const first = yield* credit(user.email, 5n, operationId)
         expect(yield* credit(user.email, 5n, operationId)).toEqual({ ...first, alreadyApplied: true })
+        expect((yield* (yield* Users).balances(user)).paygPico).toBe(5_000_000n)
       })
     )
 
@@ -110,7 +111,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
       })
     )
 
-    it.effect("writes one audit log entry per credit, with its operator and reason", () =>
+    it.effect("writes one audit log entry per credit, with the operator and the reason", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aUser

@@ -29,12 +29,12 @@ const wired = (options: Partial<LedgerOptions> = {}) =>
     return { cable, ...(yield* aNode(options, cable.settings)) }
   })
 
-const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
-  Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
+const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, isMet: (value: A) => boolean) =>
+  Effect.repeat(Effect.delay(condition, "10 millis"), { until: isMet }).pipe(Effect.timeout("10 seconds"))
 
 describe("the ledger during database faults", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("settles every request exactly once while its connections are terminated under load", () =>
+    it.scoped("settles every request exactly once under load while database connections are terminated", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 4 }, () => aCustomer({ usdMicro: 100n })))
         const { ledger } = yield* aNode({ batchSize: 8, queues: 2 })
@@ -94,11 +94,11 @@ describe("the ledger during database faults", () => {
           })
       )
 
-      for (const [part, output, paygPico] of [
-        ["completely", 100n, 496_000n],
-        ["partly", 10_000n, 1_000_000n]
+      for (const [growth, output, paygPico] of [
+        ["the whole extension", 100n, 496_000n],
+        ["a part of the extension", 10_000n, 1_000_000n]
       ] as const) {
-        it.scoped(`grows a hold ${part} and once when the connection is lost at the commit (${fault})`, () =>
+        it.scoped(`grows a hold once, by ${growth}, when the connection is lost at the commit (${fault})`, () =>
           Effect.gen(function* () {
             const customer = yield* aCustomer({ usdMicro: 1n })
             const { ledger, cable } = yield* wired()
@@ -168,7 +168,7 @@ describe("the ledger during database faults", () => {
         })
     )
 
-    it.scoped("refuses an extension at its deadline while the database hangs, and settles its request afterwards", () =>
+    it.scoped("refuses an extension at its deadline while the database hangs, and settles the request afterwards", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger, cable } = yield* wired(shortTimeouts)
@@ -187,27 +187,27 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped(
-      "keeps the hold of an extension that was committed after its deadline, until its request is settled",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const customer = yield* aCustomer({ usdMicro: 1n })
-          const { ledger } = yield* aNode({ admissionMillis: 200, transactionMillis: 5_000 })
-          const request = aRequest(customer)
-          yield* ledger.admit(request)
-          yield* sql.withTransaction(
-            Effect.gen(function* () {
-              yield* sql`SELECT FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
-              expect(yield* Effect.flip(ledger.extend(extension(request, 100n)))).toBeInstanceOf(Overloaded)
-            })
-          )
-          yield* Effect.sleep("300 millis")
-          expect(yield* journal(customer)).toEqual(new Map())
-          yield* ledger.settle(complete(request))
-          expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
+    it.scoped("keeps an extension that was committed after its deadline, until the request is settled", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const { ledger } = yield* aNode({ admissionMillis: 200, transactionMillis: 5_000 })
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT FROM account WHERE user_id = ${customer.user.id} FOR UPDATE`
+            expect(yield* Effect.flip(ledger.extend(extension(request, 100n)))).toBeInstanceOf(Overloaded)
+          })
+        )
+        yield* eventually(balancesOf(customer), ({ payg }) => payg[1] === 496_000n)
+        yield* Effect.sleep("300 millis")
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 496_000n])
+        expect(yield* journal(customer)).toEqual(new Map())
+        yield* ledger.settle(complete(request))
+        expect((yield* balancesOf(customer)).payg).toEqual([900_000n, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
     it.scoped("releases the hold of an admission that was committed after its deadline", () =>

@@ -103,6 +103,7 @@ describe("mints in Postgres", () => {
         const { email } = yield* Stores.aUser
         const request = mintRequest(small, email)
         const first = yield* mint(reseller.id, request)
+        yield* mint((yield* aReseller(5_000_000n)).id, mintRequest(small, email))
         yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
         expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
         expect(yield* balance(reseller.id)).toBe(0n)
@@ -305,7 +306,7 @@ describe("tiers in Postgres", () => {
       })
     )
 
-    it.effect("keep their ids when the catalog changes or retires them", () =>
+    it.effect("keep their ids when the catalog changes or removes them", () =>
       Effect.gen(function* () {
         const sold = { public_name: "kept", tiers: [tier(500, 10), tier(900, 20)] }
         const ofKept = Effect.map(all, (tiers) => tiers.filter(({ modelName }) => modelName === "kept"))

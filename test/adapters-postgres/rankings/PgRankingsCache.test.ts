@@ -10,7 +10,7 @@ import * as BelievableHistory from "../../support/rankings/BelievableHistory.ts"
 import { ranksOf } from "../../support/rankings.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
-const atOnce = { concurrency: "unbounded" } as const
+const unbounded = { concurrency: "unbounded" } as const
 
 /** Builds the rankings cache of one more node, with its own connections. */
 const aNodeOf = (database: TestDatabase.Database) =>
@@ -68,7 +68,7 @@ describe("the rankings cache in Postgres", () => {
         const nodes = yield* Effect.all([aNode, aNode])
         const { compute, computed } = counting()
         const requests = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take(compute) ?? Effect.die("no node"))
-        const given = yield* Effect.all(requests, atOnce)
+        const given = yield* Effect.all(requests, unbounded)
         expect(computed).toHaveLength(1)
         const [first] = given
         for (const each of given) expect(each).toEqual(first)

@@ -20,7 +20,7 @@ import { aModel, aSettlement, DAY } from "../../support/rankings.ts"
 import * as Stores from "../../support/Stores.ts"
 import { clientLayer, TestDatabase } from "../../support/TestDatabase.ts"
 
-const atOnce = { concurrency: "unbounded" } as const
+const unbounded = { concurrency: "unbounded" } as const
 const HOUR = 3_600_000
 
 /** Starts another node: a ledger and roll-ups with their own connections. */
@@ -127,7 +127,9 @@ describe("usage roll-ups in Postgres", () => {
           "upstream_cut",
           "balance_exhausted"
         ]
-        const folding = yield* Effect.fork(Effect.forever(Effect.forEach(nodes, ({ rollUps }) => rollUps.fold, atOnce)))
+        const folding = yield* Effect.fork(
+          Effect.forever(Effect.forEach(nodes, ({ rollUps }) => rollUps.fold, unbounded))
+        )
         const requests = Array.from({ length: 240 }, (_, i) => i)
         yield* Effect.forEach(
           requests,

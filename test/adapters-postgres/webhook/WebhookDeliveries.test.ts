@@ -220,7 +220,7 @@ describe("a delivery", () => {
       })
     )
 
-    it.effect("is repeated with pauses for 24 hours by the clock of the database, and then fails", () =>
+    it.effect("is attempted for 24 hours by the clock of the database, and then fails", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const reseller = yield* aReseller()

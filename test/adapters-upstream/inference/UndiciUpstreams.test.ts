@@ -8,14 +8,14 @@ import { aCandidate } from "../../support/upstream/Candidates.ts"
 import { chatFrames, completion, usage } from "../../support/upstream/ChatWire.ts"
 import {
   bytes,
-  closeAtOnce,
+  closeImmediately,
   cut,
   event,
   inPieces,
   json,
   raw,
   reset,
-  resetAtOnce,
+  resetImmediately,
   type Script,
   script,
   signal,
@@ -258,8 +258,8 @@ describe("an upstream response", () => {
 
 describe("an upstream failure", () => {
   const broken: ReadonlyArray<readonly [string, Script, ReadonlyArray<string>]> = [
-    ["closes the connection before a response", closeAtOnce, ["broken"]],
-    ["resets the connection before a response", resetAtOnce, ["broken"]],
+    ["closes the connection before a response", closeImmediately, ["broken"]],
+    ["resets the connection before a response", resetImmediately, ["broken"]],
     ["closes the connection after the head", script({ steps: [cut] }), ["head", "broken"]],
     [
       "closes the connection in the middle of the body",
@@ -321,8 +321,8 @@ describe("an upstream failure", () => {
     const candidate = candidateAt(upstream.baseUrl, {
       breaker: { failures: 2, windowMillis: 60_000, openMillis: 60_000 }
     })
-    await exchange(closeAtOnce, "failed", candidate)
-    await exchange(closeAtOnce, "failed", candidate)
+    await exchange(closeImmediately, "failed", candidate)
+    await exchange(closeImmediately, "failed", candidate)
     const refused = Either.getOrThrow(Either.flip(trySend(candidate, new RecordedExchange())))
     expect(refused).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 60 })
     expect(logged).toEqual(['["circuit breaker opened",{"provider":"provider"}]'])

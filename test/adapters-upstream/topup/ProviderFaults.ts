@@ -8,7 +8,7 @@ import type { OpenedPayment, PaymentIntent, PaymentProvider } from "@tollgate/ap
 import { Effect, type Scope } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
-import { json, resetAtOnce, type Script, silence, text } from "../../support/upstream/Script.ts"
+import { json, resetImmediately, type Script, silence, text } from "../../support/upstream/Script.ts"
 import { PATIENT } from "./Payments.ts"
 
 export interface FaultyProvider {
@@ -26,7 +26,7 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
   ["status 503", text(HTML, "text/html", 503), "server_error", true],
   ["status 429", json({}, 429), "rate_limited", false],
   ["status 401", json({}, 401), "unauthorized", false],
-  ["a reset connection", resetAtOnce, "network", true],
+  ["a reset connection", resetImmediately, "network", true],
   ["an HTML body", text(HTML, "text/html"), "bad_response", true],
   ["a JSON body of another shape", json({ hello: "world" }), "bad_response", true],
   ["a response that is too large", text(`[${"1,".repeat(200_000)}1]`, "application/json"), "bad_response", true]

@@ -57,7 +57,7 @@ const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => 
       hash: (password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
       verify: (password, hash) =>
         Effect.as(
-          logged(hash === undefined ? "verify against nothing" : "verify"),
+          logged(hash === undefined ? "verify without a hash" : "verify"),
           hash !== undefined && Redacted.value(hash) === `hash of ${Redacted.value(password)}`
         )
     }),
@@ -103,14 +103,14 @@ describe("logging in", () => {
         expect(refusals).toEqual([new InvalidCredentials(), new InvalidCredentials(), new InvalidCredentials()])
         expect(log.filter((call) => call.startsWith("verify"))).toEqual([
           "verify",
-          "verify against nothing",
-          "verify against nothing"
+          "verify without a hash",
+          "verify without a hash"
         ])
       }).pipe(Effect.provide(layer))
     }
   )
 
-  it.effect("is logged with its client address, and neither with the email nor with the password", () => {
+  it.effect("writes a log entry with the client address, and without the email and the password", () => {
     const { layer, logInAs } = withReseller()
     const entries: Array<string> = []
     const logger = Logger.make(({ message }) => void entries.push(JSON.stringify(message)))
@@ -168,14 +168,14 @@ describe("a request of a reseller", () => {
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 
-  it.effect("counts for the limits of its reseller", () =>
+  it.effect("counts towards the limits of its reseller", () =>
     Effect.gen(function* () {
       expect(yield* asReseller(Redacted.make("genuine"), () => CurrentParty)).toBe(aReseller().id)
       expect(yield* CurrentParty).toBe(undefined)
     }).pipe(Effect.provide(withReseller().layer))
   )
 
-  it.effect("is refused as overloaded while the reseller has half of all requests in progress", () =>
+  it.effect("is refused as overloaded while 256 requests of the reseller are in progress", () =>
     Effect.gen(function* () {
       const shares = yield* ResellerRequests
       const request = Effect.flip(asReseller(Redacted.make("genuine"), () => Effect.fail("ended")))
@@ -210,14 +210,17 @@ describe("signing up", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("checks the blacklist first, and hashes the password even if another reseller has the email", () => {
-    const { log, layer } = withReseller()
-    return Effect.gen(function* () {
-      expect((yield* Effect.flip(signUp(signup("x@bad.example"), address)))._tag).toBe("EmailBlacklisted")
-      expect((yield* Effect.flip(signUp(signup("reseller@example.com"), address)))._tag).toBe("EmailExists")
-      expect(log).toEqual([...admitted, "blacklist", ...admitted, "blacklist", "hash", "create reseller@example.com"])
-    }).pipe(Effect.provide(layer))
-  })
+  it.effect(
+    "checks the blacklist before it hashes the password, and hashes the password even if another reseller has the email",
+    () => {
+      const { log, layer } = withReseller()
+      return Effect.gen(function* () {
+        expect((yield* Effect.flip(signUp(signup("x@bad.example"), address)))._tag).toBe("EmailBlacklisted")
+        expect((yield* Effect.flip(signUp(signup("reseller@example.com"), address)))._tag).toBe("EmailExists")
+        expect(log).toEqual([...admitted, "blacklist", ...admitted, "blacklist", "hash", "create reseller@example.com"])
+      }).pipe(Effect.provide(layer))
+    }
+  )
 
   it.effect("refuses too many signups before it reads the blacklist or hashes a password", () => {
     const { log, layer } = withReseller(aReseller(), true)

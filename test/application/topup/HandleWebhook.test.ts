@@ -5,7 +5,7 @@ import { TopUpCounters, TopUpCounts } from "@tollgate/application/topup/TopUpCou
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
-import { aWebhook, seen, TopUpFixture } from "./TopUpFixture.ts"
+import { anObservation, aWebhook, TopUpFixture } from "./TopUpFixture.ts"
 
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
@@ -17,7 +17,7 @@ const named = orderNumberOf(anOrder().id)
 const notified = (number: string = named, order = anOrder()) => {
   const fixture = new TopUpFixture()
   fixture.store(order)
-  fixture.response = Effect.succeed(seen("Paid"))
+  fixture.response = Effect.succeed(anObservation("Paid"))
   fixture.providers = [
     fixture.provider({ label: "midtrans", name: "midtrans" }),
     fixture.provider({ webhook: aWebhook({ orderNumber: number }) })
@@ -36,7 +36,7 @@ describe("a webhook", () => {
 
   it.effect("does not make an order paid: the order stays pending if the provider reports it as pending", () => {
     const fixture = notified()
-    fixture.response = Effect.succeed(seen("Pending"))
+    fixture.response = Effect.succeed(anObservation("Pending"))
     return Effect.gen(function* () {
       yield* handleWebhook("bsc", {}, body)
       expect(fixture.orders.get(anOrder().id)?.order.status).toBe("pending")
@@ -113,7 +113,7 @@ describe("a webhook", () => {
         refresh: (_, { repeatedPayments }) =>
           Effect.sync(() => {
             calls.push(repeatedPayments)
-            return seen("Paid")
+            return anObservation("Paid")
           })
       })
     ]
@@ -139,7 +139,7 @@ describe("a webhook", () => {
 
   it.effect("is acknowledged after two seconds if the refresh takes longer, and the refresh continues", () => {
     const fixture = notified()
-    fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "5 seconds")
+    fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "5 seconds")
     return Effect.gen(function* () {
       const handled = yield* Effect.fork(handleWebhook("bsc", {}, body))
       yield* TestClock.adjust("2 seconds")

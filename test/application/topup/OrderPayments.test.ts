@@ -6,7 +6,7 @@ import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
-import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
+import { anObservation, anOpening, TopUpFixture } from "./TopUpFixture.ts"
 
 const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
@@ -24,7 +24,7 @@ describe("a refresh", () => {
   it.effect("records the observation of a paid order and credits the order in one call", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         const order = yield* (yield* OrderPayments).refresh(stored)
         expect(order.status).toBe("credited")
         expect(fixture.log).toEqual(["refresh", "record", "credit"])
@@ -36,7 +36,7 @@ describe("a refresh", () => {
   it.effect("sends one provider request for all concurrent callers and credits once", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
+        fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "2 seconds")
         const { refresh } = yield* OrderPayments
         const calls = yield* Effect.fork(
           Effect.all(
@@ -75,7 +75,7 @@ describe("a refresh", () => {
           Effect.gen(function* () {
             const { refresh } = yield* OrderPayments
             yield* refresh(stored)
-            fixture.response = Effect.succeed(seen("Paid"))
+            fixture.response = Effect.succeed(anObservation("Paid"))
             expect((yield* refresh(stored)).status).toBe("credited")
           }),
           fixture.layer
@@ -88,7 +88,7 @@ describe("a refresh", () => {
   it.effect("continues for the other callers after the first caller disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        fixture.response = Effect.delay(Effect.succeed(seen("Paid")), "2 seconds")
+        fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "2 seconds")
         const { refresh } = yield* OrderPayments
         const first = yield* Effect.fork(refresh(stored))
         yield* Effect.yieldNow()
@@ -150,7 +150,7 @@ describe("a refresh", () => {
   it.effect.each([
     ["pending", anOrder(), Effect.fail(down())],
     ["credited", anOrder({ status: "credited" }), Effect.fail(down())],
-    ["of a provider that is not configured", anOrder({ provider: "gone" }), Effect.succeed(seen("Paid"))]
+    ["of a provider that is not configured", anOrder({ provider: "gone" }), Effect.succeed(anObservation("Paid"))]
   ] as const)("leaves an order unchanged if no provider responds and the order is %s", ([, order, response]) =>
     withAnOrder(
       (fixture, stored) =>
@@ -165,7 +165,7 @@ describe("a refresh", () => {
   it.effect("credits an expired or failed order that was paid later", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         for (const status of ["expired", "failed"] as const) {
           const stored = fixture.store(anOrder({ status }))
           expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
@@ -238,7 +238,7 @@ describe("a refresh after a webhook", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(
-          Effect.sync(() => seen("Pending")),
+          Effect.sync(() => anObservation("Pending")),
           "500 millis"
         )
         const { refresh, refreshAfterWebhook } = yield* OrderPayments
@@ -246,7 +246,7 @@ describe("a refresh after a webhook", () => {
         yield* TestClock.adjust("100 millis")
         const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* TestClock.adjust("400 millis")
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         yield* TestClock.adjust("900 millis")
         expect(fixture.count("refresh")).toBe(1)
         yield* TestClock.adjust("100 millis")
@@ -261,7 +261,7 @@ describe("a refresh after a webhook", () => {
       Effect.gen(function* () {
         const { refresh, refreshAfterWebhook } = yield* OrderPayments
         yield* refresh(stored)
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         const pending = yield* Effect.fork(
           Effect.all(
             Array.from({ length: 100 }, () => refreshAfterWebhook(stored)),
@@ -280,7 +280,7 @@ describe("a refresh after a webhook", () => {
       Effect.gen(function* () {
         const { refreshAfterWebhook } = yield* OrderPayments
         yield* refreshAfterWebhook(stored)
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* TestClock.adjust("1 seconds")
         expect((yield* Fiber.join(pending)).status).toBe("credited")
@@ -293,7 +293,7 @@ describe("a refresh after a webhook", () => {
       Effect.gen(function* () {
         const { refresh, refreshAfterWebhook } = yield* OrderPayments
         yield* refresh(stored)
-        fixture.response = Effect.succeed(seen("Paid"))
+        fixture.response = Effect.succeed(anObservation("Paid"))
         const pending = yield* Effect.fork(refreshAfterWebhook(stored))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(pending)
@@ -468,7 +468,7 @@ describe("the refreshes of a provider that hangs", () => {
         yield* Effect.fork(refresh(fixture.store(anOrder({ id, provider: "hangs" }))))
       }
       yield* TestClock.adjust("1 seconds")
-      fixture.response = Effect.succeed(seen("Paid"))
+      fixture.response = Effect.succeed(anObservation("Paid"))
       expect((yield* refresh(fixture.store(anOrder()))).status).toBe("credited")
     }).pipe(Effect.provide(fixture.layer))
   })

@@ -4,7 +4,7 @@ import { refreshDueTopUps, refreshOpenTopUps } from "@tollgate/application/topup
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
-import { seen, TopUpFixture } from "./TopUpFixture.ts"
+import { anObservation, TopUpFixture } from "./TopUpFixture.ts"
 
 const numbered = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 const down = new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous: false, detail: "refused" })
@@ -14,7 +14,7 @@ const batch = (fixture: TopUpFixture, from: number, count: number) =>
 describe("the refresh of due top-ups", () => {
   it.effect("refreshes due orders of the configured providers in batches, and credits the paid orders", () => {
     const fixture = new TopUpFixture()
-    fixture.response = Effect.succeed(seen("Paid"))
+    fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push(batch(fixture, 0, 40), batch(fixture, 40, 7))
     return Effect.gen(function* () {
       expect(yield* refreshDueTopUps()).toEqual({ attempted: 47, refreshed: 47, credited: 47 })
@@ -29,7 +29,7 @@ describe("the refresh of due top-ups", () => {
     let max = 0
     fixture.response = Effect.acquireUseRelease(
       Effect.sync(() => (max = Math.max(max, ++running))),
-      () => Effect.delay(Effect.succeed(seen("Pending")), "1 seconds"),
+      () => Effect.delay(Effect.succeed(anObservation("Pending")), "1 seconds"),
       () => Effect.sync(() => running--)
     )
     fixture.due.push(batch(fixture, 0, 30))
@@ -48,7 +48,7 @@ describe("the refresh of due top-ups", () => {
       order: { ...anOrder({ id: numbered(1) }), amount: undefined as never }
     }
     fixture.due.push([broken, ...batch(fixture, 2, 3)])
-    fixture.response = Effect.succeed(seen("Paid"))
+    fixture.response = Effect.succeed(anObservation("Paid"))
     return Effect.gen(function* () {
       expect(yield* refreshDueTopUps()).toEqual({ attempted: 4, refreshed: 3, credited: 3 })
     }).pipe(Effect.provide(fixture.layer))
@@ -56,7 +56,7 @@ describe("the refresh of due top-ups", () => {
 
   it.effect("also refreshes credited orders, and does not count them as credited again", () => {
     const fixture = new TopUpFixture()
-    fixture.response = Effect.succeed(seen("Paid"))
+    fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push([fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))])
     return Effect.gen(function* () {
       expect(yield* refreshDueTopUps()).toEqual({ attempted: 1, refreshed: 1, credited: 0 })
@@ -77,7 +77,7 @@ describe("the refresh of due top-ups", () => {
 describe("the refresh of all open orders", () => {
   it.effect("refreshes every order on all pages", () => {
     const fixture = new TopUpFixture()
-    fixture.response = Effect.succeed(seen("Paid"))
+    fixture.response = Effect.succeed(anObservation("Paid"))
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))
     fixture.store(anOrder({ id: numbered(5_000), status: "crediting", paidAt: new Date(0) }))
     return Effect.gen(function* () {

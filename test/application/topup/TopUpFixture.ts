@@ -26,7 +26,7 @@ import { type OrderId, type TopUpDraft, TopUpNotFound, type TopUpOrder } from "@
 import { Clock, Effect, Layer, Logger, Option } from "effect"
 import { anOrder, aQuota, aReseller } from "../../support/resellers.ts"
 
-export const seen = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
+export const anObservation = (tag: "Pending" | "Paid" | "Expired"): PaymentObservation =>
   tag === "Paid" ? { _tag: tag, received: undefined, paidAt: undefined } : { _tag: tag, received: undefined }
 
 export class TopUpFixture {
@@ -40,7 +40,7 @@ export class TopUpFixture {
   readonly log: Array<string> = []
   quota = aQuota(0n)
 
-  response: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(seen("Pending"))
+  response: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(anObservation("Pending"))
   opening: Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected> = Effect.succeed(anOpening())
   providers: ReadonlyArray<PaymentProvider> = [this.provider()]
 

@@ -7,7 +7,7 @@ import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
-import { anOpening, seen, TopUpFixture } from "./TopUpFixture.ts"
+import { anObservation, anOpening, TopUpFixture } from "./TopUpFixture.ts"
 
 const other = ResellerId.make("01930000-0000-7000-8000-000000000002")
 const create = (request: Parameters<typeof createTopUp>[1]) =>
@@ -44,7 +44,7 @@ describe("a new top-up with an operation id", () => {
   const operation_id = OperationId.make("topup-1")
   const request = { method: "crypto_bep20", amount_usd_micro: 10_000_000, operation_id } as const
 
-  it.effect("is opened once for two requests with one operation id, and the second waits for it", () => {
+  it.effect("is opened once for two requests with one operation id, and the second request waits for the first", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       const gate = yield* Deferred.make<OpenedPayment>()
@@ -66,13 +66,13 @@ describe("a new top-up with an operation id", () => {
 
   it.effect("is opened by a repeat if the first opening failed", () => {
     const fixture = new TopUpFixture()
-    const works = fixture.opening
+    const success = fixture.opening
     return Effect.gen(function* () {
       fixture.opening = Effect.fail(
         new ProviderUnavailable({ provider: "bsc", kind: "timeout", ambiguous: false, detail: "" })
       )
       expect((yield* Effect.flip(create(request)))._tag).toBe("PaymentProviderUnavailable")
-      fixture.opening = works
+      fixture.opening = success
       expect(yield* create(request)).toMatchObject({ alreadyApplied: false, order: { status: "pending" } })
       expect(fixture.log).toEqual(["open", "open"])
     }).pipe(Effect.provide(fixture.layer))
@@ -93,7 +93,7 @@ describe("reading an order", () => {
   it.effect("returns the order after a refresh", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder())
-    fixture.response = Effect.succeed(seen("Paid"))
+    fixture.response = Effect.succeed(anObservation("Paid"))
     return Effect.gen(function* () {
       expect((yield* refreshTopUp(aReseller().id, anOrder().id)).status).toBe("credited")
     }).pipe(Effect.provide(fixture.layer))

@@ -49,10 +49,13 @@ describe("tollgate keys", () => {
           { actor: userInfo().username, action: "key.create", reason: "cli: keys create" }
         ])
         expect(JSON.stringify(entries)).not.toContain(secretPart)
+        const [row] = yield* sql<{ text: string }>`SELECT api_key::text AS text FROM api_key WHERE id = ${key.key_id}`
+        expect(row?.text).toContain(key.public_id)
+        expect(row?.text).not.toContain(secretPart)
       })
     )
 
-    it.effect("prints the secret once, with a curl command that uses it", () =>
+    it.effect("prints the secret only when the key is created, with a curl command that contains the secret", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         const before = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "first")

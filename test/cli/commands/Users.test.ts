@@ -73,7 +73,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("lists users, newest first, and those with a status or a part of an email", () =>
+    it.effect("lists users, newest first, and filters them by status or by a part of the email", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         for (const email of ["list-a@example.com", "list-b@example.com"]) yield* tollgate("users", "create", email)

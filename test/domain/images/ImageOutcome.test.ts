@@ -53,10 +53,14 @@ describe("the end of an image request", () => {
     }
   )
 
-  property("has the state settled if and only if the billing header is settled", [end], (end) => {
-    const { state, response } = outcomeOf(end, true)
-    return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
-  })
+  property(
+    "has the state of the billing header if an image is delivered, and else is neither settled nor unmetered",
+    [end],
+    (end) => {
+      const { state, response } = outcomeOf(end, true)
+      return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
+    }
+  )
 
   property("is a failure without charge and without review if nothing was sent to a provider", [end], (end) => {
     const { charge, dispatched, ending, state } = outcomeOf(end, false)
@@ -65,7 +69,7 @@ describe("the end of an image request", () => {
     )
   })
 
-  it("charges 0 for a reported 0, and nothing for unreported usage", () => {
+  it("is settled for a reported usage of zero, and unmetered if the output tokens are not reported", () => {
     const prompt = { ...TokenUsage.none, input: zero }
     expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",

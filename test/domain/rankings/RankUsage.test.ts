@@ -103,22 +103,22 @@ describe("rankings", () => {
   })
 
   property("never name a hidden model", [usageBefore, window], ({ usage, now }, window) => {
-    const told = JSON.stringify(documentOf(ranksOf(usage, window, now)))
-    return usage.models.every(({ publicName, hidden }) => !hidden || !told.includes(`"${publicName}"`))
+    const text = JSON.stringify(documentOf(ranksOf(usage, window, now)))
+    return usage.models.every(({ publicName, hidden }) => !hidden || !text.includes(`"${publicName}"`))
   })
 
   property("do not depend on the order of the input", [usageBefore, window], ({ usage, now }, window) => {
-    const turned = { models: [...usage.models].reverse(), settlements: [...usage.settlements].reverse() }
+    const reversed = { models: [...usage.models].reverse(), settlements: [...usage.settlements].reverse() }
     return (
-      JSON.stringify(documentOf(ranksOf(turned, window, now))) ===
+      JSON.stringify(documentOf(ranksOf(reversed, window, now))) ===
       JSON.stringify(documentOf(ranksOf(usage, window, now)))
     )
   })
 
   property("are unchanged after encoding and decoding for storage", [usageBefore, window], ({ usage, now }, window) => {
-    const kept = Schema.parseJson(Rankings)
+    const codec = Schema.parseJson(Rankings)
     const made = ranksOf(usage, window, now)
-    expect(Schema.decodeSync(kept)(Schema.encodeSync(kept)(made))).toEqual(made)
+    expect(Schema.decodeSync(codec)(Schema.encodeSync(codec)(made))).toEqual(made)
     return true
   })
 
@@ -197,14 +197,13 @@ describe("rankings", () => {
 
   it("accept a history with more cuts than requested", () => {
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-10T05:00:00Z", 5)] }
-    // The history has more cuts than the query requests.
-    const often = historyOf(usage, minuteOf(NOW), () => ({
+    const history = historyOf(usage, minuteOf(NOW), () => ({
       cuts: Array.from(
         { length: 14 * 48 + 1 },
         (_, i) => new Date(minuteOf(earlier(NOW, 14)).getTime() + i * 1_800_000)
       ),
       speeds: { from: earlier(NOW, 7), to: NOW }
     }))
-    expect(rankUsage(often, "day", NOW)).toEqual(ranksOf(usage, "day", NOW))
+    expect(rankUsage(history, "day", NOW)).toEqual(ranksOf(usage, "day", NOW))
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 const START = Date.parse("2026-11-20T09:30:00.000Z")
 const expiresAt = new Date(START + 24 * 3_600_000)
 const responded = (status: number): CallResult => ({ _tag: "Responded", status })
-const silent: CallResult = { _tag: "NoResponse", reason: "timeout" }
+const noResponse: CallResult = { _tag: "NoResponse", reason: "timeout" }
 
 /** Returns the seconds from the event to each attempt, for an endpoint that never accepts the event. */
 const attemptsOf = (jitter: number, result: CallResult) => {
@@ -20,14 +20,14 @@ const attemptsOf = (jitter: number, result: CallResult) => {
 }
 
 describe("a delivery", () => {
-  it.each([200, 201, 204, 299])("is delivered by a response with status %i", (status) => {
+  it.each([200, 201, 204, 299])("has the status delivered after a response with status %i", (status) => {
     expect(decideDelivery({ number: 1, expiresAt }, responded(status), new Date(START), 0)).toEqual({
       status: "delivered"
     })
   })
 
   it.each([199, 300, 301, 308, 400, 404, 410, 429, 500, 503])(
-    "is repeated after a response with status %i",
+    "is attempted again after a response with status %i",
     (status) => {
       expect(decideDelivery({ number: 1, expiresAt }, responded(status), new Date(START), 0.5)).toEqual({
         status: "pending",
@@ -36,8 +36,8 @@ describe("a delivery", () => {
     }
   )
 
-  it("is repeated with pauses that grow to 4 hours, for 24 hours, and then fails", () => {
-    expect(attemptsOf(0.5, silent)).toEqual({
+  it("is attempted for 24 hours, with pauses that grow to 4 hours, and then fails", () => {
+    expect(attemptsOf(0.5, noResponse)).toEqual({
       seconds: [0, 5, 25, 105, 425, 1_705, 6_825, 21_225, 35_625, 50_025, 64_425, 78_825, 86_400],
       status: "failed"
     })
@@ -53,6 +53,6 @@ describe("a delivery", () => {
   it("is delivered even if the response of the last attempt arrives after 24 hours", () => {
     const late = new Date(expiresAt.getTime() + 9_000)
     expect(decideDelivery({ number: 13, expiresAt }, responded(200), late, 0)).toEqual({ status: "delivered" })
-    expect(decideDelivery({ number: 13, expiresAt }, silent, late, 0)).toEqual({ status: "failed" })
+    expect(decideDelivery({ number: 13, expiresAt }, noResponse, late, 0)).toEqual({ status: "failed" })
   })
 })

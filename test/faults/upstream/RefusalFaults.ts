@@ -5,11 +5,11 @@
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
   bytes,
-  closeAtOnce,
+  closeImmediately,
   cut,
   json,
   raw,
-  resetAtOnce,
+  resetImmediately,
   type Script,
   script,
   silence,
@@ -47,8 +47,8 @@ const unreachable: ReadonlyArray<FaultWithoutContent> = [
   { upstream: "refuses the connection", at: "at a closed port" },
   { upstream: "presents an untrusted certificate", at: "behind an untrusted certificate" },
   { upstream: "does not use TLS at an https URL", at: "at a port without TLS" },
-  { upstream: "resets the connection before it responds", upstreamScript: resetAtOnce },
-  { upstream: "closes the connection before it responds", upstreamScript: closeAtOnce },
+  { upstream: "resets the connection before it responds", upstreamScript: resetImmediately },
+  { upstream: "closes the connection before it responds", upstreamScript: closeImmediately },
   { upstream: "sends nothing until the first-byte timeout", upstreamScript: silence, timeouts: soon },
   {
     upstream: "sends half of a response head and stalls",

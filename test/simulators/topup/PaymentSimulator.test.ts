@@ -5,7 +5,7 @@ import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/nowpayments/No
 import { startOrJoin } from "@tollgate/simulators/topup/PaymentSimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { clientOf, listen, listeningMerchant, startedSimulator } from "../../support/SimulatedPayments.ts"
+import { clientOf, listen, startedSimulator, startWebhookReceiver } from "../../support/SimulatedPayments.ts"
 
 const key = { "x-api-key": SIMULATED_NOWPAYMENTS.apiKey }
 const aPayment = (order_id: string) => ({
@@ -82,13 +82,13 @@ describe("a payment simulator", () => {
 
   it.scopedLive("sends the webhooks of payments without a webhook URL to the gateway", () =>
     Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const simulator = yield* startedSimulator({ webhookBase: merchant.url })
+      const receiver = yield* startWebhookReceiver()
+      const simulator = yield* startedSimulator({ webhookBase: receiver.url })
       yield* simulator.post("/nowpayments/v1/payment", aPayment("RTO-1"), key)
       const paid = yield* simulator.post("/pay/RTO-1")
-      expect(paid.body.webhook).toEqual({ url: `${merchant.url}/webhooks/payments/nowpayments`, status: 200 })
+      expect(paid.body.webhook).toEqual({ url: `${receiver.url}/webhooks/payments/nowpayments`, status: 200 })
       yield* simulator.post("/pay/RTO-1")
-      expect(merchant.heard.map(({ path }) => path)).toEqual(Array(2).fill("/webhooks/payments/nowpayments"))
+      expect(receiver.webhooks.map(({ path }) => path)).toEqual(Array(2).fill("/webhooks/payments/nowpayments"))
     })
   )
 

@@ -11,7 +11,7 @@ import { paymentSimulation } from "@tollgate/simulators/topup/PaymentSimulator"
 import { SIMULATED_PROVIDERS } from "@tollgate/simulators/topup/SimulatedProviders"
 import { Effect, Logger, LogLevel } from "effect"
 import { describe, expect } from "vitest"
-import { listeningMerchant, type SimulatorClient, startedSimulator } from "../../support/SimulatedPayments.ts"
+import { type SimulatorClient, startedSimulator, startWebhookReceiver } from "../../support/SimulatedPayments.ts"
 
 const rupiah: AmountDue = { _tag: "Rupiah", totalIdr: Idr(105_000n) }
 const dollars: AmountDue = { _tag: "Dollars", amountUsdMicro: UsdMicro(25_000_123n), tokenKind: "usdt" }
@@ -61,7 +61,7 @@ describe("the simulated providers", () => {
   it.scopedLive("let the Midtrans adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
-      const gateway = yield* listeningMerchant()
+      const gateway = yield* startWebhookReceiver()
       const provider = yield* adapterOf("midtrans", simulator.baseUrl, gateway.url)
       expect(provider).toMatchObject({ label: "midtrans-simulator", simulated: true })
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
@@ -70,31 +70,31 @@ describe("the simulated providers", () => {
         qrImageUrl: expect.stringContaining(simulator.baseUrl)
       })
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 
   it.scopedLive("let the Tripay adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
-      const gateway = yield* listeningMerchant()
+      const gateway = yield* startWebhookReceiver()
       const provider = yield* adapterOf("tripay", simulator.baseUrl, gateway.url)
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
       expect(opened.instructions._tag).toBe("HostedQris")
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 
   it.scopedLive("let the NOWPayments adapter open a payment, observe that it is paid, and verify its webhook", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
-      const gateway = yield* listeningMerchant()
+      const gateway = yield* startWebhookReceiver()
       const provider = yield* adapterOf("nowpayments", simulator.baseUrl, gateway.url)
       const { intent, observation, opened } = yield* settled(simulator, provider, dollars)
       expect(opened.instructions).toMatchObject({ _tag: "Crypto", depositAddresses: { length: 4 } })
       expect(observation).toMatchObject({ _tag: "Paid", received: { receivedUsdMicro: 25_000_123n } })
-      expect(yield* webhookOf(provider, gateway.heard)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
     })
   )
 
@@ -124,10 +124,10 @@ describe("the simulated providers", () => {
 /** Returns what the adapter reads from the last webhook. */
 const webhookOf = (
   provider: PaymentProvider,
-  heard: ReadonlyArray<{ readonly headers: object; readonly body: string }>
+  webhooks: ReadonlyArray<{ readonly headers: object; readonly body: string }>
 ) =>
   Effect.gen(function* () {
-    const last = heard.at(-1)
+    const last = webhooks.at(-1)
     expect(last).toBeDefined()
     const verify = provider.webhook?.verify ?? (() => Effect.dieMessage("no webhook"))
     return yield* verify({ ...last?.headers }, Buffer.from(last?.body ?? ""))

@@ -158,7 +158,7 @@ export const stream = (events: ReadonlyArray<unknown>, everyMillis = 0): Script 
 export const silence: Script = script({ status: "none", steps: [stall] })
 
 /** Reads the request and closes the connection without a response. */
-export const closeAtOnce: Script = script({ status: "none", steps: [cut] })
+export const closeImmediately: Script = script({ status: "none", steps: [cut] })
 
 /** Reads the request and resets the connection. */
-export const resetAtOnce: Script = script({ status: "none", steps: [reset] })
+export const resetImmediately: Script = script({ status: "none", steps: [reset] })

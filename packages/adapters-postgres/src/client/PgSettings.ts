@@ -69,7 +69,8 @@ const SEVERAL_HOSTS = /^[a-z]+:\/\/(?:[^@/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]ho
 
 /**
  * Parses a `postgres://` URL. `sslmode` has the same meaning as in libpq: `require` encrypts, and `verify-full` also
- * checks the certificate of the database server. The URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
+ * checks the certificate of the database server. Unlike in libpq, `prefer` never uses an unencrypted connection. The URL
+ * of a Unix socket is `postgres://user@/database?host=/socket/dir`.
  */
 export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.ClientConfig, DatabaseUrlInvalid> => {
   const text = Redacted.value(url)

@@ -96,7 +96,7 @@ export class PaymentControls {
     })
   }
 
-  /** Sends a repeated deposit to an address of an order. */
+  /** Sends a repeated payment to an address of an order. */
   #again(name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const { payments, providers } = this.#options

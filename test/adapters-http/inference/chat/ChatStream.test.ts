@@ -592,11 +592,11 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
 const table = rows.flat().map((row) => [row.name, row] as const)
 
 const expected = ({ frames, end = "complete" }: Row) => ({ frames, end })
-const seen = ({ frames, end }: TranslatedStream) => ({ frames, end })
+const written = ({ frames, end }: TranslatedStream) => ({ frames, end })
 
 describe("chat stream translation", () => {
   it.each(table)("%s", (_, row) => {
-    expect(seen(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
+    expect(written(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
   it.each(table)("%s, even with a chunk boundary at any byte", (_, row) => {
@@ -614,8 +614,8 @@ describe("chat stream translation", () => {
   })
 
   it("fails on a line that never ends", () => {
-    const megabyte = Buffer.alloc(1024 * 1024, "x")
-    const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(megabyte)]
-    expect(seen(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
+    const mebibyte = Buffer.alloc(1024 * 1024, "x")
+    const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(mebibyte)]
+    expect(written(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
   })
 })

@@ -1,4 +1,4 @@
-/** A chat stream is translated the same, whether its chunks are parsed or their text is found with a template. */
+/** Tests that a chat stream has the same translation if its chunks are parsed and if a template finds their text. */
 import { ChunkTemplate } from "@tollgate/adapters-http/inference/chat/ChunkTemplate"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -25,16 +25,16 @@ describe("the template of a chunk", () => {
     ["no text", chunkOf("")],
     ["another member", chunkOf("b", { usage: usage(1, 1) })],
     ["another id", chunkOf("b").replace("x", "y")],
-    ["a second content", chunkOf('b","content":"c').replaceAll("\\", "")]
+    ["a second member content", chunkOf('b","content":"c').replaceAll("\\", "")]
   ])("does not match a chunk with %s", (_, chunk) => {
     expect(learned("a").textIn(chunk)).toBe(undefined)
   })
 
-  it("is not made if the text also stands before the delta", () => {
+  it("is not made if the text also occurs before the delta", () => {
     expect(learned("x").textIn(chunkOf("x").replace("x", "y"))).toBe(undefined)
   })
 
-  it("is not made from a chunk whose content is the text that checks the place", () => {
+  it("is not made from a chunk whose content is the probe of the template", () => {
     const probe = "\u2047tollgate\u2047"
     expect(learned(probe, { id: probe }).textIn(chunkOf(probe, { id: "another" }))).toBe(undefined)
   })

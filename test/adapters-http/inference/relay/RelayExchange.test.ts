@@ -129,7 +129,7 @@ describe("a failure", () => {
   })
 
   it.each(["/v1/chat/completions", "/v1/messages/count_tokens"])(
-    "that the unavailable database causes is 503 overloaded on %s, and logged with the request id",
+    "of the database is reported as 503 overloaded on %s, and logged with the request id",
     async (path) => {
       const gateway = await startGateway(fakeUpstreams().options)
       gateway.journal.beforeFunds = Effect.die(new DatabaseUnavailable({ cause: "gone" }))
@@ -157,7 +157,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("in the token counter causes a whole response to be withheld and not charged", async () => {
+  it("in the token counter makes a request for a whole response fail without a charge", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ content: ["hello"] })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

@@ -51,7 +51,7 @@ describe("a responses stream", () => {
     }
   })
 
-  it("takes the type of an event from its `event:` line if the data has no type", () => {
+  it("reads the type of an event from its `event:` line if the data has no type", () => {
     const { events } = translatedStream(sent(created(), 'event: response.output_text.delta\ndata: {"delta":"hi"}\n\n'))
     expect(events[1]).toEqual({ type: "response.output_text.delta", delta: "hi" })
   })
@@ -128,7 +128,7 @@ describe("a responses stream", () => {
     expect(events[0]).toMatchObject({ response: { tools, metadata: given.metadata } })
   })
 
-  it("contains the charged usage with a correct total", () => {
+  it("includes the reasoning tokens in the output tokens, if the total of the provider includes them", () => {
     const details = { output_tokens_details: { reasoning_tokens: 20 } }
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 35, ...details }
     const end = { type: "response.completed", response: { ...response(), usage } }
@@ -140,9 +140,9 @@ describe("a responses stream", () => {
   it("is complete and reports usage if it ends at its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const end = { type: "response.incomplete", response: response({ usage: responsesUsage(7, 1) }, more) }
-    const seen = translatedStream(sent(...unfinished, end, textDelta("late")))
-    expect(seen).toMatchObject({ end: "complete", content: "Hel", usage: { output: 1n } })
-    expect(seen.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
+    const translated = translatedStream(sent(...unfinished, end, textDelta("late")))
+    expect(translated).toMatchObject({ end: "complete", content: "Hel", usage: { output: 1n } })
+    expect(translated.events.at(-1)).toMatchObject({ type: "response.incomplete", response: more })
   })
 
   it("reports the name and the arguments of a tool call once", () => {
@@ -270,7 +270,7 @@ describe("a responses stream that fails", () => {
     })
   })
 
-  it("contains the provider's error code if the request has a fault", () => {
+  it("contains the provider's error code if the request is invalid", () => {
     const { events } = translatedStream(
       sent(created(), failed({ code: "context_length_exceeded", message: "kwyjibo" }))
     )

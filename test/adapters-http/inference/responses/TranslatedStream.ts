@@ -40,7 +40,7 @@ export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
   let content = ""
   let usage = ReportedUsage.unreported
   let end: Translation["end"]
-  const take = (translation: Translation) => {
+  const add = (translation: Translation) => {
     if (end !== undefined) return
     before += translation.frames
     content += translation.content
@@ -48,11 +48,11 @@ export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
     end = translation.end
   }
   const each = (events: ReadonlyArray<SseEvent>) => {
-    for (const event of events) take(translator.translate(event))
+    for (const event of events) add(translator.translate(event))
   }
   each(Either.getOrThrow(decoder.push(Buffer.from(bytes))))
   each(decoder.end())
-  take(translator.close())
+  add(translator.close())
   if (end === undefined) throw new Error("the stream did not end")
   const text = end === "complete" ? before : before + translator.fail?.(end, REQUEST_ID)
   return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }

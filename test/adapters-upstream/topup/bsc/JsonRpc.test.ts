@@ -3,7 +3,14 @@ import { Effect, Fiber, Schema, TestClock, TestContext } from "effect"
 import type { Agent } from "undici"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
-import { closeAtOnce, json, resetAtOnce, type Script, silence, text } from "../../../support/upstream/Script.ts"
+import {
+  closeImmediately,
+  json,
+  resetImmediately,
+  type Script,
+  silence,
+  text
+} from "../../../support/upstream/Script.ts"
 import { result } from "./FakeNode.ts"
 
 const KEY = "0123456789abcdef0123456789abcdef"
@@ -52,7 +59,7 @@ describe("a JSON-RPC call", () => {
   })
 
   it("is retried once when the connection is closed without a response", async () => {
-    upstream.next(closeAtOnce, result("0x38"))
+    upstream.next(closeImmediately, result("0x38"))
     expect(await call()).toBe("0x38")
   })
 
@@ -82,7 +89,7 @@ describe("a JSON-RPC call", () => {
   })
 
   it("fails when the connection is reset at the first attempt and at the retry", async () => {
-    upstream.next(resetAtOnce, resetAtOnce)
+    upstream.next(resetImmediately, resetImmediately)
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 

@@ -3,7 +3,7 @@ import * as Midtrans from "@tollgate/adapters-upstream/topup/midtrans/Midtrans"
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
-import { json, resetAtOnce } from "../../../support/upstream/Script.ts"
+import { json, resetImmediately } from "../../../support/upstream/Script.ts"
 import { anAccount, aRupiahIntent, ORDER_NUMBER, OTHER_NUMBER, quiet } from "../Payments.ts"
 import { describeFaults } from "../ProviderFaults.ts"
 import { aQrisCode } from "../QrisCode.ts"
@@ -107,7 +107,7 @@ describe("a payment", () => {
   it.scopedLive("can exist after a conflict, because an earlier attempt without a response can have created it", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
-      upstream.next(resetAtOnce, json(anError("406", "The request could not be completed due to a conflict"), 200))
+      upstream.next(resetImmediately, json(anError("406", "The request could not be completed due to a conflict"), 200))
       expect(yield* Effect.flip(provider.open(intent))).toMatchObject({ kind: "rejected", ambiguous: true })
       const keys = upstream.requests.map(({ headers }) => headers["idempotency-key"])
       expect(keys).toEqual([ORDER_NUMBER, ORDER_NUMBER])

@@ -38,14 +38,14 @@ const repeat = (status: string, actually_paid: string, parts: Partial<Payment> =
   ...parts
 })
 
-const seen = (of: OwnPayment, ...repeats: ReadonlyArray<Payment>) =>
+const observed = (of: OwnPayment, ...repeats: ReadonlyArray<Payment>) =>
   withRepeats(combine([toObservation(of.payment, of.requested)]), [of], repeats)
 
-describe("a repeated deposit", () => {
+describe("a repeated payment", () => {
   it.each(["finished", "partially_paid"])(
     "with the status %s counts as received and adds a remark, but does not complete the order",
     (status) => {
-      expect(seen(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
+      expect(observed(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
         _tag: "Pending",
         received: { receivedUsdMicro: AMOUNT },
         evidence: { transactions: ["0xbeef"], remarks: [`payment 2 repeats payment 1: 15 usdttrc20, ${status}`] }
@@ -54,7 +54,7 @@ describe("a repeated deposit", () => {
   )
 
   it("is added to the received amount of a paid order", () => {
-    expect(seen(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
+    expect(observed(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 50_000_000n }
     })
@@ -62,20 +62,20 @@ describe("a repeated deposit", () => {
 
   it.each(["waiting", "confirming", "confirmed", "sending"])("is ignored while its status is %s", (status) => {
     const part = own("partially_paid", "10")
-    expect(seen(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.requested)]))
+    expect(observed(part, repeat(status, "15"))).toEqual(combine([toObservation(part.payment, part.requested)]))
   })
 
   it.each([
     ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was requested"],
     ["of another order", { order_id: OTHER_NUMBER }, `not counted: it belongs to the order ${OTHER_NUMBER}`]
   ])("%s adds a remark but is not counted", (_, parts, remark) => {
-    const { _tag, received, evidence } = seen(own("partially_paid", "10"), repeat("finished", "1500", parts))
+    const { _tag, received, evidence } = observed(own("partially_paid", "10"), repeat("finished", "1500", parts))
     expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })
     expect(evidence?.remarks).toEqual([expect.stringContaining(remark)])
   })
 
   it("adds a remark but is not counted if it was refunded", () => {
-    const { _tag, received, evidence } = seen(own("expired", "0"), repeat("refunded", "25"))
+    const { _tag, received, evidence } = observed(own("expired", "0"), repeat("refunded", "25"))
     expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
     expect(evidence?.remarks).toEqual(["payment 2 repeats payment 1: 25 usdttrc20, refunded"])
   })
@@ -88,16 +88,16 @@ describe("a repeated deposit", () => {
       { parent_payment_id: null, pay_address: "elsewhere" },
       { parent_payment_id: null, pay_address: null }
     ]) {
-      expect(seen(paid, repeat("finished", "25", parts))).toEqual(alone)
+      expect(observed(paid, repeat("finished", "25", parts))).toEqual(alone)
     }
   })
 
-  it("is recognised by its address or by its id in the original payment, if it does not contain the id of the original payment", () => {
+  it("is recognised by its deposit address or in the list of the original payment, if it has no id of the original payment", () => {
     for (const [of, parts] of [
       [own("finished", "25"), { parent_payment_id: null }],
       [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]
     ] as const) {
-      expect(seen(of, repeat("finished", "5", parts)).received?.receivedUsdMicro).toBe(30_000_000n)
+      expect(observed(of, repeat("finished", "5", parts)).received?.receivedUsdMicro).toBe(30_000_000n)
     }
   })
 })

@@ -5,9 +5,9 @@ import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import {
-  closeAtOnce,
+  closeImmediately,
   json,
-  resetAtOnce,
+  resetImmediately,
   type Script,
   script,
   signal,
@@ -71,8 +71,8 @@ describe("a call", () => {
 
 describe("a retry", () => {
   const outages: ReadonlyArray<readonly [string, Script]> = [
-    ["a broken connection", resetAtOnce],
-    ["a closed connection", closeAtOnce],
+    ["a broken connection", resetImmediately],
+    ["a closed connection", closeImmediately],
     ["status 500", json({}, 500)],
     ["status 503", text("<html>", "text/html", 503)],
     ["status 429", json({}, 429)]
@@ -127,7 +127,7 @@ describe("a retry", () => {
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
-      upstream.next(resetAtOnce, json({}, 429))
+      upstream.next(resetImmediately, json({}, 429))
       expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: true })
       upstream.next(json({}, 429), json({}, 429))
       expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: false })
@@ -144,8 +144,8 @@ describe("a failure", () => {
     steps: [(wire) => wire.raw('{"half":'), (wire) => wire.broken(), (wire) => void wire.socket.destroy()]
   })
   const failures: ReadonlyArray<readonly [string, Script, kind: string, ambiguous: boolean]> = [
-    ["a reset", resetAtOnce, "network", true],
-    ["a connection closed without a response", closeAtOnce, "network", true],
+    ["a reset", resetImmediately, "network", true],
+    ["a connection closed without a response", closeImmediately, "network", true],
     ["a truncated response", halfway, "network", true],
     ["status 500", json({}, 500), "server_error", true],
     ["status 503 with HTML", text("<html>", "text/html", 503), "server_error", true],

@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { SIMULATED_MIDTRANS } from "@tollgate/simulators/topup/midtrans/MidtransSimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../../support/SimulatedPayments.ts"
+import { jsonOf, listOf, startedSimulator, startWebhookReceiver, textOf } from "../../../support/SimulatedPayments.ts"
 
 const authorization = { authorization: `Basic ${Buffer.from(`${SIMULATED_MIDTRANS.serverKey}:`).toString("base64")}` }
 const ORDER = "RTO-6e1f3a52-8a4c-4a58-9a39-0a3f0a5d7b11"
@@ -138,14 +138,16 @@ describe("the simulated Core API of Midtrans", () => {
 
   it.scopedLive("sends a signed webhook to the URL in the charge after the status has changed", () =>
     Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const { simulator, status } = yield* opened({ "x-override-notification": `${merchant.url}/hear, http://other/` })
+      const receiver = yield* startWebhookReceiver()
+      const { simulator, status } = yield* opened({
+        "x-override-notification": `${receiver.url}/webhook, http://other/`
+      })
       const paid = yield* simulator.post(`/pay/${ORDER}`)
-      expect(paid.body.webhook).toEqual({ url: `${merchant.url}/hear`, status: 200 })
-      const [heard] = merchant.heard
-      const notification = jsonOf(heard?.body ?? "")
+      expect(paid.body.webhook).toEqual({ url: `${receiver.url}/webhook`, status: 200 })
+      const [webhook] = receiver.webhooks
+      const notification = jsonOf(webhook?.body ?? "")
       const { order_id, status_code, gross_amount, signature_key } = notification
-      expect(heard?.path).toBe("/hear")
+      expect(webhook?.path).toBe("/webhook")
       expect(notification).toMatchObject({
         order_id: ORDER,
         transaction_status: "settlement",

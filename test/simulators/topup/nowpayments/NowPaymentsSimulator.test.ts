@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { SIMULATED_NOWPAYMENTS } from "@tollgate/simulators/topup/nowpayments/NowPaymentsSimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, startedSimulator } from "../../../support/SimulatedPayments.ts"
+import { jsonOf, startedSimulator, startWebhookReceiver } from "../../../support/SimulatedPayments.ts"
 
 const key = { "x-api-key": SIMULATED_NOWPAYMENTS.apiKey }
 const ORDER = "RTO-2f1d7a52-0000-4a58-9a39-0a3f0a5d7b22"
@@ -133,11 +133,11 @@ describe("the simulated API of NOWPayments", () => {
   )
 
   it.scopedLive(
-    "makes a separate payment of a repeated deposit, and lists the id of that payment in the original payment",
+    "makes a separate record of a repeated payment, and lists the id of that payment in the original payment",
     () =>
       Effect.gen(function* () {
-        const merchant = yield* listeningMerchant()
-        const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
+        const receiver = yield* startWebhookReceiver()
+        const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${receiver.url}/ipn` })
         const [first] = created
         expect((yield* simulator.post(`/again/${ORDER}`, { amount: "5" })).status).toBe(409)
         yield* simulator.post(`/underpay/${ORDER}`)
@@ -145,7 +145,7 @@ describe("the simulated API of NOWPayments", () => {
         const again = yield* simulator.post(`/again/${ORDER}`, { amount: "5", status: "partially_paid" })
         expect(again.body).toMatchObject({ order_number: null, pay_to: first?.pay_address, received: "5" })
 
-        const notification = jsonOf(merchant.heard.at(-1)?.body ?? "")
+        const notification = jsonOf(receiver.webhooks.at(-1)?.body ?? "")
         expect(notification).toMatchObject({
           payment_id: Number(again.body.reference),
           parent_payment_id: Number(first?.payment_id),
@@ -170,18 +170,18 @@ describe("the simulated API of NOWPayments", () => {
 
   it.scopedLive("signs the body of a webhook with the members of every object sorted by name", () =>
     Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${merchant.url}/ipn` })
+      const receiver = yield* startWebhookReceiver()
+      const { created, simulator } = yield* opened(["usdttrc20"], { ipn_callback_url: `${receiver.url}/ipn` })
       yield* simulator.post(`/pay/${ORDER}`)
-      const [heard] = merchant.heard
-      const notification = jsonOf(heard?.body ?? "")
+      const [webhook] = receiver.webhooks
+      const notification = jsonOf(webhook?.body ?? "")
       expect(notification).toMatchObject({
         order_id: ORDER,
         payment_status: "finished",
         fee: { currency: "usdttrc20" }
       })
       expect(notification.payment_id).toBe(Number(created[0]?.payment_id))
-      expect(heard?.headers["x-nowpayments-sig"]).toBe(
+      expect(webhook?.headers["x-nowpayments-sig"]).toBe(
         createHmac("sha512", SIMULATED_NOWPAYMENTS.ipnSecret)
           .update(JSON.stringify(inOrder(notification)))
           .digest("hex")

@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { SIMULATED_TRIPAY } from "@tollgate/simulators/topup/tripay/TripaySimulator"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { jsonOf, listeningMerchant, listOf, startedSimulator, textOf } from "../../../support/SimulatedPayments.ts"
+import { jsonOf, listOf, startedSimulator, startWebhookReceiver, textOf } from "../../../support/SimulatedPayments.ts"
 
 const authorization = { authorization: `Bearer ${SIMULATED_TRIPAY.apiKey}` }
 const ORDER = "RTO-0b54f9b2-4bb8-4b4e-8a05-1f2e3d4c5b6a"
@@ -121,13 +121,13 @@ describe("the simulated API of Tripay", () => {
 
   it.scopedLive("signs the exact bytes of its webhooks", () =>
     Effect.gen(function* () {
-      const merchant = yield* listeningMerchant()
-      const { created, simulator } = yield* opened({ callback_url: `${merchant.url}/callback` })
+      const receiver = yield* startWebhookReceiver()
+      const { created, simulator } = yield* opened({ callback_url: `${receiver.url}/callback` })
       yield* simulator.post(`/pay/${ORDER}`)
-      const [heard] = merchant.heard
-      expect(heard?.headers["x-callback-event"]).toBe("payment_status")
-      expect(heard?.headers["x-callback-signature"]).toBe(hmac(heard?.body ?? ""))
-      const notification = jsonOf(heard?.body ?? "")
+      const [webhook] = receiver.webhooks
+      expect(webhook?.headers["x-callback-event"]).toBe("payment_status")
+      expect(webhook?.headers["x-callback-signature"]).toBe(hmac(webhook?.body ?? ""))
+      const notification = jsonOf(webhook?.body ?? "")
       expect(notification).toMatchObject({
         reference: created.reference,
         merchant_ref: ORDER,

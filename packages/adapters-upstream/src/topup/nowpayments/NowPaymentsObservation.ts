@@ -42,7 +42,7 @@ export const mismatchOf = (
   if (price_currency.toLowerCase() !== "usd") return `its price is in ${price_currency}`
   if (usdMicroOf(pay_amount) !== amount) return `its amount is ${pay_amount}`
   if (parent_payment_id) {
-    return `it refers to payment ${parent_payment_id} as its original: it is a repeated deposit, or a deposit of another coin than the coin of that payment`
+    return `it refers to payment ${parent_payment_id} as its original: it is a repeated payment, or a deposit of another coin than the coin of that payment`
   }
   return undefined
 }

@@ -23,11 +23,11 @@ export const Payment = Schema.Struct({
   order_id: Schema.NullOr(Schema.String),
   actually_paid: OptionalText,
   /**
-   * The id of the original payment; set for a repeated deposit or a deposit of another coin. Notifications have this
+   * The id of the original payment; set for a repeated payment or a deposit of another coin. Notifications have this
    * member. Status responses can lack it.
    */
   parent_payment_id: OptionalText,
-  /** The ids of the repeated deposits to the address of this payment. */
+  /** The ids of the repeated payments to the address of this payment. */
   payment_extra_ids: Schema.optional(Schema.Unknown),
   /** The hash of the blockchain transaction that paid; absent until there is such a transaction. */
   payin_hash: OptionalText,

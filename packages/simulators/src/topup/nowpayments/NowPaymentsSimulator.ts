@@ -113,7 +113,7 @@ const PARENT = "parent_payment_id"
 
 const originalOf = ({ requestBody }: SimulatedPayment): string | undefined => asText(requestBody[PARENT]) || undefined
 
-/** Returns the ids of the repeated deposits of a payment; null if there are none. */
+/** Returns the ids of the repeated payments of a payment; null if there are none. */
 const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment, now: number) => {
   const repeats = payments.newestFirst(now).filter((payment) => originalOf(payment) === reference)
   return repeats.length === 0 ? null : repeats.map((payment) => Number(payment.reference)).reverse()

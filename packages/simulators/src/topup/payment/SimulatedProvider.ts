@@ -53,8 +53,8 @@ export interface SimulatedProvider {
    */
   readonly carryOut: (before: SimulatedPayment, after: SimulatedPayment, now: number) => number
   /**
-   * Makes a repeated deposit, or returns the reason why it is impossible. Undefined if the provider makes no separate
-   * payment for a repeated deposit.
+   * Makes a repeated payment, or returns the reason why it is impossible. Undefined if the provider makes no separate
+   * payment for a repeated payment.
    */
   readonly again?: (payment: SimulatedPayment, sent: SentAgain, now: number) => Either.Either<SimulatedPayment, string>
   /** Builds the webhook for the state of a payment; `undefined` for a provider without webhooks. */
