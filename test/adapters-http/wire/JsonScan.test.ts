@@ -139,8 +139,8 @@ describe("a scan of a body", () => {
       return (
         same(at(found.model), model) &&
         same(at(found.options?.inside.flag), flag) &&
-        found.model?.kind === kind &&
-        found.options?.kind === "object" &&
+        found.model?.type === kind &&
+        found.options?.type === "object" &&
         found.prompt === undefined
       )
     }
