@@ -1,15 +1,17 @@
 /**
  * Starts a server with a built console, simulated payments and a simulated provider, and runs commands of the operator.
  */
+import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
 import { copyFile, mkdir, mkdtemp, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import pg from "pg"
 import { build } from "vite"
 import { inject } from "vitest"
-import { tollgate } from "../../cli/CommandLine.ts"
+import { bundled, CLI } from "../Bundle.ts"
 import { ServerProcess } from "../ServerProcess.ts"
 import * as TestDatabase from "../TestDatabase.ts"
 
@@ -49,10 +51,14 @@ export class ConsoleServer {
   /** The API key of the demo customer. */
   readonly demoKey: string
   readonly #server: ServerProcess
-  readonly #environment: NodeJS.ProcessEnv
+  readonly #environment: Readonly<Record<string, string | undefined>>
   readonly #close: () => Promise<void>
 
-  private constructor(server: ServerProcess, environment: NodeJS.ProcessEnv, close: () => Promise<void>) {
+  private constructor(
+    server: ServerProcess,
+    environment: Readonly<Record<string, string | undefined>>,
+    close: () => Promise<void>
+  ) {
     this.#server = server
     this.#environment = environment
     this.#close = close
@@ -84,17 +90,12 @@ export class ConsoleServer {
     })
   }
 
-  /** Runs a command of the operator in this process, such as `resellers approve X`, and returns its output. */
+  /** Runs a command of the operator, such as `resellers approve X`. */
   async operator(...command: ReadonlyArray<string>): Promise<string> {
-    const own = process.env
-    process.env = this.#environment
-    try {
-      const { code, stdout, stderr } = await Effect.runPromise(tollgate(...command))
-      if (code !== 0) throw new Error(`tollgate ${command.join(" ")} ended with ${code}: ${stderr}`)
-      return stdout
-    } finally {
-      process.env = own
-    }
+    const { stdout } = await promisify(execFile)(process.execPath, [await bundled(CLI), ...command], {
+      env: this.#environment
+    })
+    return stdout
   }
 
   /** Sends a request with a token, or without one if `bearer` is empty. Returns the body of the response. */
