@@ -13,10 +13,10 @@ import {
 } from "../support/upstream/MessagesWire.ts"
 import { cut } from "../support/upstream/Script.ts"
 import { messagesDialect } from "./upstream/AnthropicDialect.ts"
-import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO, streamFault } from "./upstream/EventStreamFaults.ts"
+import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO } from "./upstream/EventStreamFaults.ts"
 import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { messagesWire } from "./upstream/EventWire.ts"
-import { brokenAfter, type Due, type Fault, type Figures, failure } from "./upstream/Fault.ts"
+import { brokenAfter, type Due, type Fault, type Figures, failure, streamFault } from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
 import { refusalFaults } from "./upstream/RefusalFaults.ts"
 

@@ -4,10 +4,18 @@
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
 import { json, stall } from "../support/upstream/Script.ts"
-import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO, streamFault } from "./upstream/EventStreamFaults.ts"
+import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO } from "./upstream/EventStreamFaults.ts"
 import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { responsesWire } from "./upstream/EventWire.ts"
-import { brokenAfter, type Due, type ExpectedResult, type Fault, failure, refusal } from "./upstream/Fault.ts"
+import {
+  brokenAfter,
+  type Due,
+  type ExpectedResult,
+  type Fault,
+  failure,
+  refusal,
+  streamFault
+} from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
 import { identifyingMembers } from "./upstream/IdentifyingData.ts"
 import { responsesDialect } from "./upstream/OpenAiDialects.ts"

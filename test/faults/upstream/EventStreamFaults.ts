@@ -11,7 +11,6 @@ import {
   inPieces,
   json,
   reset,
-  type Script,
   type Step,
   script,
   stall,
@@ -21,33 +20,14 @@ import type { EventWire } from "./EventWire.ts"
 import {
   brokenAfter,
   type DeliveredEvents,
-  type Due,
   type ExpectedResult,
   type Fault,
   failure,
-  refusal
+  refusal,
+  streamFault,
+  type UpstreamScript
 } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
-
-export type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
-
-export const streamFault = (
-  upstream: string,
-  upstreamScript: UpstreamScript,
-  expected: ExpectedResult,
-  due: Due,
-  timeouts: object = {}
-): Fault => ({
-  upstream,
-  requested: "stream",
-  upstreamScript: (delivered) => {
-    const steps = typeof upstreamScript === "function" ? upstreamScript(delivered) : upstreamScript
-    return "steps" in steps ? steps : script({ steps })
-  },
-  expected,
-  due,
-  timeouts
-})
 
 const MIB = 1024 * 1024
 export const HELLO = " hello"

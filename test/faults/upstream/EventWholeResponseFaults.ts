@@ -17,29 +17,11 @@ import {
   text
 } from "../../support/upstream/Script.ts"
 import type { EventWire } from "./EventWire.ts"
-import { type Due, type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
+import { type Due, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
 const EMOJI = "Grüße, 世界 👩‍🚀"
-
-/** Returns a script that sends the head of a JSON response and then runs these steps. */
-const unfinished = (...steps: Script["steps"]): Script =>
-  script({ headers: { "content-type": "application/json" }, steps })
-
-const invalid = (
-  upstream: string,
-  upstreamScript: Script,
-  expected: ExpectedResult = failure,
-  timeouts: object = {}
-): Fault => ({
-  upstream,
-  requested: "whole",
-  upstreamScript: () => upstreamScript,
-  expected,
-  due: "nothing",
-  timeouts
-})
 
 const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
   upstream,
@@ -54,29 +36,34 @@ const unusableResponses = (wire: EventWire): ReadonlyArray<Fault> => {
   const goodBytes = JSON.stringify(good)
   const events = wire.events([CONTENT], wire.usage(7, 3))
   return [
-    invalid("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
-    invalid("sends invalid JSON", text(goodBytes.slice(0, -1), "application/json")),
-    invalid("sends an empty body", text("", "application/json")),
-    invalid("sends null", json(null)),
-    invalid("sends a JSON array", json([good])),
-    invalid("sends an empty object", json({})),
-    invalid("sends only usage", json({ usage: wire.usage(7, 3) })),
-    invalid("sends an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
-    invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
-    invalid("sends status 200 with an error", json(identifyingError)),
-    invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
-    invalid("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
-    ...Object.entries(wire.failures).map(([name, event]) => invalid(`sends status 200 with ${name}`, json(event))),
-    invalid("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
-    invalid("sends less than the announced length", {
+    invalidResponse("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
+    invalidResponse("sends invalid JSON", text(goodBytes.slice(0, -1), "application/json")),
+    invalidResponse("sends an empty body", text("", "application/json")),
+    invalidResponse("sends null", json(null)),
+    invalidResponse("sends a JSON array", json([good])),
+    invalidResponse("sends an empty object", json({})),
+    invalidResponse("sends only usage", json({ usage: wire.usage(7, 3) })),
+    invalidResponse("sends an unrequested stream", script({ steps: events.map((each) => bytes(frameOf(each))) })),
+    invalidResponse("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
+    invalidResponse("sends status 200 with an error", json(identifyingError)),
+    invalidResponse("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
+    invalidResponse("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
+    ...Object.entries(wire.failures).map(([name, event]) =>
+      invalidResponse(`sends status 200 with ${name}`, json(event))
+    ),
+    invalidResponse("sends status 200 with a rate limit event", json(wire.limit), refusal(429, "technical_limit", "5")),
+    invalidResponse("sends less than the announced length", {
       ...text(goodBytes, "application/json"),
       length: goodBytes.length + 1,
       steps: [bytes(goodBytes), cut]
     }),
-    invalid("closes the connection before the last chunk of the body", unfinished(bytes(goodBytes), cut)),
-    invalid("resets the connection inside the body", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
-    invalid("stalls inside the body", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
-    invalid("never ends the body", unfinished(again(bytes(" "), 40)), failure, { total_ms: 300 })
+    invalidResponse(
+      "closes the connection before the last chunk of the body",
+      unfinishedResponse(bytes(goodBytes), cut)
+    ),
+    invalidResponse("resets the connection inside the body", unfinishedResponse(bytes(goodBytes.slice(0, 99)), reset)),
+    invalidResponse("stalls inside the body", unfinishedResponse(bytes("{"), stall), failure, { idle_ms: 300 }),
+    invalidResponse("never ends the body", unfinishedResponse(again(bytes(" "), 40)), failure, { total_ms: 300 })
   ]
 }
 
@@ -87,7 +74,7 @@ const unusualResponses = (wire: EventWire): ReadonlyArray<Fault> => {
   return [
     unusual(
       "sends its body byte by byte",
-      unfinished(inPieces(1, JSON.stringify(wire.whole(EMOJI, usage)))),
+      unfinishedResponse(inPieces(1, JSON.stringify(wire.whole(EMOJI, usage)))),
       [7, 3],
       EMOJI
     ),

@@ -2,7 +2,7 @@
  * Defines an upstream fault: the bytes of the upstream, the result that the client must receive, and the required
  * charge.
  */
-import type { Script, Step } from "../../support/upstream/Script.ts"
+import { type Script, type Step, script } from "../../support/upstream/Script.ts"
 
 export interface Fault {
   /** The behaviour of the upstream as a test label, such as "sends invalid JSON". */
@@ -58,6 +58,46 @@ export const brokenAfter = (text: string | undefined, code = "upstream_error"): 
   text,
   code
 })
+
+export type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
+
+/** A fault of a stream. */
+export const streamFault = (
+  upstream: string,
+  upstreamScript: UpstreamScript,
+  expected: ExpectedResult,
+  due: Due,
+  timeouts: object = {}
+): Fault => ({
+  upstream,
+  requested: "stream",
+  upstreamScript: (delivered) => {
+    const steps = typeof upstreamScript === "function" ? upstreamScript(delivered) : upstreamScript
+    return "steps" in steps ? steps : script({ steps })
+  },
+  expected,
+  due,
+  timeouts
+})
+
+/** A fault of a whole response that causes an error and no charge. */
+export const invalidResponse = (
+  upstream: string,
+  upstreamScript: Script,
+  expected: ExpectedResult = failure,
+  timeouts: object = {}
+): Fault => ({
+  upstream,
+  requested: "whole",
+  upstreamScript: () => upstreamScript,
+  expected,
+  due: "nothing",
+  timeouts
+})
+
+/** Returns a script that sends the head of a JSON response and then runs these steps. */
+export const unfinishedResponse = (...steps: Script["steps"]): Script =>
+  script({ headers: { "content-type": "application/json" }, steps })
 
 /** Counts the events that a client has received, so that a script can cause its fault at an exact position. */
 export class DeliveredEvents {

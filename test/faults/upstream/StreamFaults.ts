@@ -20,7 +20,6 @@ import {
   inPieces,
   json,
   reset,
-  type Script,
   type Step,
   script,
   stall,
@@ -31,32 +30,13 @@ import {
   brokenAfter,
   type DeliveredEvents,
   type Due,
-  type ExpectedResult,
   type Fault,
   failure,
-  refusal
+  refusal,
+  streamFault,
+  type UpstreamScript
 } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
-
-type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
-
-const fault = (
-  upstream: string,
-  upstreamScript: UpstreamScript,
-  expected: ExpectedResult,
-  due: Due,
-  timeouts: object = {}
-): Fault => ({
-  upstream,
-  requested: "stream",
-  upstreamScript: (delivered) => {
-    const steps = typeof upstreamScript === "function" ? upstreamScript(delivered) : upstreamScript
-    return "steps" in steps ? steps : script({ steps })
-  },
-  expected,
-  due,
-  timeouts
-})
 
 const MIB = 1024 * 1024
 const HELLO = " hello"
@@ -72,52 +52,52 @@ const DELIVERED_TEXT = HELLO.repeat(3)
  * empty.
  */
 const brokenBeforeIt: ReadonlyArray<Fault> = [
-  fault("sends an empty body", [], failure, "nothing"),
-  fault("sends only [DONE]", [done], failure, "nothing"),
-  fault("closes the connection after the head", [cut], failure, "nothing"),
-  fault("resets the connection after the head", [bytes(": hi\n\n"), reset], failure, "nothing"),
-  fault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
-  fault("sends invalid JSON", text("{", "application/json"), failure, "nothing"),
-  fault("sends an empty body with the content type of JSON", text("", "application/json"), failure, "nothing"),
-  fault("begins with an error", [event(identifyingError), stall], failure, "nothing"),
-  fault(
+  streamFault("sends an empty body", [], failure, "nothing"),
+  streamFault("sends only [DONE]", [done], failure, "nothing"),
+  streamFault("closes the connection after the head", [cut], failure, "nothing"),
+  streamFault("resets the connection after the head", [bytes(": hi\n\n"), reset], failure, "nothing"),
+  streamFault("sends an HTML page", text("<html>\n\ndata: kwyjibo\n\n</html>", "text/html"), failure, "nothing"),
+  streamFault("sends invalid JSON", text("{", "application/json"), failure, "nothing"),
+  streamFault("sends an empty body with the content type of JSON", text("", "application/json"), failure, "nothing"),
+  streamFault("begins with an error", [event(identifyingError), stall], failure, "nothing"),
+  streamFault(
     "begins with an event named error",
     [bytes(`event: error\ndata: ${JSON.stringify(identifyingError)}\n\n`)],
     failure,
     "nothing"
   ),
-  fault(
+  streamFault(
     "begins with a rate limit error",
     [event({ error: { code: "rate_limit_exceeded" } })],
     refusal(429, "technical_limit", "5"),
     "nothing"
   ),
-  fault("sends status 200 with a JSON error", json(identifyingError), failure, "nothing"),
-  fault(
+  streamFault("sends status 200 with a JSON error", json(identifyingError), failure, "nothing"),
+  streamFault(
     "sends a compressed body",
     script({ headers: { "content-encoding": "br" }, steps: [hello] }),
     failure,
     "nothing"
   ),
-  fault("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
-  fault("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
-  fault("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
-  fault("finishes without content", [finish, figures, done], { kind: "complete", text: "" }, [7, 3])
+  streamFault("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
+  streamFault("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
+  streamFault("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
+  streamFault("finishes without content", [finish, figures, done], { kind: "complete", text: "" }, [7, 3])
 ]
 
 const broken: ReadonlyArray<Fault> = [
-  fault("closes the connection before any content", [role, cut], brokenAfter(""), "nothing"),
-  fault("closes the connection after a word", [hello, cut], brokenAfter(HELLO), "delivered content"),
-  fault("ends the stream after a word", [hello], brokenAfter(HELLO), "delivered content"),
-  fault(
+  streamFault("closes the connection before any content", [role, cut], brokenAfter(""), "nothing"),
+  streamFault("closes the connection after a word", [hello, cut], brokenAfter(HELLO), "delivered content"),
+  streamFault("ends the stream after a word", [hello], brokenAfter(HELLO), "delivered content"),
+  streamFault(
     "ends the stream inside a frame",
     [hello, bytes('data: {"choices":[{"index":0,"del')],
     brokenAfter(HELLO),
     "delivered content"
   ),
   ...resetAfterEachFrame(),
-  fault("stalls after a word", [hello, stall], brokenAfter(HELLO), "delivered content", { idle_ms: 600 }),
-  fault(
+  streamFault("stalls after a word", [hello, stall], brokenAfter(HELLO), "delivered content", { idle_ms: 600 }),
+  streamFault(
     "sends only comments after a word",
     [hello, again(bytes(": thinking\n\n"), 40)],
     brokenAfter(HELLO),
@@ -126,86 +106,91 @@ const broken: ReadonlyArray<Fault> = [
       idle_ms: 600
     }
   ),
-  fault(
+  streamFault(
     "sends an incomplete frame slowly forever",
     [hello, bytes("data: "), again(bytes("x"), 40)],
     brokenAfter(HELLO),
     "delivered content",
     { idle_ms: 600 }
   ),
-  fault("streams until the total timeout", [again(hello, 40)], brokenAfter(undefined), "delivered content", {
+  streamFault("streams until the total timeout", [again(hello, 40)], brokenAfter(undefined), "delivered content", {
     total_ms: 600
   }),
-  fault(
+  streamFault(
     "sends an invalid frame after a word",
     [hello, bytes("data: kwyjibo\n\n"), stall],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends a JSON array after a word",
     [hello, bytes("data: []\n\n"), stall],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an endless line after a word",
     [hello, again(bytes("x".repeat(MIB)))],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an endless event after a word",
     [hello, again(bytes(`data: ${"x".repeat(MIB)}\n`))],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an error after a word",
     [hello, event(identifyingError), stall],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an error after a word and then continues",
     [hello, event(identifyingError), hello, finish, done],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an error that is a string",
     [hello, event({ error: "kwyjibo" })],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "reports an error as the finish reason",
     [hello, event(chunk({}, "error"))],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an error and a word in one chunk",
     [hello, event({ ...chunk({ content: " lost" }), ...identifyingError })],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends a rate limit error after a word",
     [hello, event({ error: { code: 429 } })],
     brokenAfter(HELLO, "technical_limit"),
     "delivered content"
   ),
-  fault(
+  streamFault(
     "sends an event named error after a word",
     [hello, bytes(`event: error\ndata: ${JSON.stringify(errorBody("x", null, "server_error"))}\n\n`)],
     brokenAfter(HELLO),
     "delivered content"
   ),
-  fault("reports usage after a word and then an error", [hello, figures, event(identifyingError)], brokenAfter(HELLO), {
-    prompt: 7
-  }),
-  fault(
+  streamFault(
+    "reports usage after a word and then an error",
+    [hello, figures, event(identifyingError)],
+    brokenAfter(HELLO),
+    {
+      prompt: 7
+    }
+  ),
+  streamFault(
     "sends less than the announced length",
     { ...stream([]), framing: "length", length: 10_000, steps: [hello, cut] },
     brokenAfter(HELLO),
@@ -224,7 +209,7 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
         delivered.atLeast(i + 1),
         reset
       ]
-      return fault(
+      return streamFault(
         `resets the connection after frame ${i + 1}`,
         upstreamScript,
         brokenAfter(words),
@@ -233,13 +218,13 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
     }),
     // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so the
     // gateway has the usage when the client has received the finish chunk.
-    fault(
+    streamFault(
       "resets the connection after the usage",
       (delivered) => [role, hello, hello, hello, figures, finish, delivered.atLeast(5), reset],
       brokenAfter(DELIVERED_TEXT),
       [7, 3]
     ),
-    fault(
+    streamFault(
       "resets the connection after [DONE]",
       (delivered) => [role, hello, hello, hello, finish, figures, done, delivered.atLeast(6), reset],
       { kind: "complete", text: DELIVERED_TEXT },
@@ -253,7 +238,7 @@ const unusual = (
   upstreamScript: UpstreamScript,
   due: Due = [7, 3],
   content = DELIVERED_TEXT
-): Fault => fault(upstream, upstreamScript, { kind: "complete", text: content }, due)
+): Fault => streamFault(upstream, upstreamScript, { kind: "complete", text: content }, due)
 
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 const frameTexts = (frames: ReadonlyArray<object>, end: string) =>
@@ -304,7 +289,12 @@ const oddStreams: ReadonlyArray<Fault> = [
   unusual("sends a whole response", json(completion({ content: [DELIVERED_TEXT], usage: usage(7, 3) }))),
   unusual("omits [DONE]", [role, hello, hello, hello, finish, figures]),
   unusual("omits the finish chunk", [role, hello, hello, hello, figures, done]),
-  fault("omits the finish chunk and [DONE]", [role, hello, hello, hello, figures], brokenAfter(DELIVERED_TEXT), [7, 3]),
+  streamFault(
+    "omits the finish chunk and [DONE]",
+    [role, hello, hello, hello, figures],
+    brokenAfter(DELIVERED_TEXT),
+    [7, 3]
+  ),
   unusual("sends an unknown finish reason", [
     role,
     hello,

@@ -16,7 +16,7 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import { type Due, type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
+import { type Due, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
@@ -24,53 +24,41 @@ const good = completion({ content: [CONTENT], usage: usage(7, 3) })
 const goodBytes = JSON.stringify(good)
 const [choice] = good.choices
 
-/** Returns a script that sends the head of a JSON response and then runs these steps. */
-const unfinished = (...steps: Script["steps"]): Script =>
-  script({ headers: { "content-type": "application/json" }, steps })
-
-const invalid = (
-  upstream: string,
-  upstreamScript: Script,
-  expected: ExpectedResult = failure,
-  timeouts: object = {}
-): Fault => ({
-  upstream,
-  requested: "whole",
-  upstreamScript: () => upstreamScript,
-  expected,
-  due: "nothing",
-  timeouts
-})
-
 const unusableResponses: ReadonlyArray<Fault> = [
-  invalid("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
-  invalid("sends invalid JSON", text('{"id": "x", "choices": [', "application/json")),
-  invalid("sends an empty body", text("", "application/json")),
-  invalid("sends null", json(null)),
-  invalid("sends a JSON array", json([good])),
-  invalid("sends no choices member", json({ id: "x", object: "chat.completion", usage: usage(7, 3) })),
-  invalid("sends an empty choices array", json({ ...good, choices: [] })),
-  invalid("sends a choice without a message", json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })),
-  invalid("sends an unrequested stream", stream([good])),
-  invalid("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
-  invalid("sends status 200 with an error", json(identifyingError)),
-  invalid("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
-  invalid("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
-  invalid("sends status 200 with a failed choice", json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })),
-  invalid(
+  invalidResponse("sends an HTML page", text("<html><title>kwyjibo</title></html>", "text/html")),
+  invalidResponse("sends invalid JSON", text('{"id": "x", "choices": [', "application/json")),
+  invalidResponse("sends an empty body", text("", "application/json")),
+  invalidResponse("sends null", json(null)),
+  invalidResponse("sends a JSON array", json([good])),
+  invalidResponse("sends no choices member", json({ id: "x", object: "chat.completion", usage: usage(7, 3) })),
+  invalidResponse("sends an empty choices array", json({ ...good, choices: [] })),
+  invalidResponse(
+    "sends a choice without a message",
+    json({ ...good, choices: [{ index: 0, finish_reason: "stop" }] })
+  ),
+  invalidResponse("sends an unrequested stream", stream([good])),
+  invalidResponse("sends an unrequested compressed body", json(good, 200, { "content-encoding": "gzip" })),
+  invalidResponse("sends status 200 with an error", json(identifyingError)),
+  invalidResponse("sends status 200 with an error that is a string", json({ error: "kwyjibo" })),
+  invalidResponse("sends status 200 with both an error and a response", json({ ...good, ...identifyingError })),
+  invalidResponse(
+    "sends status 200 with a failed choice",
+    json({ ...good, choices: [{ ...choice, finish_reason: "error" }] })
+  ),
+  invalidResponse(
     "sends status 200 with a rate limit error",
     json({ error: { message: "slow down", code: 429 } }),
     refusal(429, "technical_limit", "5")
   ),
-  invalid("sends less than the announced length", {
+  invalidResponse("sends less than the announced length", {
     ...text(goodBytes, "application/json"),
     length: goodBytes.length + 1,
     steps: [bytes(goodBytes), cut]
   }),
-  invalid("closes the connection before the last chunk of the body", unfinished(bytes(goodBytes), cut)),
-  invalid("resets the connection inside the body", unfinished(bytes(goodBytes.slice(0, 99)), reset)),
-  invalid("stalls inside the body", unfinished(bytes("{"), stall), failure, { idle_ms: 300 }),
-  invalid("never ends the body", unfinished(again(bytes(" "), 40)), failure, { total_ms: 400 })
+  invalidResponse("closes the connection before the last chunk of the body", unfinishedResponse(bytes(goodBytes), cut)),
+  invalidResponse("resets the connection inside the body", unfinishedResponse(bytes(goodBytes.slice(0, 99)), reset)),
+  invalidResponse("stalls inside the body", unfinishedResponse(bytes("{"), stall), failure, { idle_ms: 300 }),
+  invalidResponse("never ends the body", unfinishedResponse(again(bytes(" "), 40)), failure, { total_ms: 400 })
 ]
 
 const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
@@ -88,7 +76,7 @@ const EMOJI = "Grüße, 世界 👩‍🚀"
 const unusualResponses: ReadonlyArray<Fault> = [
   unusual(
     "sends its body byte by byte",
-    unfinished(inPieces(1, JSON.stringify(completion({ content: [EMOJI], usage: usage(7, 3) })))),
+    unfinishedResponse(inPieces(1, JSON.stringify(completion({ content: [EMOJI], usage: usage(7, 3) })))),
     [7, 3],
     EMOJI
   ),

@@ -4,6 +4,7 @@
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { CallerLimit } from "@tollgate/application/operations/CallerLimit"
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Context from "effect/Context"
@@ -12,10 +13,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** Maximum number of CSV responses that a server sends at the same time to all callers. */
-const MAX_RESPONSES = 16
-/** Maximum number of CSV responses that a server sends at the same time to one caller. */
-const MAX_PER_CALLER = 2
+/** Maximum number of CSV responses that a server sends at the same time. */
+const MAX_RESPONSES = { total: 16, perCaller: 2 }
 /** Time after which a client that reads nothing is disconnected. */
 const STALL_MILLIS = 30_000
 
@@ -35,26 +34,16 @@ export class CsvResponses extends Context.Tag("@tollgate/adapters-http/CsvRespon
 >() {}
 
 export const make = (): Context.Tag.Service<CsvResponses> => {
-  const counts = new Map<string, number>()
-  let all = 0
-  const add = (caller: string, change: 1 | -1): void => {
-    const count = (counts.get(caller) ?? 0) + change
-    if (count === 0) counts.delete(caller)
-    else counts.set(caller, count)
-    all += change
-  }
-
+  const limit = new CallerLimit(MAX_RESPONSES)
   return {
     send: (caller, fileName, csv) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        if (all >= MAX_RESPONSES || (counts.get(caller) ?? 0) >= MAX_PER_CALLER) {
-          return yield* new Overloaded({ retryAfterSeconds: 5 })
-        }
+        if (limit.isReachedBy(caller)) return yield* new Overloaded({ retryAfterSeconds: 5 })
         const response = NodeHttpServerRequest.toServerResponse(request)
         if (response.destroyed) return yield* Effect.interrupt
-        add(caller, 1)
-        response.once("close", () => add(caller, -1))
+        limit.begin(caller)
+        response.once("close", () => limit.end(caller))
         const stream = (yield* Effect.provideService(csv, CurrentParty, caller)).pipe(
           Stream.provideService(CurrentParty, caller),
           // After a failure, `@effect/platform` would end the response normally, and the client would treat a part of
