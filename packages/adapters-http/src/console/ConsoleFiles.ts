@@ -1,8 +1,8 @@
 /**
  * Serves the built console under `/console` (docs/adr/0013-console.md). All files are read once, when the server
- * starts. The build has compressed them already, and their names contain a hash of their content, so browsers cache
- * them for a year. Only the page itself is revalidated. It is the same for every path, because the code in the browser
- * selects the view by the path.
+ * starts. The build compresses the files in `assets/`, and their names contain a hash of their content, so browsers
+ * cache them for a year. A browser revalidates only the HTML page. Every path returns the same HTML page, because the
+ * code in the browser selects the view by the path.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { extname, join, relative, sep } from "node:path"

@@ -2,8 +2,8 @@
  * `CollectedBody` collects the chunks of a body whose size the caller limits.
  *
  * A sender can cut a body into chunks of one byte. A buffer object for each byte would need more than a hundred times
- * the memory of the body. Therefore only the first chunks are kept without a copy. Nearly every body has no further
- * chunks. Further chunks are copied into one block, whose size is doubled when it is full.
+ * the memory of the body. Therefore only the first {@link MAX_CHUNKS} chunks are kept without a copy. Nearly every body
+ * has fewer chunks. Further chunks are copied into one block, whose size is doubled when it is full.
  */
 
 /** The number of chunks that are kept without a copy. */

@@ -25,7 +25,10 @@ export interface RepresentationOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The request headers that select the response; by default only `accept-encoding`. */
   readonly vary?: string
-  /** The content in the codings that exist already. The content without gzip is compressed when a client accepts gzip. */
+  /**
+   * The content in codings that already exist. If it does not contain gzip, the content is compressed with gzip for
+   * the first client that accepts gzip.
+   */
   readonly compressed?: { readonly [C in Coding]?: Uint8Array }
 }
 

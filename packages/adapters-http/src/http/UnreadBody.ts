@@ -52,8 +52,9 @@ const TICK_MILLIS = 20
 /** The maximum number of bytes that a body delivers before it is paused again: one read of Node.js. */
 const PIECE_BYTES = 64 * 1024
 /**
- * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. Hardly any of so many bodies would reach
- * its end within {@link DISCARD_MILLIS}, and the buffer of each piece brings the next garbage collection forward.
+ * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. At the full rate, hardly any of so many
+ * bodies would reach its end before `Refusal.ts` closes its connection. Each piece also allocates a buffer, so that the
+ * garbage collector runs earlier.
  */
 const MAX_FAST_BODIES = 64
 
@@ -69,8 +70,8 @@ const MAX_WAITING_REFUSALS = 512
 
 /**
  * The bodies that are being discarded. They share one rate, so that refused uploads do not take the processor time of
- * other requests. When there are too many, the connection of the oldest body is closed. The response of this body was
- * written long before.
+ * other requests. When there are too many bodies, the connection of the oldest body is closed. The refusal was written
+ * on this connection long before.
  */
 class DiscardedBodies {
   /** All bodies, the oldest first. */

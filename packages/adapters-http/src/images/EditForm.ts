@@ -1,6 +1,6 @@
 /**
  * Parses the multipart form of an image edit while the form arrives. A form contains text fields and exactly one file,
- * in any order. It is kept in memory only.
+ * in any order. The form is kept in memory and never written to a disk.
  *
  * Each field is checked as soon as it is complete. Therefore a form whose first field names an unsuitable model is
  * refused before its file is read.

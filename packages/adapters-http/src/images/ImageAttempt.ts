@@ -106,8 +106,8 @@ const judgeRefusal = (
 }
 
 /**
- * Judges a 2xx response. The provider may have billed the request, so no other route is tried. A rate limit is the only
- * exception, because providers do not bill it.
+ * Judges a 2xx response. The provider may have billed the request, so no other route is tried. A refusal because of a
+ * rate limit is the only exception, because providers do not bill it.
  */
 const judgeResponse = (
   names: ProviderNames,

@@ -20,8 +20,8 @@ import { ResponsesApi } from "./responses/ResponsesApi.ts"
 import { responsesProtocol } from "./responses/ResponsesProtocol.ts"
 
 /**
- * Creates the routes for one server. Each server needs separate routes, because each server limits its concurrent
- * requests for a token count.
+ * Creates the routes for one server. Two servers must not share routes, because the route for token counts contains the
+ * limit of concurrent counts of its server.
  */
 export const relayRoutes = (): ReadonlyArray<RelayRoute> => [
   relayRoute(chatProtocol),

@@ -21,9 +21,8 @@ export interface DocumentedError {
 }
 
 /**
- * The member that lists the errors of a response. It is in the response, or in the schema of the response, until
- * `completedDocument` replaces the response. The list is necessary because several declarations add errors with the same
- * status.
+ * The member of a response that lists the errors of the response, until `completedDocument` replaces the response. The
+ * list is necessary because several declarations add errors with the same status.
  */
 export const ERRORS = "x-errors"
 /** Member of a schema that lists codes of the inference errors, until `completedDocument` replaces the response. */

@@ -1,6 +1,6 @@
 /**
- * Declares field types for the bodies and queries of the reseller and rankings routes. The same schema documents a
- * response and gives the response its TypeScript type.
+ * Declares field types for the bodies and queries of all routes except the inference routes. The same schema documents
+ * a response and gives the response its TypeScript type.
  */
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import * as Either from "effect/Either"

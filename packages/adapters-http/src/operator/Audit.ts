@@ -53,7 +53,7 @@ const readLast = HttpApiEndpoint.get("lastAudit", PATH)
   .annotateContext(
     documented({
       summary: "Read the result of the last audit",
-      description: "Contains the audits that were started over HTTP, not the audits of the command line.",
+      description: "Returns the last audit that was started over HTTP. Audits of the command line are not returned.",
       errors: []
     })
   )

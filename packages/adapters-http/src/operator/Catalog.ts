@@ -22,7 +22,7 @@ import { CatalogBody, ChangeBody, toChangeBody } from "./CatalogBody.ts"
 import { forOperator, operatorServices } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
-/** The largest catalog file that the command line reads. */
+/** The maximum size of a request body with a catalog file, in bytes. */
 const MAX_CATALOG_BYTES = 4 * 1024 * 1024
 
 const FileBody = Schema.Struct(

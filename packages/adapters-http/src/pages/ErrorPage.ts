@@ -1,6 +1,6 @@
 /**
- * Writes an error of the whole server as a page, for a person who opened a wrong address in a browser. Programs get the
- * same error as JSON.
+ * Writes the errors `not_found`, `internal_error` and `overloaded` as a page, for a person who opens an address in a
+ * browser. Programs get the same error as JSON.
  */
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"

@@ -31,7 +31,7 @@ const HEADERS = {
   "cache-control": {
     required: true,
     schema: { type: "string", const: "public, max-age=60" },
-    description: "The rankings are recomputed every minute."
+    description: "The rankings are recomputed at most once a minute."
   },
   etag: {
     required: true,

@@ -38,7 +38,10 @@ export interface ApiListenerOptions {
 /** Maximum length of a path parameter in characters. The longest parameters are escaped public names of models. */
 const MAX_PARAMETER_LENGTH = 1_000
 
-/** The services with which each request starts: those that `@effect/platform` uses, for example to send a file. */
+/**
+ * The services that the context of each request contains at its start. `@effect/platform` uses them, for example to
+ * send a file.
+ */
 const platformServices = [HttpPlatform.HttpPlatform, Etag.Generator, FileSystem.FileSystem, Path.Path]
 
 export const make = (

@@ -1,7 +1,7 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
- * defect (an unexpected exception, or an unavailable database). The body states what to do, in the error format of the
- * called API (inference, reseller or other routes). A person at a browser gets a page instead
+ * defect (an unexpected exception, or an unavailable database). The body has the error format of the called API
+ * (inference, reseller or other routes). A browser gets a page instead of this body for an unknown route or a defect
  * (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"

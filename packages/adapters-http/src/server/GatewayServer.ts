@@ -1,9 +1,9 @@
 /**
  * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
- * relay, and other requests to the HttpApi. The server itself responds to invalid requests, and to CORS preflight
- * requests if an origin is allowed. When the delay of the drain (the shutdown) is over, it also responds to all
- * requests except probes. Every response has the common headers. `RequestStarts` decides when a request to the HttpApi
- * starts. `Drain.ts` describes the shutdown.
+ * relay, and other requests to the HttpApi. The server itself refuses invalid requests, and responds to CORS preflight
+ * requests if an origin is allowed. When the delay of the drain (the shutdown) is over, the server also refuses all
+ * requests except probes. Every response has the headers of `CommonHeaders.ts`. `RequestStarts` decides when a request
+ * to the HttpApi starts. `Drain.ts` describes the shutdown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -49,7 +49,7 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
   { readonly host: string; readonly port: number }
 >() {}
 
-/** Paths that are served even while the server drains, because load balancers read the server's state there. */
+/** Paths that are served until the end of the drain, because load balancers read the server's state there. */
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
 /**

@@ -66,9 +66,9 @@ export const listen = (server: Http.Server, options: GatewayOptions): Effect.Eff
 /**
  * Refuses new connections. Existing connections, idle ones too, stay open, so that their requests get a response.
  *
- * When the socket closes, the operating system resets connections that the server has not accepted. The event loop
- * accepts all waiting connections before it runs `setImmediate` callbacks. Therefore the socket is closed in such a
- * callback: few connections can be waiting then.
+ * When the listening socket closes, the operating system resets connections that the server has not accepted. The event
+ * loop accepts all waiting connections before it runs `setImmediate` callbacks. Therefore the listening socket is
+ * closed in such a callback: few connections can be waiting then.
  */
 export const stopListening = (server: Http.Server): Effect.Effect<void> =>
   Effect.async((resume) => {

@@ -27,7 +27,10 @@ export const limitConnections = (server: Server, maxConnections: number): OpenCo
   const open = new Set<HttpSocket>()
   let searchAtMillis = 0
 
-  /** Closes idle connections. Returns false if there is none. */
+  /**
+   * Closes idle connections. Returns false if no connection is idle, or if no connection was idle within the last
+   * {@link SEARCH_MILLIS}.
+   */
   const closeIdle = (): boolean => {
     const nowMillis = performance.now()
     if (nowMillis < searchAtMillis) return false

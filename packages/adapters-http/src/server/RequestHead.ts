@@ -1,13 +1,13 @@
 /**
- * Checks request heads that Node.js accepts although other servers could read them differently, or although they break
- * RFC 9112. The connection of a refused request is closed (docs/reference/http.md).
+ * Refuses request heads that Node.js accepts, but that other servers could read differently or that violate RFC 9112.
+ * The connection of a refused request is closed (docs/reference/http.md).
  */
 import type { IncomingMessage } from "node:http"
 import type { SurfaceError } from "../http/SurfaceError.ts"
 
 /**
- * The maximum number of headers. Node.js silently drops headers above its own limit, so that limit is one header higher
- * (see `NodeServer.ts`).
+ * The maximum number of headers. Node.js silently drops headers above its own limit. Therefore `NodeServer.ts` sets the
+ * limit of Node.js to one header more.
  */
 export const MAX_HEADERS = 200
 

@@ -159,7 +159,7 @@ export const TopUpOrderBody = Schema.Struct({
   ]
 })
 
-/** The body of the response that creates an order. */
+/** The body of the response to a request that creates an order. */
 export const CreatedTopUpOrder = Schema.Struct({
   ...TopUpOrderBody.fields,
   already_applied: Schema.optional(

@@ -5,7 +5,7 @@
 import type { HostedTool } from "@tollgate/domain/inference/HostedTools"
 import type { ScannedMember } from "./JsonScan.ts"
 
-/** Returns the hosted tools in `tools`, and one for each pair of a member that is turned on and the name of its tool. */
+/** Returns the hosted tools in `tools`, and the tool of each pair in `members` whose member turns this tool on. */
 export const hostedToolsIn = (
   tools: ScannedMember | undefined,
   members: { readonly [param: string]: readonly [member: ScannedMember | undefined, tool: string] } = {}

@@ -78,7 +78,10 @@ export class JsonReader {
     return -1
   }
 
-  /** Returns the position of the next byte that is not white space. A body of only white space takes some 30 ms. */
+  /**
+   * Returns the position of the next byte that is not white space. Never pauses: a body of only white space takes some
+   * 30 ms.
+   */
   skipSpace(at: number): number {
     let i = at
     while (i < this.#length) {
@@ -116,7 +119,7 @@ export class JsonReader {
 
   #pause(at: number, depth: number, depthAbove: number, name: number): number {
     if (this.#isObject === NESTING) this.#isObject = NESTING.slice()
-    // The string in which the reader pauses is read again later, and is counted then.
+    // The string in which the reader pauses is counted when the reader continues.
     if (this.#inString >= 0) this.values--
     this.#at = at
     this.#depth = depth

@@ -48,7 +48,7 @@ export interface ScannedMember {
   readonly typeNames: ReadonlyArray<string>
   /** Number of elements of an array in which every element must have a member (`each`); otherwise 0. */
   readonly elements: number
-  /** Pieces of the text of the whole body, if the body is too large to be parsed. */
+  /** Pieces of the text of the whole body; undefined if the body has at most {@link MAX_UNSAMPLED_BYTES}. */
   readonly samples: TextSamples | undefined
   /** True if the value is an empty object or an empty array. */
   readonly empty: boolean

@@ -1,6 +1,6 @@
 /**
  * Extracts the prompt from the members of a body, for a local token count. Only prompts of bounded size are parsed: 32
- * MiB of `[{},{},...]` would become a gigabyte of objects. The prompt of a larger body is a sample of its text.
+ * MiB of `[{},{},...]` would become a gigabyte of objects. The prompt of larger members is a sample of their text.
  */
 import { extraTokensOf, type PromptText } from "@tollgate/domain/inference/PromptText"
 import { sizeOfMembers } from "./BodyMembers.ts"

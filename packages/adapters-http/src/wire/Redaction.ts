@@ -11,7 +11,7 @@
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
-  /** The names of all providers in the catalog and the parts of their base URLs. The same array is passed repeatedly. */
+  /** The names of all providers in the catalog and the parts of their base URLs. The pattern of an array is cached. */
   readonly secretWords: ReadonlyArray<string>
   /** Returns true if the text contains the API key of a provider in the catalog. */
   readonly containsApiKey: (text: string) => boolean
@@ -95,7 +95,7 @@ const idsOf = (upstreamModel: string): ReadonlyArray<string> => {
   return short.length < 3 ? [upstreamModel] : [upstreamModel, short]
 }
 
-/** The pattern of each array of secret words, because compiling a pattern takes longer than using it. */
+/** Caches the pattern of each array of secret words, because compiling a pattern takes longer than using it. */
 const secretPatterns = new WeakMap<ReadonlyArray<string>, RegExp>()
 
 /** Returns a pattern that matches a word of up to 4 characters as a whole word, and a longer word also inside words. */

@@ -24,7 +24,7 @@ export interface ScanPlan<Name extends string> {
  */
 export const MAX_TYPE_NAMES = MAX_HOSTED_TOOLS + 1
 
-/** The maximum number of JSON values in a prompt of messages. No model can read a larger prompt. */
+/** The maximum number of JSON values in a body with a prompt. No model can read a prompt with more values. */
 export const MAX_PROMPT_VALUES = 1_000_000
 
 export interface MemberPlan {

@@ -20,7 +20,7 @@ import { ChatUsage } from "./ChatUsage.ts"
 import { ChunkTemplate } from "./ChunkTemplate.ts"
 
 const DONE = "data: [DONE]\n\n"
-/** The indexes of choices must be smaller than this number. A larger index is a failure of the provider. */
+/** The index of each choice must be smaller than this number. Any other index is a failure of the provider. */
 const MAX_CHOICES = 1_024
 
 /** Returns the id of the chat completion that responds to a request. */

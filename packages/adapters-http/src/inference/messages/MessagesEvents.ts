@@ -28,7 +28,8 @@ const eventsOfBlock = (block: JsonObject, index: number): ReadonlyArray<JsonObje
 ]
 
 /**
- * Returns the block for `content_block_start`, without the content of its deltas. A block without deltas is unchanged.
+ * Returns the block for `content_block_start`, without the content that the deltas contain. A block without deltas is
+ * unchanged.
  */
 const emptied = (block: JsonObject): JsonObject => {
   if (block.type === "text") return { ...block, text: "", citations: undefined }

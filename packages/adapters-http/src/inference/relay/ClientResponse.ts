@@ -187,7 +187,10 @@ export class ClientResponse {
     })
   }
 
-  /** Makes Node.js close the connection after a time without progress. Progress within one large write counts. */
+  /**
+   * Makes Node.js close the connection if the client reads nothing for a time. If the client reads a part of one large
+   * write, this time begins again.
+   */
   #limitStall(): void {
     const { socket } = this.#response
     if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#settings.writeStallMillis)

@@ -9,7 +9,7 @@ import { MemoryReservation, ReservedMemory } from "../../http/MemoryReservation.
 
 /** The bytes of a response that need no reservation. */
 export const FREE_BYTES = 256 * 1024
-/** Reservations grow in steps of this size, so that a large response reserves memory only a few times. */
+/** Reservations grow in steps of at least this size, so that a large response reserves memory only a few times. */
 const STEP_BYTES = 1024 * 1024
 
 export class ProviderMemory {

@@ -120,8 +120,8 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // The next tick runs after Node.js has passed on the body in the first packet, so a small body can be read
-        // immediately.
+        // Node.js parses the part of the body that arrived together with the head before it runs the next tick.
+        // Therefore a small body can be read there without waiting.
         process.nextTick(() => exchange.start(onOver))
       },
       cutAll: () => open.each(({ exchange }) => exchange.cut())

@@ -50,7 +50,7 @@ export interface TranslatedResponse {
   readonly body: string
   /** The encoding of `body`. With `latin1`, each character of `body` stands for one byte of the JSON text in UTF-8. */
   readonly encoding: "utf8" | "latin1"
-  /** Returns the content, for a local count. It is not read if the provider reports the usage. */
+  /** Returns the content, for a local count. Not called if the provider reports the usage. */
   readonly content: () => string
   readonly usage: ReportedUsage | undefined
 }

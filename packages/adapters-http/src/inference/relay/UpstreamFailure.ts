@@ -1,6 +1,6 @@
 /**
- * These functions interpret a provider's refusal or unusable response. The circuit breaker, the choice of another
- * route, the recorded usage and the error text for the client depend on the result (docs/reference/inference.md#f6).
+ * These functions interpret a provider's refusal or unusable response. The circuit breaker, the choice of another route
+ * and the recorded usage depend on the result (docs/reference/inference.md#f6).
  */
 import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Verdict } from "@tollgate/application/inference/Upstreams"
