@@ -113,7 +113,7 @@ describe("a metered stream", () => {
       "responses",
       { object: "response", output: [{ content: [{ text: "one" }] }], usage: { input_tokens: 7, output_tokens: 1 } }
     ]
-  ] as const)("can be one whole %s response", (protocol, body) => {
+  ] as const)("can consist of one whole %s response instead of events", (protocol, body) => {
     const meter = metered(protocol, [body])
     expect(meter.contents.get(0)).toBe("one")
     expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 1n })
@@ -121,7 +121,7 @@ describe("a metered stream", () => {
 })
 
 describe("a metered request", () => {
-  it("gets a hold before it is sent, and is settled with its charge", () => {
+  it("sets aside its estimate in a hold, and is settled with its charge", () => {
     const plan: Metering.PlanAccount = {
       id: Metering.AccountId("plan"),
       creditsPosted: Tokens(100n),

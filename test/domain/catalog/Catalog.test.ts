@@ -111,7 +111,7 @@ describe("a catalog file", () => {
       file([model("x", { kind: "embedding", max_output_tokens: 1 })]),
       'models "x": only text models have max_output_tokens'
     ]
-  ])("is refused for %s, with the path of the invalid member", (_, json, word) => {
+  ])("is refused for %s, with the path of the invalid member or the cause", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 

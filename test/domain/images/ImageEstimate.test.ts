@@ -59,7 +59,7 @@ describe("the estimate of an image request", () => {
   )
 
   property(
-    "grows with the size of the image, and is larger with a source image",
+    "does not decrease if the image is wider and a source image is added",
     [request, edge, edge],
     (request, widthPx, heightPx) => {
       const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })

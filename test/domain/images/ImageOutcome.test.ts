@@ -54,7 +54,7 @@ describe("the end of an image request", () => {
   )
 
   property(
-    "has the state of the billing header if an image is delivered, and else is neither settled nor unmetered",
+    "has the state that the billing header shows if an image is delivered, and is otherwise neither settled nor unmetered",
     [end],
     (end) => {
       const { state, response } = outcomeOf(end, true)

@@ -40,7 +40,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
-  it("is the reported usage if the response is complete and only has hidden output", () => {
+  it("is the reported usage if the response is complete, even if it contains no delta", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
@@ -61,7 +61,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  it("contains the reported prompt, but not the placeholder output, if the stream is cut", () => {
+  it("contains the reported prompt and the locally counted output if the stream is cut before its output is reported", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },

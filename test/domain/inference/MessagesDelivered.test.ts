@@ -87,7 +87,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("ignores the placeholder output at the start", () => {
+  it("ignores the output count of the start event, which is a placeholder", () => {
     expect(reportedAfter(messageStart({ usage: usage(5, 1) }))).toEqual({
       prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n },
       output: undefined
@@ -108,7 +108,7 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt while zeros are placeholders, and a prompt of 0 if the final count is 0", () => {
+  it("has no prompt while only the zeros of the start event are reported, and a prompt of 0 if the final count is 0", () => {
     const start = messageStart({ usage: usage(0, 0) })
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)

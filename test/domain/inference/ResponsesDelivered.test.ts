@@ -14,10 +14,10 @@ describe("the content of a responses event", () => {
     ["arguments of a remote tool", { type: "response.mcp_call_arguments.delta", delta: "{}" }, "{}"],
     ["the input of a custom tool", { type: "response.custom_tool_call_input.delta", delta: "ls" }, "ls"],
     ["the code for a code interpreter", { type: "response.code_interpreter_call_code.delta", delta: "1+1" }, "1+1"],
-    ["the transcript of a sound", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
+    ["the transcript of audio", { type: "response.audio.transcript.delta", delta: "hello" }, "hello"],
     ["text in a delta event of an unknown type", { type: "response.sonnet.delta", delta: "rose" }, "rose"],
     ["the name of a call", { type: "response.output_item.added", item: { type: "function_call", name: "f" } }, "f"],
-    ["nothing for a sound", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
+    ["nothing for audio", { type: "response.audio.delta", delta: "UklGRg==" }, ""],
     ["nothing for the start of an item", { type: "response.output_item.added", item: { type: "message" } }, ""],
     ["nothing for a repeated text", { type: "response.output_text.done", text: "hi" }, ""],
     [

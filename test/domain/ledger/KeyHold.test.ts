@@ -207,7 +207,7 @@ describe("the budget of a key", () => {
     expect(today).toMatchObject({ day: "2026-11-21", spentInDay: 7n })
   })
 
-  it("admits a stream with the available rest, but a whole response only with its whole estimate", () => {
+  it("admits a stream if the budget covers a part of its estimate, but a whole response only if the budget covers all of it", () => {
     const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(60n) }, counts: NO_COUNTS }
     const demand = { estimate: estimateOf(10n, 100n), price: PRICE }
     const stream = decideKeyHold({ ...demand, streamed: true }, key, NOON)

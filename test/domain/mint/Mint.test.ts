@@ -184,7 +184,7 @@ describe("a mint request", () => {
       onRight: () => []
     })
 
-  it("has the same fingerprint for all spellings of its email and tier", () => {
+  it("has its email and tier id in lower case, and its email without surrounding spaces", () => {
     expect(Either.getOrThrow(read(MintRequest)(good))).toEqual({ ...request })
   })
 

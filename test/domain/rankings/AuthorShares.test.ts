@@ -45,8 +45,14 @@ describe("the authors' shares", () => {
   })
 
   it("are rounded up first where the remainder is largest, then by author name", () => {
-    const shares = authorSharesOf([standing("c", 1n), standing("b", 1n), standing("a", 1n)])
-    expect(shares.map(({ author, shareBp }) => [author, shareBp])).toEqual([
+    const sharesOf = (...standings: ReadonlyArray<ReturnType<typeof standing>>) =>
+      authorSharesOf(standings).map(({ author, shareBp }) => [author, shareBp])
+    expect(sharesOf(standing("a", 4n), standing("b", 2n), standing("c", 1n))).toEqual([
+      ["a", 5_714n],
+      ["b", 2_857n],
+      ["c", 1_429n]
+    ])
+    expect(sharesOf(standing("c", 1n), standing("b", 1n), standing("a", 1n))).toEqual([
       ["a", 3_334n],
       ["b", 3_333n],
       ["c", 3_333n]

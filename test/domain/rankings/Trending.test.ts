@@ -1,3 +1,4 @@
+import type { Window } from "@tollgate/domain/rankings/Window"
 import { describe, expect, it } from "vitest"
 import type { RankedModel } from "../../support/RankingsReference.ts"
 import { aModel, aSettlement, ranksOf } from "../../support/rankings.ts"
@@ -8,7 +9,7 @@ const WEEK_BEFORE = "2026-06-01T00:00:00Z"
 const MILLION = 1_000_000
 
 /** Builds models from their tokens in the last seven days and in the seven days before. */
-const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, before: number]>) =>
+const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, before: number]>, window: Window = "day") =>
   ranksOf(
     {
       models: usage.map(([model]) => model),
@@ -17,14 +18,16 @@ const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, befo
         aSettlement(publicName, WEEK_BEFORE, before)
       ])
     },
-    "day",
+    window,
     NOW
   ).trending.map(({ publicName, tokens, changePct, isNew }) => [publicName, tokens, changePct, isNew])
 
 describe("trending models", () => {
   it("have at least a million tokens in the last seven days, for every window", () => {
-    expect(trending([[aModel("enough"), MILLION, 0]])).toEqual([["enough", 1_000_000n, null, true]])
-    expect(trending([[aModel("almost"), MILLION - 1, 0]])).toEqual([])
+    for (const window of ["day", "week", "month", "all"] as const) {
+      expect(trending([[aModel("enough"), MILLION, 0]], window)).toEqual([["enough", 1_000_000n, null, true]])
+      expect(trending([[aModel("almost"), MILLION - 1, 0]], window)).toEqual([])
+    }
   })
 
   it("are new, or have at least one token more than in the seven days before", () => {

@@ -160,7 +160,7 @@ describe("a payment observation", () => {
   )
 
   property(
-    "of a refund fails a pending order, changes no other status, and stores a remark and raises an alert",
+    "of a refund changes a pending order to failed, changes no other status, and stores a remark and raises an alert",
     [order, someTime],
     (order, now) => {
       const seen = { _tag: "Refunded", received: undefined, reason: "chargeback" } as const
@@ -206,7 +206,7 @@ describe("a payment observation", () => {
     expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
   })
 
-  it("adds each transaction and remark once", () => {
+  it("adds each transaction once, and stores at most 100 transactions", () => {
     const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
       ...pending,
       evidence: { transactions, remarks: [] }

@@ -85,7 +85,7 @@ describe("the refresh schedule of an order", () => {
   )
 
   property(
-    "ends if and only if the order expired more than a week ago",
+    "ends for an expired order if and only if the order expired more than a week ago",
     [FastCheck.integer({ min: 0, max: 60 * DAY })],
     (after) => {
       const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))
