@@ -104,7 +104,12 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
     state: "failed",
     dispatched: true
   },
-  "no free slot": { attempt: unsent(overloaded), expected: "Overloaded", state: "failed", dispatched: false },
+  "a provider whose limit of concurrent requests is reached": {
+    attempt: unsent(overloaded),
+    expected: "Overloaded",
+    state: "failed",
+    dispatched: false
+  },
   "an open circuit breaker": {
     attempt: unsent(circuitOpen),
     expected: "CircuitOpen",
@@ -312,16 +317,18 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("leaves the idempotency key unused if it expires before the request is sent to a provider", () =>
-    Effect.gen(function* () {
-      const it = imageRequest()
-      it.delays.begin = "121 seconds"
-      const fiber = yield* Effect.fork(outcomeOfRequest(it))
-      yield* TestClock.adjust("121 seconds")
-      expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
-      expect(it.attempted).toEqual([])
-      expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
-    })
+  it.effect(
+    "ends the request as failed and not dispatched if it expires before the request is sent to a provider",
+    () =>
+      Effect.gen(function* () {
+        const it = imageRequest()
+        it.delays.begin = "121 seconds"
+        const fiber = yield* Effect.fork(outcomeOfRequest(it))
+        yield* TestClock.adjust("121 seconds")
+        expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
+        expect(it.attempted).toEqual([])
+        expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
+      })
   )
 
   it.effect("does not expire if the image arrives in the last millisecond", () =>
@@ -367,19 +374,21 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect("is not charged if it disconnects during the admission, and its idempotency key stays unused", () =>
-    Effect.gen(function* () {
-      const it = imageRequest()
-      it.delays.begin = "1 second"
-      const fiber = yield* Effect.fork(it.result)
-      yield* TestClock.adjust("500 millis")
-      const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
-      yield* TestClock.adjust("500 millis")
-      yield* Fiber.join(interrupting)
-      expect([it.begun.length, it.attempted]).toEqual([1, []])
-      expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
-      expect(it.finished.map(({ state }) => reviewOf(state))).toEqual([undefined])
-    })
+  it.effect(
+    "is not charged if it disconnects during the admission, and its request ends as failed and not dispatched",
+    () =>
+      Effect.gen(function* () {
+        const it = imageRequest()
+        it.delays.begin = "1 second"
+        const fiber = yield* Effect.fork(it.result)
+        yield* TestClock.adjust("500 millis")
+        const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
+        yield* TestClock.adjust("500 millis")
+        yield* Fiber.join(interrupting)
+        expect([it.begun.length, it.attempted]).toEqual([1, []])
+        expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
+        expect(it.finished.map(({ state }) => reviewOf(state))).toEqual([undefined])
+      })
   )
 
   const step = FastCheck.integer({ min: 0, max: 8 })

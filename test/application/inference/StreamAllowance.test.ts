@@ -1,6 +1,6 @@
 /**
  * Tests the allowance of streams that share one balance, in random interleavings of deliveries, extensions, failures of
- * the ledger, endings and crashes. The ledger decides by the domain rules; its answers arrive in random order.
+ * the ledger, endings and crashes. The ledger decides by the domain rules; its results arrive in random order.
  */
 
 import { Delivery } from "@tollgate/application/inference/Delivery"
@@ -221,7 +221,7 @@ describe("a stream whose prompt has unsized content", () => {
     expect(world.writeOffIfReported(200_000n)).toBe(0n)
   })
 
-  it("uses these tokens after the provider has reported a smaller prompt", () => {
+  it("uses the tokens that are set aside for this content after the provider has reported a smaller prompt", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
     const prompt = { input: Tokens.Tokens(1_000n), cacheRead: Tokens.zero, cacheWrite: Tokens.zero }
@@ -230,7 +230,7 @@ describe("a stream whose prompt has unsized content", () => {
     expect(world.writeOffIfReported(1_000n)).toBe(0n)
   })
 
-  it("uses the whole balance if the balance does not cover it, and no other such stream begins", () => {
+  it("uses the whole balance if the balance does not cover this content, and no other stream begins", () => {
     const world = new World(0n, 50_000n, PRICE)
     world.begin(UNSIZED)
     world.begin(UNSIZED)

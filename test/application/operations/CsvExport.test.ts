@@ -62,7 +62,7 @@ describe("a CSV export", () => {
     })
   )
 
-  it.effect("reads a page only when the previous page has been taken", () =>
+  it.effect("reads a page only when the previous page has been consumed", () =>
     Effect.gen(function* () {
       const rows = Array.from({ length: 5_000 }, (_, n) => ({ n, note: "" }))
       let reads = 0
@@ -79,7 +79,7 @@ describe("a CSV export", () => {
     })
   )
 
-  it.effect("fails if the first page fails, and waits for a later page while too many reads run", () =>
+  it.effect("fails if the read of the first page is refused as overloaded, and repeats the read of a later page", () =>
     Effect.gen(function* () {
       const busy = new Overloaded({ retryAfterSeconds: 1 })
       expect(yield* Effect.flip(csvOf({ columns, read: () => Effect.fail(busy) }))).toBe(busy)

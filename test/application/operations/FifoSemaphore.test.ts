@@ -22,7 +22,7 @@ describe("a FIFO semaphore", () => {
     })
   )
 
-  it.effect("continues only one waiting fiber for each released permit", () =>
+  it.effect("resumes only one waiting fiber for each released permit", () =>
     Effect.gen(function* () {
       const semaphore = new FifoSemaphore(1)
       yield* semaphore.take

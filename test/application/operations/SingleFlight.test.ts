@@ -77,7 +77,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("lets the next caller start another execution after the running execution has called leave", () =>
+  it.scoped("lets the next caller start another execution after the running execution has called `leave`", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const left = yield* Deferred.make<void>()

@@ -405,59 +405,64 @@ describe("the opening of a payment", () => {
 
   const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 
-  it.effect("is refused, and stores no draft, if its reseller uses half of the provider's places for openings", () =>
-    withAnOrder((fixture) =>
-      Effect.gen(function* () {
-        fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
-        const { open } = yield* OrderPayments
-        const stored: Array<number> = []
-        const opens = (i: number, reseller = aReseller()) => {
-          const storing = Effect.sync(() => {
-            stored.push(i)
-            return { ...draft(fixture), resellerId: reseller.id, id: newId(i) }
-          })
-          return Effect.exit(open(fixture.provider(), reseller, storing))
-        }
-        const calls = yield* Effect.fork(
-          Effect.all(
-            Array.from({ length: 100 }, (_, i) => opens(i)),
-            { concurrency: "unbounded" }
+  it.effect(
+    "is refused, and stores no draft, if its reseller has used up its share of the provider's concurrent openings",
+    () =>
+      withAnOrder((fixture) =>
+        Effect.gen(function* () {
+          fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
+          const { open } = yield* OrderPayments
+          const stored: Array<number> = []
+          const opens = (i: number, reseller = aReseller()) => {
+            const storing = Effect.sync(() => {
+              stored.push(i)
+              return { ...draft(fixture), resellerId: reseller.id, id: newId(i) }
+            })
+            return Effect.exit(open(fixture.provider(), reseller, storing))
+          }
+          const calls = yield* Effect.fork(
+            Effect.all(
+              Array.from({ length: 100 }, (_, i) => opens(i)),
+              { concurrency: "unbounded" }
+            )
           )
-        )
-        yield* TestClock.adjust("1 seconds")
-        const another = { ...aReseller(), id: ResellerId.make("01930000-0000-7000-8000-000000000002") }
-        const theirs = yield* Effect.fork(opens(100, another))
-        expect(Exit.isFailure(yield* opens(101))).toBe(true)
-        expect(stored).not.toContain(101)
-        yield* TestClock.adjust("5 seconds")
-        expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
-        expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
-        fixture.opening = Effect.succeed(anOpening())
-        expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
-      })
-    )
+          yield* TestClock.adjust("1 seconds")
+          const another = { ...aReseller(), id: ResellerId.make("01930000-0000-7000-8000-000000000002") }
+          const theirs = yield* Effect.fork(opens(100, another))
+          expect(Exit.isFailure(yield* opens(101))).toBe(true)
+          expect(stored).not.toContain(101)
+          yield* TestClock.adjust("5 seconds")
+          expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
+          expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
+          fixture.opening = Effect.succeed(anOpening())
+          expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
+        })
+      )
   )
 
-  it.effect("is not refused while another provider hangs, because each provider has its own places", () => {
-    const fixture = new TopUpFixture()
-    const hanging = { ...fixture.provider(), label: "hangs", open: () => Effect.never }
-    fixture.providers = [...fixture.providers, hanging]
-    return Effect.gen(function* () {
-      const { open } = yield* OrderPayments
-      for (let i = 0; i < 200; i++) {
-        const resellerId = ResellerId.make(`01930000-0000-7000-8000-${String(i % 9).padStart(12, "0")}`)
-        const order = Effect.succeed({ ...draft(fixture), resellerId, id: newId(i) })
-        yield* Effect.fork(Effect.exit(open(hanging, { ...aReseller(), id: resellerId }, order)))
-      }
-      yield* TestClock.adjust("1 seconds")
-      fixture.opening = Effect.succeed(anOpening())
-      expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
-    }).pipe(Effect.provide(fixture.layer))
-  })
+  it.effect(
+    "is not refused while another provider hangs, because the openings of each provider are counted separately",
+    () => {
+      const fixture = new TopUpFixture()
+      const hanging = { ...fixture.provider(), label: "hangs", open: () => Effect.never }
+      fixture.providers = [...fixture.providers, hanging]
+      return Effect.gen(function* () {
+        const { open } = yield* OrderPayments
+        for (let i = 0; i < 200; i++) {
+          const resellerId = ResellerId.make(`01930000-0000-7000-8000-${String(i % 9).padStart(12, "0")}`)
+          const order = Effect.succeed({ ...draft(fixture), resellerId, id: newId(i) })
+          yield* Effect.fork(Effect.exit(open(hanging, { ...aReseller(), id: resellerId }, order)))
+        }
+        yield* TestClock.adjust("1 seconds")
+        fixture.opening = Effect.succeed(anOpening())
+        expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
+      }).pipe(Effect.provide(fixture.layer))
+    }
+  )
 })
 
 describe("the refreshes of a provider that hangs", () => {
-  it.effect("take half of all refreshes, so that orders of another provider are still refreshed", () => {
+  it.effect("do not use all concurrent refreshes, so that orders of another provider are still refreshed", () => {
     const fixture = new TopUpFixture()
     const hanging = { ...fixture.provider(), label: "hangs", refresh: () => Effect.never }
     fixture.providers = [...fixture.providers, hanging]

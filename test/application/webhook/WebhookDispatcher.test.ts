@@ -122,7 +122,7 @@ describe("the webhook dispatcher", () => {
     })
   )
 
-  it.scoped("continues after an attempt that fails with an exception or whose result cannot be recorded", () =>
+  it.scoped("records no result of an attempt that fails with an exception, and no longer counts it as running", () =>
     Effect.gen(function* () {
       const queue = new Queue()
       const { counts, startDue } = yield* dispatcherOver(queue, () => Effect.dieMessage("an exception"))
