@@ -3,7 +3,7 @@ import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Effect, type Fiber, Option } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Uses connections for parties and records which of them have one. */
+/** Acquires connections for parties, and records the party of each connection in use. */
 class Users {
   readonly shares: ConnectionShares
   readonly using: Array<string> = []
@@ -56,7 +56,7 @@ class Users {
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1))
 
 describe("the connections of a pool", () => {
-  it("are never given to one party beyond a half, so that another party does not wait", async () => {
+  it("are given to one party only up to half of the pool, so that another party does not wait", async () => {
     const users = new Users(4)
     for (let i = 0; i < 10; i++) await users.start("a")
     expect(users.sorted).toBe("a a")
@@ -84,7 +84,7 @@ describe("the connections of a pool", () => {
     expect(users.sorted).toBe("a background background background")
   })
 
-  it("leave the queue when a waiting request is interrupted", async () => {
+  it("are not given to a waiting request that was interrupted", async () => {
     const users = new Users(2)
     for (const party of ["a", "a"]) await users.start(party)
     await users.interrupt("a")

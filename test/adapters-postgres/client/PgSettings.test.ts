@@ -38,7 +38,7 @@ describe("the settings from a database URL", () => {
     })
   })
 
-  it("open connections with the common limits", async () => {
+  it("open connections with the application name and the timeout of idle transactions", async () => {
     const database = await Effect.runPromise(
       Effect.scoped(
         Effect.flatMap(TestDatabase.make(), ({ url }) =>

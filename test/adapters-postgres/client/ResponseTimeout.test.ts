@@ -51,7 +51,7 @@ describe.concurrent("a connection on which the database does not respond", () =>
     })
   )
 
-  it.scopedLive("stays open if its first statement after an idle time starts when that time ends", () =>
+  it.scopedLive("stays open if the timeout ends while no statement runs", () =>
     Effect.gen(function* () {
       const { settings } = yield* TestDatabase.make("empty")
       const pool = yield* Effect.acquireRelease(

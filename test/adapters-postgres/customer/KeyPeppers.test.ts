@@ -110,7 +110,7 @@ describe("the pepper of API keys", () => {
     )
 
     it.scoped(
-      "is recorded for a key of an earlier release when the key is used, and such a release accepts the key",
+      "is recorded for a key of an earlier release when the key is used, and the stored MAC does not change",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -124,7 +124,7 @@ describe("the pepper of API keys", () => {
         })
     )
 
-    it.scoped("costs an unknown key one statement and one MAC for each pepper", () =>
+    it.scoped("needs one statement in the lookup of an unknown key, and of a key under the previous pepper", () =>
       Effect.gen(function* () {
         const server = yield* aServer("during")
         const { secret } = yield* (yield* aServer("before")).create
@@ -156,7 +156,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced once when several servers have seen the key", () =>
+    it.scoped("is replaced once when several servers have authenticated the key", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const keys = yield* Effect.replicateEffect(before.create, 10)

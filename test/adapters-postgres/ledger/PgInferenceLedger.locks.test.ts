@@ -75,7 +75,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
             const begunAt = performance.now()
             yield* served(ledger, aRequest(other))
             waits.push(performance.now() - begunAt)
-            // Requests without a pause would occupy both cores, and show no more.
+            // Without a pause, the requests would use all processor time, and the result would be the same.
             yield* Effect.sleep("10 millis")
           }
           expect(Math.max(...waits)).toBeLessThan(MAX_DELAY_MILLIS)

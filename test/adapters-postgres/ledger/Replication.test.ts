@@ -31,7 +31,7 @@ const administer = async (...statements: ReadonlyArray<string>): Promise<void> =
   await client.end()
 }
 
-/** The name of the standbys for which commits wait. No standby connects. */
+/** Sets the names of the standbys for which commits wait. No standby with such a name connects. */
 const useStandbys = (names: string) =>
   administer(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`, "SELECT pg_reload_conf()")
 
@@ -55,7 +55,7 @@ const write = (word: string, onUnknownCommit: (word: string) => void): Promise<s
 const read = (): Promise<ReadonlyArray<unknown>> =>
   connection.transact(async (query) => ({ result: (await query(READ, [])).flat(), write: undefined }))
 
-it("does not read a transaction as committed before the synchronous standby has stored it", async () => {
+it("a dedicated connection does not read a transaction as committed before the synchronous standby has stored it", async () => {
   await useStandbys("absent")
   const unknown: Array<string> = []
   // Postgres reads changed settings only some time after pg_reload_conf(). Until then, commits do not wait.

@@ -126,7 +126,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("leave no name of the table inference_hold in the schema", () =>
+  it.scopedLive("leave the name inference_hold in no table, constraint or function", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -155,7 +155,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("refuse a largest output of a model that is not a text model", () =>
+  it.scopedLive("refuse a value of max_output_tokens for a model that is not a text model", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {

@@ -37,25 +37,27 @@ const within =
     })
 
 describe("a living node", () => {
-  it.scopedLive("must stop before a migration whose compatibleSince its program does not contain", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql.unsafe(`
+  it.scopedLive(
+    "must stop before a migration whose `compatibleSince` names a migration that the node's program does not contain",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql.unsafe(`
         INSERT INTO gateway_node (id, started_at, last_migration) VALUES
           ('${nodeId(1)}', '2026-01-01', NULL), ('${nodeId(2)}', '2026-01-02', '0019_node_versions'),
           ('${nodeId(3)}', '2026-01-03', '0090_expand'), ('${nodeId(4)}', '2026-01-04', '0020_other_branch')`)
-      const beatAt = expect.any(Date)
-      const [older, other] = [
-        { id: nodeId(1), lastMigration: null, beatAt, endedBy: ["0091_contract"] },
-        { id: nodeId(4), lastMigration: "0020_other_branch", beatAt, endedBy: ["0090_expand", "0091_contract"] }
-      ]
-      const steps = [...migrations, expanding, contracting]
-      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([older, other])
-      yield* sql`UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${nodeId(1)}`
-      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([other])
-      yield* sql`UPDATE gateway_node SET beat_at = clock_timestamp() - interval '2 hours' WHERE id = ${nodeId(4)}`
-      expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([])
-    }).pipe(within(migrations))
+        const beatAt = expect.any(Date)
+        const [older, other] = [
+          { id: nodeId(1), lastMigration: null, beatAt, endedBy: ["0091_contract"] },
+          { id: nodeId(4), lastMigration: "0020_other_branch", beatAt, endedBy: ["0090_expand", "0091_contract"] }
+        ]
+        const steps = [...migrations, expanding, contracting]
+        expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([older, other])
+        yield* sql`UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${nodeId(1)}`
+        expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([other])
+        yield* sql`UPDATE gateway_node SET beat_at = clock_timestamp() - interval '2 hours' WHERE id = ${nodeId(4)}`
+        expect(yield* olderNodes(DEAD_AFTER_SECONDS, steps)).toEqual([])
+      }).pipe(within(migrations))
   )
 
   it.scopedLive("of a release before 0019 continues after the migrations that its release allows", () =>

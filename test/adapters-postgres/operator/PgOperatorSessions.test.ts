@@ -131,35 +131,33 @@ describe("the sessions of operators in Postgres", () => {
       })
     )
 
-    it.effect(
-      "end immediately when revoked, before or after the redemption, and the audit log names the actor once",
-      () =>
-        Effect.gen(function* () {
-          const sessions = yield* OperatorSessions
-          const { code, session } = yield* created
-          yield* sessions.end(session.id, operator)
-          expect(yield* Effect.either(sessions.open(code, ADDRESS))).toEqual(Either.left(new InvalidConsoleCode()))
+    it.effect("end immediately when revoked, before or after the redemption, with one audit log entry", () =>
+      Effect.gen(function* () {
+        const sessions = yield* OperatorSessions
+        const { code, session } = yield* created
+        yield* sessions.end(session.id, operator)
+        expect(yield* Effect.either(sessions.open(code, ADDRESS))).toEqual(Either.left(new InvalidConsoleCode()))
 
-          const { session: other, token } = yield* opened
-          const { now, session: ended } = yield* sessions.end(other.id, operator)
-          expect(stateOf(ended, now)).toBe("ended")
-          expect(yield* use(token)).toEqual(refused)
-          expect((yield* sessions.end(other.id, operator)).session.endedAt).toEqual(ended.endedAt)
-          expect((yield* audited(other.id)).at(-1)).toMatchObject({
-            actor: operator.actor,
-            action: "console.end",
-            reason: operator.reason,
-            detail: { actor: ANI, state_before: "open" }
-          })
-          expect((yield* audited(other.id)).length).toBe(3)
-          const unknown = OperatorSessionId.make("019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11")
-          expect(yield* Effect.either(sessions.end(unknown, operator))).toEqual(
-            Either.left(new OperatorSessionNotFound({ id: unknown }))
-          )
+        const { session: other, token } = yield* opened
+        const { now, session: ended } = yield* sessions.end(other.id, operator)
+        expect(stateOf(ended, now)).toBe("ended")
+        expect(yield* use(token)).toEqual(refused)
+        expect((yield* sessions.end(other.id, operator)).session.endedAt).toEqual(ended.endedAt)
+        expect((yield* audited(other.id)).at(-1)).toMatchObject({
+          actor: operator.actor,
+          action: "console.end",
+          reason: operator.reason,
+          detail: { actor: ANI, state_before: "open" }
         })
+        expect((yield* audited(other.id)).length).toBe(3)
+        const unknown = OperatorSessionId.make("019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11")
+        expect(yield* Effect.either(sessions.end(unknown, operator))).toEqual(
+          Either.left(new OperatorSessionNotFound({ id: unknown }))
+        )
+      })
     )
 
-    it.effect("all end together", () =>
+    it.effect("end together when an operator revokes all sessions", () =>
       Effect.gen(function* () {
         const sessions = yield* OperatorSessions
         yield* sessions.endAll(operator)
@@ -174,7 +172,7 @@ describe("the sessions of operators in Postgres", () => {
       })
     )
 
-    it.effect("cannot be opened or ended again by any statement, and are deleted after a week", () =>
+    it.effect("cannot get another token, opening time or actor by a statement, and are deleted after a week", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const sessions = yield* OperatorSessions

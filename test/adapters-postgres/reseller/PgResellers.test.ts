@@ -47,7 +47,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("reveal their password hash only to the credentials lookup", () =>
+    it.effect("have a redacted password hash in the result of the credentials lookup", () =>
       Effect.gen(function* () {
         const resellers = yield* Resellers
         const reseller = yield* Programme.anApplicant()

@@ -64,7 +64,7 @@ const pagesOf = <E, R, E2, R2>(read: Read<E, R>, limit: number, between: Effect.
 
 describe("the lists of a reseller in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("neither omits nor repeats a row, for any page size, while rows are added", () =>
+    it.effect("neither omit nor repeat a row, for any page size, while rows are added", () =>
       Effect.gen(function* () {
         const { lists } = yield* aProgramme
         for (const { read, add } of lists) {
@@ -80,7 +80,7 @@ describe("the lists of a reseller in Postgres", () => {
       })
     )
 
-    it.effect("contain no rows of another reseller, and only the movements of the quota", () =>
+    it.effect("contain no rows of another reseller", () =>
       Effect.gen(function* () {
         const [mine, other] = [yield* aProgramme, yield* aProgramme]
         for (const { add } of other.lists) yield* Effect.repeatN(add, 1)

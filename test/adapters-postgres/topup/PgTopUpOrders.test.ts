@@ -455,41 +455,37 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect(
-      "is found by the id of any of its payments, becomes due, and stores up to twenty payments that repeat its payments",
-      () =>
-        Effect.gen(function* () {
-          const orders = yield* TopUpOrders
-          const { id: resellerId } = yield* aReseller()
-          const crypto: PaymentInstructions = {
-            _tag: "Crypto",
-            depositAddresses: [
-              { network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }
-            ]
-          }
-          const { id } = yield* anOrder(
-            resellerId,
-            { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
-            { instructions: crypto, providerPaymentId: "7001,7002" }
-          )
-          yield* recordObservation(id, paid)
-          yield* credit(id)
-          yield* ago(id, "next_look_at", -3_600)
-          const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
-            Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
-          for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
-            expect(yield* none).toBeUndefined()
-          }
-          expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
-          expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
-          expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
-          expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
-          expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
-          for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
-          const stored = Option.getOrThrow(yield* orders.find(id))
-          expect(stored.repeatedPayments).toHaveLength(20)
-          expect(stored.order.status).toBe("credited")
-        })
+    it.effect("is found by the id of any of its payments, becomes due, and stores up to twenty repeated payments", () =>
+      Effect.gen(function* () {
+        const orders = yield* TopUpOrders
+        const { id: resellerId } = yield* aReseller()
+        const crypto: PaymentInstructions = {
+          _tag: "Crypto",
+          depositAddresses: [{ network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }]
+        }
+        const { id } = yield* anOrder(
+          resellerId,
+          { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
+          { instructions: crypto, providerPaymentId: "7001,7002" }
+        )
+        yield* recordObservation(id, paid)
+        yield* credit(id)
+        yield* ago(id, "next_look_at", -3_600)
+        const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
+          Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
+        for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
+          expect(yield* none).toBeUndefined()
+        }
+        expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
+        expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
+        expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
+        expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
+        expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
+        for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
+        const stored = Option.getOrThrow(yield* orders.find(id))
+        expect(stored.repeatedPayments).toHaveLength(20)
+        expect(stored.order.status).toBe("credited")
+      })
     )
 
     it.scoped("is due for one node at a time: other nodes skip it until the lease expires", () =>

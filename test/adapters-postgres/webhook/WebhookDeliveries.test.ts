@@ -165,7 +165,7 @@ describe("a delivery", () => {
       })
     )
 
-    it.effect("of many is claimed once by several nodes that claim at the same time", () =>
+    it.effect("is claimed once when several nodes claim many deliveries at the same time", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const reseller = yield* aReseller()
@@ -246,7 +246,7 @@ describe("a delivery", () => {
       })
     )
 
-    it.effect("is replayed with the same event id, by its reseller or the operator only", () =>
+    it.effect("is replayed with the same event id, and is not found for another reseller", () =>
       Effect.gen(function* () {
         yield* onlyOwn
         const { replay, page } = yield* WebhookDeliveries
