@@ -33,8 +33,10 @@ describe("a time", () => {
     expect(id.time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01.05 WIB")
     expect(id.day("2026-08-17")).toBe("17 Agu 2026")
   })
+})
 
-  it("is listed day by day, from the first to the last day", () => {
+describe("a range of days", () => {
+  it("contains every day from the first to the last day", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"])
   })
 })

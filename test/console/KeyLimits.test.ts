@@ -79,7 +79,7 @@ describe("a change of the limits of a key", () => {
 })
 
 describe("a typed value", () => {
-  it("has the same value after it is written and read again", () => {
+  it("is written and read in the formats of both languages; an invalid amount is not read", () => {
     expect(typedDollars(2_500_000, "id")).toBe("2,5")
     expect(typedDollars(2_500_000, "en")).toBe("2.5")
     expect(typedDollars(1, "en")).toBe("0.000001")

@@ -154,7 +154,7 @@ describe.skipIf(!hasTools)("the commands of docs/operations.md for systemd", () 
     expect(readFileSync(join(directory, "log"), "utf8")).toContain("serving on http://127.0.0.1:")
   })
 
-  it("serve the model to a customer, who is charged for it, with a correct ledger", () => {
+  it("lead to a charged chat completion, after which `tollgate audit` finds no difference", () => {
     expect(outputOf("chat.completion")).toContain('"content":"Hello there"')
     // 1,000 input tokens and 500 output tokens cost 50 + 50 micro-USD.
     expect(outputOf("4.9999")).toMatch(/4\.999900/)

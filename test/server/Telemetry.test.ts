@@ -36,21 +36,21 @@ describe("a log entry", () => {
       })
   )
 
-  it.effect("keeps the exact text of a field as JSON in production", () =>
+  it.effect("contains the exact text of a field in the format `json`, the default in production", () =>
     Effect.gen(function* () {
       const [line = ""] = yield* logged(HOSTILE, {})
       expect(JSON.parse(line)).toMatchObject({ message: "refused", level: "WARN", detail: HOSTILE })
     })
   )
 
-  it.effect("consists of pairs as logfmt", () =>
+  it.effect("consists of `name=value` pairs in the format `logfmt`", () =>
     Effect.gen(function* () {
       const [line = ""] = yield* logged('a "b"', { LOG_FORMAT: "logfmt" })
       expect(line).toMatch(/^at=\S+Z level=WARN message=refused detail="a \\"b\\""$/)
     })
   )
 
-  it.effect("begins with time, level and message as text for people, the default in development", () =>
+  it.effect("begins with time, level and message in the format `pretty`, the default in development", () =>
     Effect.gen(function* () {
       const [line = ""] = yield* logged("a", { production: false })
       expect(line).toMatch(/^\S+Z WARN refused detail=a$/)

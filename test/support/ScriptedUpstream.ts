@@ -94,7 +94,7 @@ export class ScriptedUpstream {
     return this
   }
 
-  /** Waits for the next complete request that the test has not taken yet. */
+  /** Waits for the next complete request that no earlier call has returned. */
   async received(): Promise<ReceivedRequest> {
     for (;;) {
       const request = this.requests[this.#taken]

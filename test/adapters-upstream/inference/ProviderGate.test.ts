@@ -28,7 +28,7 @@ const fail = (candidate: Candidate, times: number) => {
 describe("the slots of a provider", () => {
   const two = aCandidate({ maxConcurrency: 2 })
 
-  it("are refused with a Retry-After time when all are taken", () => {
+  it("are refused with a Retry-After time when all are in use", () => {
     enter(two)
     enter(two)
     expect(refusal(two)).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
@@ -51,7 +51,7 @@ describe("the slots of a provider", () => {
     enter(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
   })
 
-  it("stay taken when the catalog changes, and the new limit applies immediately", () => {
+  it("stay in use when the catalog changes, and the new limit applies immediately", () => {
     enter(two)
     enter(two)
     const three = aCandidate({ maxConcurrency: 3 })
@@ -61,7 +61,7 @@ describe("the slots of a provider", () => {
   })
 
   property(
-    "are never taken beyond the limit, and can all be taken again after their release",
+    "are never in use beyond the limit, and are all available again after their release",
     [FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(20)), { maxLength: 80 })],
     (moves) => {
       const gate = newGate()
@@ -95,7 +95,7 @@ describe("the circuit breaker", () => {
     expect(notices).toEqual([{ notice: "circuit breaker opened", provider: "provider" }])
   })
 
-  it("stays closed while requests end without a verdict", () => {
+  it("stays closed while requests end with the verdict undecided", () => {
     for (let i = 0; i < 10; i++) enter(candidate).leave("undecided")
     enter(candidate)
   })
@@ -130,7 +130,7 @@ describe("the circuit breaker", () => {
     enter(candidate)
   })
 
-  it("admits another probe immediately when a probe ends without a verdict", () => {
+  it("admits another probe immediately when a probe ends with the verdict undecided", () => {
     fail(candidate, 3)
     now = 5_000
     enter(candidate).leave("undecided")
@@ -151,7 +151,7 @@ describe("the circuit breaker", () => {
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
-  it("admits no probe while all slots are taken, and one probe when a slot is free", () => {
+  it("admits no probe while all slots are in use, and one probe when a slot is free", () => {
     const one = aCandidate({ maxConcurrency: 1, breaker: { failures: 1, windowMillis: 1_000, openMillis: 1_000 } })
     const two = aCandidate({ maxConcurrency: 2, breaker: one.provider.breaker })
     const old = enter(two)

@@ -155,7 +155,7 @@ describe("an upstream request", () => {
     expect(headers.authorization).toBeUndefined()
   })
 
-  it("has an API key that is recognised in a text", () => {
+  it("has an API key that `containsApiKey` finds in a text", () => {
     const found = (text: string, apiKeyEnv = "PROVIDER_KEY") =>
       upstreams.containsApiKey(text, [aCandidate({ apiKeyEnv }).provider])
     expect([found(`bad key ${SECRET}!`), found("bad key"), found(`bad key ${SECRET}`, "OTHER_KEY")]).toEqual([

@@ -76,7 +76,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are wrapped if their simulator has a wrapper", () =>
+  it.scoped("are wrapped by the function `wrap` of their simulator, if it has one", () =>
     Effect.gen(function* () {
       const all = yield* Effect.all(
         ConfiguredProviders.simulatedProviders(

@@ -91,7 +91,7 @@ describe("the URL of an endpoint", () => {
     expect(allowedTarget("http://user@10.0.0.5:8080/", named)).toBeUndefined()
   })
 
-  it("is stored in its normal form, or refused with the name of its member", () => {
+  it("is returned in its normal form, or refused with the name of its member", () => {
     const check = (url: string) =>
       Effect.runSync(
         Effect.provide(

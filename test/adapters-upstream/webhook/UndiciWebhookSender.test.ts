@@ -90,7 +90,7 @@ describe("a webhook", () => {
     )
   })
 
-  it.each([204, 404, 500])("returns the status %i", async (status) => {
+  it.each([204, 404, 500])("reports the status %i of the response", async (status) => {
     const { origin } = await listening((response) => response.writeHead(status).end("text"))
     expect(await send(origin)).toEqual({ _tag: "Responded", status })
   })

@@ -39,7 +39,7 @@ describe("a simulated image", () => {
     })
   })
 
-  it("is transparent if the request asks for transparency", async () => {
+  it("is transparent if the request contains a transparent background", async () => {
     const alphas = async (background: "opaque" | "transparent") => {
       const { data } = PNG.sync.read(fileOf(await client.images.generate({ model: "any", prompt, background })))
       return new Set(data.filter((_, i) => i % 4 === 3)).size

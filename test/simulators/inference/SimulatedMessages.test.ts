@@ -61,7 +61,7 @@ describe("a simulated message", () => {
     expect(message.usage.output_tokens).toBe(countTokens(textOf(message)))
   })
 
-  it("contains reasoning before its text if the request asks for reasoning", async () => {
+  it("contains reasoning before its text if the request enables reasoning", async () => {
     const ask = { ...hello, thinking: { type: "adaptive" as const } }
     const plain = await client.messages.create(ask)
     const streamed = await client.messages.stream(ask).finalMessage()

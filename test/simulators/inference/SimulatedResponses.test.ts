@@ -128,7 +128,7 @@ describe("a simulated response", () => {
     expect(after.output_text).toContain("Call get_weather for Solo.")
   })
 
-  it("contains reasoning before its text, and a summary, only if the request asks for them", async () => {
+  it("contains reasoning before its text if the request enables reasoning, and a summary only if the request requires one", async () => {
     const include = ["reasoning.encrypted_content" as const]
     for (const [reasoning, summaries] of [
       [{ effort: "low" as const }, 0],

@@ -49,7 +49,7 @@ describe("a simulated chat completion", () => {
     expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0))
   })
 
-  it("streams the same text in small pieces, and reports usage only if the request asks for usage", async () => {
+  it("streams the same text in small pieces, and reports usage only if the request contains `include_usage`", async () => {
     const plain = await client.chat.completions.create(hello)
     for (const include_usage of [true, false]) {
       const stream = await client.chat.completions.create({ ...hello, stream: true, stream_options: { include_usage } })

@@ -24,7 +24,7 @@ describe("the simulated upstream for all servers of a machine", () => {
     }).pipe(Effect.provide(GptTokenCounter.layer))
   )
 
-  it.scopedLive("takes a free port when another program uses its port", () =>
+  it.scopedLive("uses a free port when another program uses its port", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort
       const stranger = createServer((_, response) => response.end("no simulation"))

@@ -117,7 +117,7 @@ describe("a payment simulator for all servers of a machine", () => {
     })
   )
 
-  it.scopedLive("takes a free port when another program uses its port", () =>
+  it.scopedLive("uses a free port when another program uses its port", () =>
     Effect.gen(function* () {
       const stranger = createServer((_, response) => response.end("no simulator"))
       const port = yield* Effect.acquireRelease(listen(stranger), () => Effect.sync(() => stranger.close()))

@@ -1,5 +1,5 @@
 /**
- * Texts that take over a page, or break it, if the page does not show them as text.
+ * Texts that run a script in a page, or break its layout, if the page does not show them as plain text.
  */
 export const MARKUP = `<img src="/stolen" onerror="document.title='taken over'">`
 export const RIGHT_TO_LEFT = "\u202Ereversed متجر"

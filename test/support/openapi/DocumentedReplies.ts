@@ -26,7 +26,7 @@ const PAGES: ReadonlyArray<RegExp> = [
   /^\/assets\//
 ]
 
-/** Returns whether the reply is a page, which only a browser gets: at `/`, and for a wrong address. */
+/** Returns whether the reply is an HTML page, such as the page at `/` and the page for an unknown path. */
 const isPage = ({ headers, status }: RecordedReply): boolean =>
   headers["content-type"]?.startsWith("text/html") === true && [200, 404, 500].includes(status)
 

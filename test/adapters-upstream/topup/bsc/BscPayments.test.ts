@@ -365,7 +365,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is refreshed only if enough of the nodes respond, in any combination", () =>
+  it.scoped("is refreshed only if as many nodes respond as the quorum requires", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -443,7 +443,7 @@ interface Refusal {
   readonly reason: RegExp
 }
 
-describe("the provider", () => {
+describe("the provider of BSC payments", () => {
   const nowhere = ["http://127.0.0.1:1"]
 
   it.scoped("has the label of a simulator if its nodes are a simulator", () =>
