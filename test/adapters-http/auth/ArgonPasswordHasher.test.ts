@@ -43,7 +43,7 @@ describe("the password hasher", () => {
 })
 
 const client = (name: string) => name as ClientAddress
-/** Hashes in a place of a client, as a signup does. */
+/** Enters the queue of signups for this client, hashes the password and leaves the queue, as a signup does. */
 const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
   Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash(password)))
 
@@ -58,7 +58,7 @@ describe("the queue of the password hasher", () => {
     expect(parseOptions(Redacted.value(await run(hashFor(hasher, "one")))).memoryCost).toBe(4_096)
   })
 
-  it("has places for other clients and in the other queue while one client holds its share", async () => {
+  it("has places for other clients and in the other queue while one client uses its share", async () => {
     const hasher = ArgonPasswordHasher.make({ ...cheap, places: 6 })
     const enters = (queue: HashingQueue, name: string) => Effect.either(hasher.enter(queue, client(name)))
     await run(
@@ -87,7 +87,7 @@ describe("the queue of the password hasher", () => {
     expect(ended.at(-1)).toBe("signup")
   })
 
-  it("keeps the thread of an interrupted request until the hash is finished", async () => {
+  it("ends an interrupted request only after its hash is finished, and then hashes for the next request", async () => {
     const hasher = ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
     await run(

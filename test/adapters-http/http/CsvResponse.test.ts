@@ -7,7 +7,7 @@ import * as CsvResponse from "@tollgate/adapters-http/http/CsvResponse"
 import { Effect, Stream } from "effect"
 import { until } from "../../support/TestGateway.ts"
 
-/** Starts a server that sends the CSV of a path to the caller with this path. */
+/** Starts a server that sends the CSV of the requested path. The path is also the identity of the caller. */
 const aServer = (csvAt: Readonly<Record<string, Stream.Stream<string>>>) =>
   Effect.gen(function* () {
     const { send } = CsvResponse.make()
@@ -43,7 +43,7 @@ describe("a CSV response", () => {
     })
   )
 
-  it.scopedLive("is refused with 503 overloaded beyond two files of one caller, until one of them has ended", () =>
+  it.scopedLive("is refused with 503 overloaded while two files of one caller are open, and sent after they end", () =>
     Effect.gen(function* () {
       const endless = Stream.concat(Stream.make("a\r\n"), Stream.never)
       const url = yield* aServer({ "/slow": endless, "/quick": Stream.make("a\r\n") })

@@ -36,7 +36,7 @@ describe("the memory of a customer", () => {
 })
 
 describe("the memory of requests without a customer", () => {
-  it("has only the limit of all requests together", () => {
+  it("is limited only by the limit for all requests together", () => {
     const { reservationOf } = start()
     expect([reservationOf().take(LIMIT), reservationOf().take(1)]).toEqual([true, false])
   })

@@ -32,7 +32,7 @@ const start = async (options: object = {}) => {
 }
 
 describe("a body", () => {
-  it("is read completely, for any chunk sizes", async () => {
+  it("is read completely if it arrives in several chunks", async () => {
     const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const body = JSON.stringify(hello({ pad: "é".repeat(30_000) }))
@@ -198,7 +198,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
     client.leave()
   })
 
-  it("is refused with 402 for a token count too, in the envelope of the messages protocol", async () => {
+  it("is refused with 402 also for a token count, with an error in the format of the messages protocol", async () => {
     const { gateway } = await poor()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 65537"]).replace("chat/completions", "messages/count_tokens"))

@@ -65,7 +65,7 @@ describe("discarded bodies", () => {
     await end(uploads)
   })
 
-  it("share this rate when there are 64", async () => {
+  it("share 160 KiB in 20 ms also when there are 64", async () => {
     const uploads = Array.from({ length: 64 }, anUpload)
     for (const [i, bytes] of (await bytesAfterTicks(uploads)).entries())
       expect(bytes).toBeLessThan((i + 2) * 320 * 1024)
@@ -94,7 +94,7 @@ describe("refusals of unread bodies", () => {
   const answered = (uploads: ReadonlyArray<ReturnType<typeof anUpload>>) =>
     uploads.map((upload, i) => (upload.isAnswered() ? i : -1)).filter((i) => i >= 0)
 
-  it("are written immediately, but during a flood only two in 20 ms, the oldest first", async () => {
+  it("are written immediately, but at most two in 20 ms, the oldest first", async () => {
     const uploads = Array.from({ length: 6 }, anUpload)
     expect(answered(uploads)).toEqual([0, 1])
     vi.advanceTimersByTime(TICK_MILLIS)

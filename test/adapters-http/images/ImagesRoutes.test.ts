@@ -146,7 +146,7 @@ describe("an image generation", () => {
     expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
   })
 
-  it("is unmetered if the provider reports no usage; the billing header contains the service name", async () => {
+  it("is unmetered if the provider reports no usage; the name of the billing header contains the service name", async () => {
     await start({ imageSettings: { serviceName: "acme" } })
     const pending = generate()
     await respond(200, { data: [{ b64_json: IMAGE }] })
@@ -455,7 +455,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried if the first provider is disabled or at capacity, and nothing is sent if no provider is available", async () => {
+  it("is tried if the first provider is disabled; nothing is sent if every provider is disabled or at capacity", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()
@@ -593,7 +593,7 @@ describe("a failure of the gateway", () => {
 })
 
 describe("a server that stops", () => {
-  it("returns 503 overloaded to requests that are still open after the drain timeout", async () => {
+  it("returns 503 overloaded to requests that are still open after the grace period", async () => {
     await start({ drainSeconds: 0 })
     const pending = generate()
     const exchange = await upstreams.next()

@@ -94,7 +94,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("shows each error only under the status that the server sends", () => {
+  it("shows each error code under only one status", () => {
     const statuses = new Map<string, Set<string>>()
     for (const { operation } of operations) {
       for (const [status, response] of Object.entries(operation.responses)) {
@@ -110,7 +110,7 @@ describe("the OpenAPI document", () => {
     ).toEqual({})
   })
 
-  it("states the request id, the rule for caches and the headers of each error", () => {
+  it("declares x-request-id and cache-control for each response, retry-after for 429, and allow for 405", () => {
     for (const { name, operation } of operations) {
       for (const [status, response] of Object.entries(operation.responses)) {
         const headers = Object.keys(response.headers ?? {})

@@ -11,7 +11,7 @@ const scripts = readdirSync(folder)
   .map((name) => read(name).replace(/\/\*[\s\S]*?\*\//g, ""))
 
 describe("the texts of the rankings page", () => {
-  it("exist in English and in Indonesian, with the same values in them", () => {
+  it("exist in English and in Indonesian, with the same placeholders", () => {
     expect(Object.keys(indonesian)).toEqual(Object.keys(english))
     const placesIn = (text = "") => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
     for (const [key, text] of Object.entries(english)) {
@@ -35,7 +35,7 @@ describe("the texts of the rankings page", () => {
     expect(Object.keys(english).filter((key) => !patterns.some((pattern) => pattern.test(key)))).toEqual([])
   })
 
-  it("are neither in the page nor in its scripts", () => {
+  it("are not written in the page or in its scripts", () => {
     const markup = read("index.html")
       .replace(/<!--[\s\S]*?-->|&nbsp;/g, "")
       .replace(/\{\{[\w.]+\}\}/g, "")
@@ -55,8 +55,8 @@ describe("the texts of the rankings page", () => {
   })
 })
 
-describe("a pale column of the chart", () => {
-  it("lacks usage before the window; the current column and the first day of a service are not pale", async () => {
+describe("a column of the chart", () => {
+  it("is pale if it begins before the window; the current column and the first day of a service are not pale", async () => {
     const module: string = resolve(folder, "feed.js")
     const { isCut } = (await import(module)) as {
       readonly isCut: (point: object, range: object) => boolean

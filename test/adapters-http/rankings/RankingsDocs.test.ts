@@ -50,7 +50,7 @@ describe("the OpenAPI document of the rankings", () => {
     ])
   })
 
-  it("has every error with an example", () => {
+  it("has every status, and an example of each error with status 400, 404 or 500", () => {
     expect(Object.keys(operation.responses)).toEqual(["200", "304", "400", "404", "500", "503"])
     expect(Object.keys(operation.responses["200"]?.headers ?? {})).toContain("cache-control")
     for (const [status, code] of [

@@ -28,7 +28,7 @@ const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
 
 describe("a server during shutdown", () => {
-  it("lets an open stream finish and accepts no new requests", async () => {
+  it("lets an open stream finish, and refuses new requests except the liveness probe", async () => {
     const running = await start()
     const { gateway } = running
     const [asking, listing, probing, alive] = await Promise.all(

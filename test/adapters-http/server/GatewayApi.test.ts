@@ -103,7 +103,7 @@ describe("the OpenAPI document", () => {
     expect(responses["502"]?.description).toMatch(/`upstream_error`.*`image_too_large_output`/s)
   })
 
-  it("declares that an API key, in one of two headers, is required only on routes that check it", async () => {
+  it("declares that the list of models requires an API key in one of two headers, and the liveness probe none", async () => {
     const { paths, components } = await specification()
     expect(Object.keys(components.securitySchemes)).toEqual(["apiKey", "xApiKey", "resellerToken", "operatorToken"])
     expect(paths["/v1/models"]?.get?.security).toEqual([{ apiKey: [] }, { xApiKey: [] }])

@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const BUFFER_BYTES = 16 * 1024
 
-/** Buffers of Node.js 22 and 24. With this default, the test fails in Node.js 20 too if the server sets no size. */
+/**
+ * The default size of buffers in Node.js 22 and 24. With this default, the test fails in Node.js 20 too if the server
+ * sets no size.
+ */
 const LARGER_DEFAULT_BYTES = 64 * 1024
 
 describe("a connection", () => {

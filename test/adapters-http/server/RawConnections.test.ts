@@ -65,7 +65,7 @@ describe("a connection", () => {
     for (const { text } of clients) expect(countOf(text, "408")).toBe(1)
   })
 
-  it("that is idle is closed when the limit is reached, so that another client is served", async () => {
+  it("that is idle is closed when the limit of connections is reached, so that another client is served", async () => {
     const { gateway, upstreams } = await start({ maxConnections: IDLE })
     const busy = (await RawClient.connect(gateway.port)).send(ask(helloStream))
     const provider = (await upstreams.next()).stream()
@@ -81,7 +81,7 @@ describe("a connection", () => {
     for (const client of [busy, ...idle]) client.leave()
   })
 
-  it("is refused when the limit is reached and every connection has a request in progress", async () => {
+  it("is refused when the limit of connections is reached and every connection has a request in progress", async () => {
     const { gateway, upstreams } = await start({ maxConnections: 2 })
     const busy = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
     for (const client of busy) {
@@ -136,7 +136,7 @@ describe("pipelined requests", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("cannot be hidden in the body of a refused request that the client announced with Expect", async () => {
+  it("cannot be hidden in the body of a refused request that has the header Expect", async () => {
     const { gateway } = await start()
     const head = `POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${PROBE.length}\r\n\r\n`
     const client = (await RawClient.connect(gateway.port)).send(head)

@@ -31,8 +31,8 @@ describe("the message of a provider", () => {
   })
 
   it.each([
-    ["the name of the requested provider", "PRIMARY refused this"],
-    ["the host of the requested provider", "first-host refused this"],
+    ["the name of the provider that received the request", "PRIMARY refused this"],
+    ["the host of the provider that received the request", "first-host refused this"],
     ["the name of another provider", "Second-Choice refused this"],
     ["the host and port of another provider", "no answer of gw.other-host.example:8443"],
     ["a part of the host of another provider", "no answer of other-host"],
@@ -42,7 +42,7 @@ describe("the message of a provider", () => {
     expect(shown(text)).toBeUndefined()
   })
 
-  it("is dropped if it names a provider that has left the catalog during the request", () => {
+  it("is dropped if it names a provider that was removed from the catalog during the request", () => {
     expect(shown("primary refused this", secretsOf(other))).toBeUndefined()
   })
 })

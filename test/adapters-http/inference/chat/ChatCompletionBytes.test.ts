@@ -112,7 +112,7 @@ describe("a chat completion that is rewritten without parsing", () => {
     )
   })
 
-  property("is the result for every completion of plain messages", [FastCheck.fullUnicodeString()], (text) => {
+  property("is produced for every completion whose message is plain text", [FastCheck.fullUnicodeString()], (text) => {
     const response = spliced(JSON.stringify({ ...completion({ content: [text], usage: usage(7, 2) }), error: null }))
     return response !== undefined && response.content() === text
   })
@@ -132,7 +132,7 @@ describe("a chat completion that is rewritten without parsing", () => {
     ["a repeated member", '"choices":[{"message":{"content":"a"},"message":{"content":"b"}}]'],
     ["no choices", '"choices":[]'],
     ["a syntax error", '"choices":[{"message":{"content":"a}}]']
-  ])("is undefined for a completion with %s", (_, members) => {
+  ])("is not produced for a completion with %s", (_, members) => {
     expect(spliced(`{${members}}`)).toBeUndefined()
   })
 })

@@ -97,7 +97,7 @@ describe("a token count", () => {
     expect(await count(pending)).toEqual({ input_tokens: 7 })
   })
 
-  it("is extrapolated from the beginning of a very long prompt", async () => {
+  it("covers the whole of a very long prompt", async () => {
     gateway = await start({ catalog: catalogOf({ protocols: ["chat"] }) })
     const content = "x".repeat(999_996)
     expect(await count(post({ ...request, messages: [{ role: "user", content }] }))).toEqual({

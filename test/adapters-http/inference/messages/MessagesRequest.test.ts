@@ -104,7 +104,7 @@ describe("a messages request", () => {
     expect(accepted(body).hostedTools?.map(({ name, param }) => `${param} ${name}`)).toEqual(found)
   })
 
-  it("collects more names of hosted tools than a model can allow, but not all", () => {
+  it("collects at most 17 names of hosted tools, one more than a model can allow", () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => ({ type: `tool-${i}` }))
     expect(accepted({ ...minimal, tools: [...tools, ...tools] }).hostedTools?.length).toBe(17)
   })

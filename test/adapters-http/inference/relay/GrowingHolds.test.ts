@@ -133,8 +133,8 @@ describe("a stream that uses up its balance", () => {
   })
 })
 
-describe("a stream whose ledger cannot decide", () => {
-  it("is delivered to the end of its hold, then waits at most for the stall limit, and ends as overloaded", async () => {
+describe("a stream whose hold cannot be extended", () => {
+  it("is delivered to the end of its hold, waits for an extension at most for the write timeout, and ends with overloaded", async () => {
     const { gateway, journal } = await playing([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     const text = await (await post(gateway.url, helloStream)).text()
@@ -147,7 +147,7 @@ describe("a stream whose ledger cannot decide", () => {
     expect(journal.settled[0]?.charge.charged.output).toBe(BigInt(delivered))
   })
 
-  it("continues if the ledger decides before the stall limit", async () => {
+  it("continues if the hold is extended before the write timeout", async () => {
     const { gateway, journal } = await playing([...words(1_000), ...stop], { writeStallSeconds: 5 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     setTimeout(() => {
@@ -157,7 +157,7 @@ describe("a stream whose ledger cannot decide", () => {
     expect(contents(text).join("").length).toBe(10_000)
   })
 
-  it("ends as overloaded if another node has settled the request", async () => {
+  it("ends with overloaded if another node has settled the request", async () => {
     const settled = signal()
     const { gateway, journal } = await playing([say("a"), until(settled), ...words(1_000), stall])
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
@@ -188,9 +188,9 @@ describe("a stream that another node has settled", () => {
 })
 
 describe("a request with an ample balance", () => {
-  const starting = async (steps: ReadonlyArray<Step>) => {
+  const starting = async (steps: ReadonlyArray<Step>, options: object = {}) => {
     const durable = signal()
-    const started = await playing(steps)
+    const started = await playing(steps, options)
     started.journal.isAmple = true
     started.journal.beforeAdmission = Effect.promise(() => durable.fired)
     return { ...started, durable }
@@ -210,8 +210,7 @@ describe("a request with an ample balance", () => {
   })
 
   it("gets no keepalive before its hold is durable", async () => {
-    const { upstream, gateway, durable } = await starting([stall])
-    gateway.journal.beforeAdmission = Effect.promise(() => durable.fired)
+    const { upstream, gateway, durable } = await starting([stall], { keepaliveSeconds: 0.02, tickMillis: 10 })
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     await upstream.received()
     await settle()
@@ -251,7 +250,7 @@ describe("a request with an ample balance", () => {
     client.socket.destroy()
   })
 
-  it("is settled as not delivered if the client leaves before its hold is durable", async () => {
+  it("is settled as not delivered if the client disconnects before its hold is durable", async () => {
     const { upstream, gateway, durable, journal } = await starting([say("a"), stall])
     const client = (await RawClient.connect(gateway.port)).ask(helloStream)
     const request = await upstream.received()
@@ -265,7 +264,7 @@ describe("a request with an ample balance", () => {
   })
 })
 
-describe("a request whose prompt is not covered", () => {
+describe("a request whose prompt costs more than the balance", () => {
   it("is refused with 402 before a provider is called", async () => {
     const { upstream, gateway, journal } = await playing([say("a"), ...stop])
     // The body has far fewer tokens by its smallest estimate than by the exact count.

@@ -1,6 +1,6 @@
 /**
- * Runs attacks by providers over real sockets. Each attack must end soon with an error of the protocol, close the
- * connection to the provider, and cost only a bounded number of bytes.
+ * Runs attacks by providers over real sockets. Each attack must end soon with an error of the protocol. The connection
+ * to the provider must be closed after a bounded number of bytes.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
@@ -118,7 +118,7 @@ const attacks: Readonly<Record<string, Attack>> = {
 }
 
 describe("a provider that", () => {
-  it.each(Object.entries(attacks))("%s causes one error, at a bounded cost", async (_, attack) => {
+  it.each(Object.entries(attacks))("%s causes one error after a bounded number of bytes", async (_, attack) => {
     const { says, streamed = false, code = "upstream_error", maxBytes = 32 * MIB } = attack
     const gateway = await start({ responseBytes: says.framing === "length" ? 64 * MIB : MIB })
     upstream.next(says)

@@ -362,7 +362,7 @@ let closed: ReadonlyArray<TestGateway> = []
 export const nothingLeft = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
-/** Waits until the condition is true. Fails after 10 seconds with an error that contains `what`. */
+/** Waits until the condition is true. Fails after 25 seconds with an error that contains `what`. */
 export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
   const deadline = performance.now() + 25_000
   while (!holds()) {

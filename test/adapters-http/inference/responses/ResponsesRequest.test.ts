@@ -99,7 +99,7 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(true)
   })
 
-  it("has no unsized content if its stored members are null", () => {
+  it("has no unsized content if the members that refer to stored content are null", () => {
     const members = { previous_response_id: null, conversation: null, prompt: null }
     expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(false)
   })

@@ -160,7 +160,7 @@ describe("a whole response for a client that requested a stream", () => {
     200
   )
 
-  it("passes on items and parts of unknown types, even if an object inherits a member with this name", () => {
+  it("passes on items and parts of unknown types, even if the type is the name of a member of every object", () => {
     const item = { id: "x_1", type: "constructor", content: [{ type: "toString", text: "hi" }] }
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [item] }))).frames)
     expect(events.find(({ type }) => type === "response.output_item.done")).toMatchObject({ item })
