@@ -88,7 +88,7 @@ export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,
   draws: ReadonlyArray<number>
 ): ReadonlyArray<Candidate> =>
-  // An exponential race: the probability that a candidate is first is proportional to its weight.
+  // Of the candidates with equal priority, each is first with a probability that is proportional to its weight.
   candidates
     .map((candidate, i) => ({ candidate, finish: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
     .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.finish - b.finish)

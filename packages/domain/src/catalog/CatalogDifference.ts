@@ -2,8 +2,9 @@
  * Compares a catalog file with the stored catalog. The comparison selects the entries to write when the file is
  * applied. An operator sees the result of the comparison before and after the change.
  *
- * Models are compared by their public name and providers by their name. A stored entry that is not in the file is
- * retired. A retired entry that is in the file is added again.
+ * An entry is a model or a provider. Models are compared by their public name, and providers by their name. When the
+ * file is applied, each stored entry that is not in the file becomes retired, and each retired entry that is in the
+ * file becomes active again.
  */
 import type { CatalogTerms } from "./CatalogFile.ts"
 import type { Model, ModelTerms, Route, TierTerms } from "./Model.ts"
@@ -155,7 +156,7 @@ const comparedTiers = (terms: TermsOfModel, tiers: StoredEntries["tiers"]): Read
   return tiers.filter((tier) => tier.publicName === terms.publicName && (tier.forSale || inFile.has(tier.tierUsdCents)))
 }
 
-/** The text contains every field of a route. JSON keeps names with spaces or slashes apart. */
+/** Returns every field of a route as JSON, so that two different routes never have the same text. */
 const routeText = ({ priority, provider, upstreamModel, weight }: Route): string =>
   JSON.stringify([provider, upstreamModel, priority, weight])
 

@@ -81,7 +81,7 @@ const ModelMember = Schema.Struct({
   tiers: Schema.optionalWith(
     Schema.Array(
       Schema.Struct({
-        // Only in the output of `tollgate catalog show --json`; ignored.
+        // `tollgate catalog show --json` prints this member. In a catalog file it has no effect.
         plan_tier_id: Schema.optional(Schema.String),
         tier_usd_cents: Schema.Int.pipe(Schema.between(1, 100_000_000)),
         granted_tokens: Schema.Int.pipe(Schema.between(1, 1_000_000_000_000_000)),
@@ -94,7 +94,8 @@ const ModelMember = Schema.Struct({
 
 /**
  * The members that `tollgate catalog show --json` prints in addition to the members of a catalog file. A catalog file
- * can contain these members without an effect, so that an operator can edit the output of the command and apply it.
+ * can contain them, so that an operator can edit the output of the command and apply it. `model_id` has no effect. A
+ * model with `retired: true` is not read from the file (`withoutRetired`).
  */
 const ShownModel = { model_id: Schema.optional(Schema.String), retired: Schema.optional(Schema.Boolean) }
 
@@ -127,8 +128,9 @@ export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, Cat
   )
 
 /**
- * Removes the retired models, which `tollgate catalog show --json` prints too. Such a model stays retired, and its routes
- * may use providers that are retired.
+ * Removes the models with `retired: true`, which `tollgate catalog show --json` prints too. A model that is missing
+ * from a catalog file stays or becomes retired. The routes of a removed model are not checked, because they may name
+ * retired providers, which are not in the file.
  */
 const withoutRetired = (json: unknown): unknown => {
   if (typeof json !== "object" || json === null || !("models" in json) || !Array.isArray(json.models)) return json
@@ -150,7 +152,7 @@ const contradictions = (file: File): ReadonlyArray<string> => {
   for (const { name, base_url, allow_http } of file.providers) {
     if (!allow_http && needsAllowHttp(base_url)) {
       issues.push(
-        `providers "${name}": unencrypted http is allowed to this machine only; use https or set "allow_http": true`
+        `providers "${name}": unencrypted http is accepted only for a host on this machine; use https or set "allow_http": true`
       )
     }
   }
@@ -185,7 +187,7 @@ const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
 ]
 
-/** Returns whether the URL sends requests unencrypted to another machine, which the file must allow. */
+/** Returns whether requests to this URL go unencrypted to another machine. The file must then set `allow_http`. */
 export const needsAllowHttp = (url: string): boolean =>
   url.startsWith("http://") && !/^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
 

@@ -3,7 +3,7 @@
  * (docs/reference/key-limits.md).
  *
  * The ledger checks the budgets, the rate limits and the limit of concurrent requests, because these limits need counts
- * over all servers. The other limits need only the key.
+ * over all servers. A server checks the expiry and the models without the ledger, with the cached key.
  */
 import * as Schema from "effect/Schema"
 import type { CountedLimits } from "../ledger/KeyCounts.ts"

@@ -38,7 +38,7 @@ export interface UsageFilter extends TimeRange {
 /** The query parameters of a filter, as received. */
 export interface UsageFilterQuery extends DaysQuery {
   readonly model?: string | undefined
-  /** The id of a customer; only for resellers. */
+  /** The id of a customer. Only resellers can filter by customer. */
   readonly customer?: string | undefined
 }
 
@@ -71,7 +71,7 @@ const filterIssues = ({ model, customer }: UsageFilterQuery): ReadonlyArray<Fiel
   ...(customer !== undefined && !isUserId(customer) ? [{ path: "customer", message: "a UUID" }] : [])
 ]
 
-/** Combines a range with the other parameters of a filter. Only valid parameters are read. */
+/** Combines a range with the other parameters of a filter, which the caller has checked with `filterIssues`. */
 const filterOf = (range: TimeRange, { model, customer }: UsageFilterQuery): UsageFilter => ({
   ...range,
   model,
@@ -84,7 +84,7 @@ const failed = (...issues: ReadonlyArray<ReadonlyArray<FieldIssue>>) =>
 const issuesIn = <A>(read: Either.Either<A, ReadonlyArray<FieldIssue>>): ReadonlyArray<FieldIssue> =>
   Either.isLeft(read) ? read.left : []
 
-/** Reads a filter whose range can be open. */
+/** Reads a filter. Its range of days can lack the first day, the last day or both. */
 export const readUsageFilter = (query: UsageFilterQuery): Either.Either<UsageFilter, ValidationFailed> => {
   const range = readTimeRange(query)
   const issues = filterIssues(query)
@@ -93,7 +93,10 @@ export const readUsageFilter = (query: UsageFilterQuery): Either.Either<UsageFil
     : failed(issuesIn(range), issues)
 }
 
-/** Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if this server did not issue it. */
+/**
+ * Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if this deployment did not issue
+ * the cursor.
+ */
 export const readUsagePage = (
   query: UsageQuery,
   openCursor: (cursor: string) => Option.Option<string>

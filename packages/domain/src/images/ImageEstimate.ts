@@ -1,9 +1,10 @@
 /**
  * Estimates the usage of an image request before it is sent to a provider.
  *
- * Providers compute the tokens of an image from its area and quality. An estimate that is too high does no harm,
- * because the settlement releases the unused part of the hold. The decision to refuse a request uses only the minimum
- * prompt tokens.
+ * Providers compute the tokens of an image from its area and quality. An estimate that is too high costs the customer
+ * nothing, because the settlement releases the unused part of the hold. A request is refused if the balances do not
+ * cover its minimum prompt tokens and one output token. The limits of a limited key are compared with the whole
+ * estimate (`KeyHold.ts`).
  */
 
 import { estimatePrompt } from "../inference/Estimate.ts"

@@ -2,8 +2,9 @@
  * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation,
  * and decides whether the field is sent to the provider (docs/reference/images.md).
  *
- * A generation is sent as JSON, and an edit as a form, in which all values are text. Each row reads both. A JSON `null`
- * counts as an absent field, because official clients send it in this sense. A field that has no row is refused.
+ * A client sends a generation as JSON, and an edit as a form, in which all values are text. Each row reads the values
+ * of both. A JSON `null` counts as an absent field, because official clients send `null` for a field that is not set.
+ * A field that has no row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -129,15 +130,18 @@ export const fieldOf = (operation: ImageOperation, name: string): Either.Either<
   )
 }
 
-/** Reads one field by its row. A number in a form (edit) is text. A number in JSON (generation) must not be text. */
+/**
+ * Reads one field by its row. In a form (edit), numbers and booleans are text. In JSON (generation), they must not be
+ * text.
+ */
 export const readField = (operation: ImageOperation, name: string, given: unknown): Either.Either<Member, FieldError> =>
   Either.flatMap(fieldOf(operation, name), (row) => {
     if (given === null) return Either.right(undefined)
-    const isTextForNumber = operation === "generate" && NUMBERS.has(name) && typeof given === "string"
-    return row.read(isTextForNumber ? undefined : given, name)
+    const isWronglyText = operation === "generate" && NUMBERS_AND_BOOLEANS.has(name) && typeof given === "string"
+    return row.read(isWronglyText ? undefined : given, name)
   })
 
-const NUMBERS: ReadonlySet<string> = new Set(["n", "output_compression", "stream"])
+const NUMBERS_AND_BOOLEANS: ReadonlySet<string> = new Set(["n", "output_compression", "stream"])
 const MAX_SHOWN_CHARACTERS = 100
 
 const invalid = (name: string, must: string): InvalidRequest =>

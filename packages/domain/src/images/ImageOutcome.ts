@@ -105,7 +105,10 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
 
 const free = { ending: "failed", charge: nothing } as const
 
-/** Returns the reported usage as the charge, even if it is 0. Unreported usage is neither estimated nor charged. */
+/**
+ * Returns the reported usage as the charge, even if all reported numbers are 0. Charges nothing if the provider did not
+ * report the output tokens, because the usage of an image is never counted locally.
+ */
 const chargeForImage = (usage: ReportedUsage): Charge => {
   const consumed = asUsage(usage)
   return usage.output === undefined ? { ...nothing, consumed } : { charged: consumed, consumed, source: "upstream" }

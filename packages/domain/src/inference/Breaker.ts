@@ -51,7 +51,7 @@ export const failed = (breaker: Breaker, settings: BreakerSettings, nowMillis: n
 
 /**
  * Returns the state after a request that does not show whether the provider works, for example because its client
- * disconnected. If this request was the probe, the next request is the probe.
+ * disconnected. If this request was the probe, the next request becomes the probe.
  */
 export const undecided = (breaker: Breaker, nowMillis: number): Breaker =>
   breaker.state === "half_open" ? { state: "open", untilMillis: nowMillis } : breaker

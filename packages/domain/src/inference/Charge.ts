@@ -40,7 +40,7 @@ export interface Outcome {
   readonly reported: ReportedUsage
   /** The number of content deltas delivered to the client. A response that is not streamed counts as one delta. */
   readonly deltas: number
-  /** The number of content deltas that were sent until the provider last reported the output tokens. */
+  /** The number of content deltas that were sent to the client before the provider's last report of output tokens. */
   readonly deltasAtLastOutputReport: number
   /**
    * The upper limit of the output tokens in the sent content, which the hold of a stream covers; undefined for a

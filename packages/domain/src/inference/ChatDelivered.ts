@@ -1,7 +1,8 @@
 /**
  * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
- * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10).
+ * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments and inputs of tool calls
+ * (docs/reference/billing.md#c10).
  * Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -80,8 +81,8 @@ const callContent = (call: JsonObject | undefined): string =>
   call === undefined ? "" : asText(call.name) + asText(call.arguments) + asText(call.input)
 
 /**
- * Reads the `usage` member of a chunk or completion. If the total is larger than prompt plus completion, and the
- * provider reports reasoning tokens, the excess is reasoning and is added to the output.
+ * Reads the `usage` member of a chunk or completion. Some providers leave reasoning tokens out of `completion_tokens`.
+ * If the total is therefore larger than prompt plus completion, `outputWithin` adds the reasoning tokens to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

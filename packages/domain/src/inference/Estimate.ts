@@ -44,7 +44,7 @@ export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
 /**
  * Returns a number of prompt tokens that no local count exceeds. A local count contains no unsized content. Text has at
  * most one token for each UTF-8 byte. The text of a message, with its role, has more bytes than the framing of the
- * message has tokens. Therefore the factor is 2.
+ * message has tokens. Text and framing together therefore have at most two tokens for each byte.
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
   Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))

@@ -1,16 +1,16 @@
 /**
  * Decides which tools of a request are hosted (docs/reference/inference.md#x5). A hosted tool, such as a web search, is run
- * by the provider, which charges a fee for each call. All other tools are run by the client.
+ * by the provider, which charges a fee for each call. Every other tool is run by the client or has no fee.
  *
- * The lists contain the tools that clients run. A tool of any other type counts as hosted, so that a tool that a provider
- * adds later is refused and not run without a charge.
+ * The lists contain the types of the tools that are not hosted. A tool of any other type counts as hosted. Therefore a
+ * tool that a provider adds later is refused. Otherwise the provider could run it for a fee that no customer pays.
  */
 import type { Protocol } from "./InferenceRequest.ts"
 
 type ToolProtocol = Extract<Protocol, "chat" | "messages" | "responses">
 
-/** The types of the tools that clients run, without versions, or that have no fee. */
-const clientTools: { readonly [P in ToolProtocol]: ReadonlySet<string> } = {
+/** The types of the tools that are not hosted, without versions. */
+const unhostedTools: { readonly [P in ToolProtocol]: ReadonlySet<string> } = {
   chat: new Set(["function", "custom", ""]),
   messages: new Set([
     "custom",
@@ -35,12 +35,12 @@ export const MAX_HOSTED_TOOLS = 16
 
 /**
  * Returns the name of a hosted tool: its type without the version, for example `web_search`. Returns undefined for a tool
- * that the client runs.
+ * that is not hosted.
  */
 export const hostedToolOf = (protocol: ToolProtocol, type: string): string | undefined => {
-  if (clientTools[protocol].has(type)) return undefined
+  if (unhostedTools[protocol].has(type)) return undefined
   const name = type.replace(VERSION, "")
-  if (clientTools[protocol].has(name)) return undefined
+  if (unhostedTools[protocol].has(name)) return undefined
   return name === "mcp_toolset" ? "mcp" : name
 }
 

@@ -17,8 +17,8 @@ export class UnsupportedTool extends Schema.TaggedError<UnsupportedTool>()("Unsu
 }) {}
 
 /**
- * The API key is missing, unknown, malformed or revoked, or its user is blocked, or the request has two different
- * credentials.
+ * The API key is missing, unknown, malformed, revoked or expired, or its user is blocked, or the request has two
+ * different credentials.
  */
 export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidApiKey", {
   reason: Schema.Literal("missing", "conflicting", "unknown")
@@ -33,7 +33,8 @@ export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNot
 }) {}
 
 /**
- * The body exceeds the size limit of the API or of the provider. `limitBytes` is null if the exceeded limit is unknown.
+ * The body exceeds the size limit of the gateway or of the provider. `limitBytes` is null if the exceeded limit is
+ * unknown.
  */
 export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("RequestTooLarge", {
   limitBytes: Schema.NullOr(Schema.Number)

@@ -43,7 +43,7 @@ const COUNT_NAMES = ["input_tokens", "cache_creation_input_tokens", "cache_read_
 
 export const noCounts: TokenCounts = {}
 
-/** Returns the token counts after this event. Returns the same object if the event reports nothing new. */
+/** Returns the token counts after this event. Returns the same object if the event reports no count that is used. */
 export const countsAfterEvent = (known: TokenCounts, event: JsonObject): TokenCounts => {
   if (event.type === "message_delta") return mergeCounts(known, event.usage)
   if (event.type !== "message_start") return known

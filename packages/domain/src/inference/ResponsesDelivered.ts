@@ -1,9 +1,9 @@
 /**
  * Reads the delivered content and the reported usage from the stream events of a response or from a whole response.
  *
- * Content is text, refusals, reasoning, and the names and arguments of tool calls (docs/reference/billing.md#c10). A
- * stream sends content in deltas. The `*.done` events are not counted, because they repeat the content of the deltas.
- * Encrypted reasoning and the queries of hosted search tools are not counted either.
+ * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs and code of tool calls
+ * (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not counted, because they
+ * repeat the content of the deltas. Encrypted reasoning and the queries of hosted search tools are not counted either.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -46,9 +46,9 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
   ENDINGS.has(asText(event.type)) ? usageOf(asObject(event.response)?.usage) : ReportedUsage.unreported
 
 /**
- * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache. If
- * the total is larger than input plus output, and the provider reports reasoning tokens, the excess is reasoning and is
- * added to the output.
+ * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache.
+ * Some providers leave reasoning tokens out of `output_tokens`. If the total is therefore larger than input plus
+ * output, `outputWithin` adds the reasoning tokens to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

@@ -82,7 +82,7 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
  *
  * A prompt with unsized content can cost more than a hold that does not cover the estimate. Such a hold is created only
  * if the balances have no other hold. It sets aside everything that is available, so the next request is refused.
- * Therefore at most one open request can cost more than its balances.
+ * Therefore at most one open request with unsized content can cost more than its balances.
  */
 export const decideHold = (
   estimate: Estimate,

@@ -169,8 +169,8 @@ const rateStatus = (
 })
 
 /**
- * Grows the budget part of a hold until it covers this usage, or until nothing more is available. If the limits of
- * spend were removed from the key after its admission, the budget part is released.
+ * Grows the budget part of a hold until it covers this usage, or until nothing more is available. If all budgets of the
+ * key were removed after the admission of the request, the budget part is released.
  */
 export const growKeyHold = (
   hold: KeyHold,

@@ -16,7 +16,7 @@ import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** The origin of the charged token counts; `mixed` means partly reported upstream and partly counted locally. */
+/** The origin of the charged token counts; `mixed` means partly reported by the provider and partly counted locally. */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
 /** The tokens that the customer is charged for, and the tokens that the provider is known to have used. */

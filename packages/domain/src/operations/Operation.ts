@@ -30,7 +30,7 @@ export const Reason = Schema.Trim.pipe(
 /** The operator who makes a change, and the reason for it. Both are recorded in the audit log. */
 export interface Operator {
   /**
-   * The operating system user that runs the command, or the name of the operator session. For other changes:
+   * The operating system user that runs the command, or the operator's name in the operator session. For other changes:
    * `reseller:<id>`, `server` or `demo`.
    */
   readonly actor: string

@@ -9,9 +9,12 @@ export type SpendDimension = (typeof spendDimensions)[number]
 
 /** The sums of the settlements with the same value in each dimension of the report. */
 export interface SpendSums {
-  /** The day in Asia/Jakarta, the public name of the model, the email of the reseller; only the dimensions of the report. */
+  /**
+   * The day in Asia/Jakarta, the public name of the model, and the email of the reseller. A member is absent if the
+   * report is not divided by this dimension.
+   */
   readonly of: { readonly [Dimension in SpendDimension]?: string }
-  /** The settled requests, charged or not. */
+  /** The number of settled requests, charged or not. */
   readonly requests: bigint
   readonly charged: TokenUsage
   readonly planValuePico: UsdPico

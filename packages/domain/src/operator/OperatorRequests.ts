@@ -70,7 +70,7 @@ export const CreditRequest = Schema.Struct({
   reason: Reason
 })
 
-/** The content of a catalog file is read by `parseCatalogFile`. */
+/** The body that applies a catalog. `catalog` is the content of a catalog file, which `parseCatalogFile` reads. */
 export const CatalogRequest = Schema.Struct({ catalog: Schema.Unknown, reason })
 
 export const CustomerRequest = Schema.Struct({ email: Email, reason })

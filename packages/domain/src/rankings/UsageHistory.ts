@@ -51,8 +51,9 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. After 62 days, the start of the day of this minute
-   * in Jakarta. Undefined if no tokens were settled before the last cut.
+   * The minute in which tokens of a ranked model were first settled. If this minute is more than 62 days ago, its
+   * stored sum is deleted, and `firstUse` is the start of its day in Jakarta. Undefined if no tokens were settled
+   * before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
@@ -80,11 +81,11 @@ export const decitokensPerSecond = (outputTokens: bigint, durationMillis: number
 export const historyQueryFor = (now: Date, firstUse: Date | undefined): HistoryQuery => {
   const to = minuteOf(now)
   const recent = daysBefore(to, RECENT_DAYS)
-  const edges = Window.literals.flatMap((window) => {
+  const windowCuts = Window.literals.flatMap((window) => {
     const range = rangeOf(window, now, firstUse)
     return [range.from, range.previousFrom ?? to, ...bucketsOf(unitOf(window), range).map(({ from }) => from)]
   })
-  const millis = new Set([to, recent, daysBefore(to, 2 * RECENT_DAYS), ...edges].map((at) => at.getTime()))
+  const millis = new Set([to, recent, daysBefore(to, 2 * RECENT_DAYS), ...windowCuts].map((at) => at.getTime()))
   return {
     cuts: [...millis].sort((a, b) => a - b).map((at) => new Date(at)),
     speeds: { from: recent, to }

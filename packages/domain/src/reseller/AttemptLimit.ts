@@ -1,5 +1,6 @@
 /**
- * Limits the rate of login and signup attempts (docs/reference/reseller.md#b6, docs/reference/reseller.md#b12).
+ * Limits the rate of login and signup attempts (docs/reference/reseller.md#b6, docs/reference/reseller.md#b12), of
+ * failed attempts to use the operator API, and of test events and replays of webhooks.
  *
  * Three limits apply to a login: per pair of email and client IP address, per email, and per client IP address. All
  * attempts without a valid email from one client IP address count as one pair, and the limit per email does not apply to
@@ -47,8 +48,8 @@ export const signupWindows = (address: ClientAddress): ReadonlyArray<AttemptWind
 ]
 
 /**
- * Returns the windows that count a failed attempt to open or use an operator session (docs/reference/operator.md#o5). A
- * valid code or token counts for none.
+ * Returns the windows that count a failed attempt to open or use an operator session (docs/reference/operator.md#o5).
+ * An attempt with a valid code or token is not counted.
  */
 export const operatorWindows = (address: ClientAddress): ReadonlyArray<AttemptWindow> => [
   { key: `operator from ${address}`, max: 10, windowMillis: MINUTE_MILLIS }

@@ -25,7 +25,7 @@ export type QuotaChange = bigint & Brand.Brand<"QuotaChange">
 const MAX_CHANGE = 10n ** 15n
 export const QuotaChange = Brand.refined<QuotaChange>(
   (n) => n !== 0n && n >= -MAX_CHANGE && n <= MAX_CHANGE,
-  (n) => Brand.error(`a quota change must be 1 to ${MAX_CHANGE} micro-USD, or the same range negative, got ${n}`)
+  (n) => Brand.error(`a quota change must be from -${MAX_CHANGE} to ${MAX_CHANGE} micro-USD and not 0, got ${n}`)
 )
 
 /** The operation id was used for another reseller or another amount. */

@@ -21,7 +21,7 @@ export interface Reseller {
   /** The WhatsApp number, for the operator's review. The API never returns the number. */
   readonly waNumber: string
   readonly status: ResellerStatus
-  /** The version that a login token must have. Login tokens with another version are refused. */
+  /** The version that a reseller token must have. Reseller tokens with another version are refused. */
   readonly tokenVersion: number
   readonly createdAt: Date
 }

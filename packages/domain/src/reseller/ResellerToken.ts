@@ -1,5 +1,5 @@
 /**
- * Defines the claims of a reseller's login token, and decides whether a token grants access
+ * Defines the claims of a reseller token, and decides whether a token grants access
  * (docs/reference/reseller.md#res-6, docs/reference/reseller.md#b4).
  *
  * A valid signature is not sufficient. At every request the reseller must be active, and the token must have the reseller's
@@ -37,8 +37,8 @@ export const decideAccess = (
     : Either.left(new InvalidCredentials())
 
 /**
- * Decides the end of all tokens of a reseller. Fails if the reseller's tokens have ended since the caller's token was
- * checked.
+ * Decides the revocation of all tokens of a reseller. Fails if these tokens were already revoked after the caller's
+ * token was checked, or if the reseller is no longer active.
  */
 export const decideTokenEnd = (
   caller: Reseller,

@@ -151,11 +151,11 @@ export type TopUpAnomaly = "late" | "underpaid" | "overpaid"
 /** Returns the reasons why an operator should inspect the order. */
 export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   const received = receivedUsdMicroOf(order) ?? 0n
-  const open = order.paidAt === undefined
+  const notPaid = order.paidAt === undefined
   const late = order.paidAt !== undefined && order.paidAt.getTime() > order.expiresAt.getTime()
   return [
     ...(late ? (["late"] as const) : []),
-    ...(open && order.status !== "pending" && received > 0n ? (["underpaid"] as const) : []),
+    ...(notPaid && order.status !== "pending" && received > 0n ? (["underpaid"] as const) : []),
     ...(excessUsdMicroOf(order) > 0n ? (["overpaid"] as const) : [])
   ]
 }

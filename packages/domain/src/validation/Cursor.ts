@@ -60,7 +60,10 @@ export const positionFromText = (list: ListName, text: string): Option.Option<Po
     : Option.none()
 }
 
-/** Reads the query of a page. `openCursor` returns the text in a cursor, or none if this deployment did not issue it. */
+/**
+ * Reads the query of a page. `openCursor` returns the text in a cursor, or none if this deployment did not issue the
+ * cursor.
+ */
 export const readCursorPage = (
   list: ListName,
   { limit, cursor }: CursorQuery,

@@ -48,7 +48,7 @@ const issueOf = (path: string, text: string | undefined): ReadonlyArray<FieldIss
 
 const WRONG_ORDER: FieldIssue = { path: "to", message: "a date that is not before `from`" }
 
-/** Reads a range whose sides can be open. */
+/** Reads a range that can lack its first day, its last day or both. */
 export const readTimeRange = ({ from, to }: DaysQuery): Either.Either<TimeRange, ReadonlyArray<FieldIssue>> => {
   const issues = [...issueOf("from", from), ...issueOf("to", to)]
   if (issues.length > 0) return Either.left(issues)

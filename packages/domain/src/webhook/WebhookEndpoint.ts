@@ -11,7 +11,7 @@ export type WebhookEndpointId = typeof WebhookEndpointId.Type
 
 export const MAX_ENDPOINTS = 10
 export const MAX_URL_LENGTH = 2_000
-/** 1,000,000 USD, so that every threshold in pico-USD fits a 64-bit integer. */
+/** The largest threshold: 1,000,000 USD in micro-USD, so that every threshold in pico-USD fits a 64-bit integer. */
 export const MAX_THRESHOLD = 1_000_000_000_000
 
 /** The time for which the previous secret of an endpoint also signs after a rotation. */
