@@ -2,10 +2,11 @@
  * Computes the intervals of a node's background work, and decides which other nodes are silent.
  *
  * With each of its own heartbeats, a node reads the heartbeats of the other nodes. A node is silent if its heartbeat has
- * not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a jump of any clock makes
- * no node silent. The time is measured only while this node's own heartbeats are stored in time. A gap between these
- * heartbeats means that the database was unreachable or that this process was paused. During the gap, the other nodes may
- * have been unable to store heartbeats too. Therefore the measurement begins again after a gap.
+ * not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a change of the system
+ * time on any machine makes no node silent. The time is measured only while this node's own heartbeats are stored in
+ * time. A gap between these heartbeats means that the database was unreachable or that this process was paused. During
+ * the gap, the other nodes may have been unable to store heartbeats too. Therefore the measurement begins again after a
+ * gap.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -77,7 +78,8 @@ export class HeartbeatWatch {
 
   /**
    * Returns the last heartbeats of the silent nodes. Returns none while this node cannot decide whether they are dead:
-   * its own last heartbeat is late, or its heartbeats have been steady for less than `deadAfter`.
+   * its own last heartbeat is late, or less than `deadAfter` has passed since its start or since the last gap between
+   * its heartbeats.
    */
   readonly silent: Effect.Effect<Option.Option<ReadonlyArray<Heartbeat>>> = Effect.map(
     Clock.currentTimeNanos,

@@ -18,7 +18,10 @@ export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCa
   { readonly get: () => Catalog }
 >() {}
 
-/** The changes of a catalog file. The names are public names of models, and `provider <name>` for providers. */
+/**
+ * The changes that a catalog file makes to the stored catalog. The names are public names of models, and
+ * `provider <name>` for providers.
+ */
 export interface CatalogChange {
   /** The version of the stored catalog afterwards. */
   readonly version: number

@@ -41,8 +41,8 @@ export class ApiKeys extends Context.Tag("@tollgate/application/ApiKeys")<
     /** Returns all keys of a user, including revoked ones, newest first. */
     readonly list: (email: Email) => Effect.Effect<ReadonlyArray<ApiKey>, UserNotFound>
     /**
-     * Revokes a key. Every node is notified and then refuses the key. A node that misses the notification refuses it
-     * within 30 seconds. A repeated call returns the key unchanged.
+     * Revokes a key. Every node is notified and then refuses the key. A node that misses the notification refuses the
+     * key after at most 30 seconds. A repeated call returns the key unchanged.
      */
     readonly revoke: (id: ApiKeyId, operator: Operator) => Effect.Effect<ApiKey, ApiKeyNotFound>
   }

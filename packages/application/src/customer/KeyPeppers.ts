@@ -1,6 +1,7 @@
 /**
  * Replaces the pepper under which API keys are stored, while the keys stay in use (ADR 0014). The secrets of webhook
- * endpoints are encrypted under the same pepper, and stay there until they are rotated.
+ * endpoints are encrypted under the pepper too. A secret stays encrypted under the previous pepper until the secret is
+ * rotated.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

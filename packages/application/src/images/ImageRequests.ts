@@ -19,8 +19,8 @@ export interface ImageAdmission {
 export interface FinishedImage {
   readonly admission: Admission
   /**
-   * Returns how the request ended. It is called when the transaction is built, and again before each retry. A client
-   * that disconnects while the database is unreachable is therefore not charged.
+   * Returns how the request ended. It is called when the transaction is built, and again before each retry. An image is
+   * therefore not charged if its client disconnects while the database is unreachable.
    */
   readonly outcome: () => ImageOutcome
   /** The time from the request's acceptance to its end, in whole milliseconds. */

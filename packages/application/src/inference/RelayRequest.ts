@@ -11,7 +11,7 @@
  * client has the response. If another node has settled the request before, the whole response is not written.
  *
  * Each step calls the next step directly (ADR 0007). In a fiber, a request would wait three times: for its hold, its
- * upstream and its settlement. These waits cost about a quarter of the gateway's processor time.
+ * upstream and its settlement. These waits would cost about a quarter of the gateway's processor time.
  */
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"

@@ -118,7 +118,7 @@ export class StreamAllowance implements Allowance {
     }
     this.#waiting = undefined
     this.#room -= tokens
-    // Content is counted exactly only together with all content before it.
+    // `isCounted` is true only if all content before this content was counted exactly too.
     if (waiting?.isCounted) {
       this.#countedOutput += tokens
       this.#countedDeltas += 1

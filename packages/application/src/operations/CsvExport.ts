@@ -25,7 +25,7 @@ export interface CsvExport<Row, E, R> {
 export const text = (value: string | undefined): string =>
   quoted(/^[=+\-@\t\r\n]/.test(value ?? "") ? `'${value}` : (value ?? ""))
 
-/** Returns the cell of an amount, a time or an id, which is never changed. An undefined value is an empty cell. */
+/** Returns the cell of an amount, a time or an id, never with an apostrophe. An undefined value is an empty cell. */
 export const exact = (value: bigint | string | Date | undefined): string =>
   quoted(value instanceof Date ? value.toISOString() : (value?.toString() ?? ""))
 
@@ -34,7 +34,7 @@ const quoted = (cell: string): string => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${ce
 const line = (cells: ReadonlyArray<string>): string => `${cells.join(",")}\r\n`
 
 const ROWS_PER_PAGE = 1_000
-/** A later page waits for a slot for at most about two minutes. */
+/** If a later page fails with `Overloaded`, it is read again for about two minutes. */
 const RETRIES = Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(120))
 
 /**

@@ -48,11 +48,11 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     readonly state: Effect.Effect<DatabaseState>
     /** Returns an identifier of the database. Every process that uses this database gets the same identifier. */
     readonly identity: Effect.Effect<string>
-    /** Returns the living nodes that must stop before the pending migrations, the first started first. */
+    /** Returns the living nodes that must stop before the pending migrations, in the order in which they started. */
     readonly olderNodes: (nodeDeadAfterSeconds: number) => Effect.Effect<ReadonlyArray<OlderNode>>
     /** Applies the pending migrations and returns their names. Several processes can run this effect concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
-    /** Does the same, but applies no migration while a living node cannot run after one of them. */
+    /** Does the same as `migrate`, but fails if a living node cannot run after one of the pending migrations. */
     readonly migrateWithoutOlderNodes: (
       nodeDeadAfterSeconds: number
     ) => Effect.Effect<ReadonlyArray<string>, OlderNodesRun>

@@ -28,7 +28,7 @@ export const Text = kind("a text", Schema.NonEmptyString)
 export const Port = wholeNumber("a port", 0, 65_535)
 export const Seconds = wholeNumber("a whole number of seconds", 1, 3_600)
 export const Word = kind(
-  "a word of small letters and digits, a letter first,",
+  "a word of lower-case letters and digits that begins with a letter",
   Schema.String.pipe(Schema.pattern(/^[a-z][a-z0-9]{0,31}$/))
 )
 /** A secret that the server or an operator generates. */

@@ -1,5 +1,5 @@
 /**
- * Declares the table of nodes (running servers). A node that stops sending heartbeats counts as dead: another node
+ * Declares the stores of nodes. A node that stops sending heartbeats counts as dead: another node
  * settles its open holds.
  */
 import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"

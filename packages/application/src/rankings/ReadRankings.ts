@@ -42,9 +42,10 @@ export class RankingsHistory extends Context.Tag("@tollgate/application/Rankings
   {
     /**
      * Reads the history in one snapshot of the settlements. First it calls `ask` with the time of the first usage, then
-     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled. After 62
-     * days, `firstUse` is the start of the day of that minute in Jakarta. If no tokens were settled before `minute`,
-     * `firstUse` is undefined. Token counts are exact. Medians are within the error bound that the store documents.
+     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled. If that
+     * minute is more than 62 days ago, `firstUse` is the start of its day in Jakarta. If no tokens were settled before
+     * `minute`, `firstUse` is undefined. Token counts are exact. Medians are within the error bound that the store
+     * documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }

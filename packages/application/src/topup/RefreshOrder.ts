@@ -47,7 +47,10 @@ export const refreshFromProvider = (
     if (Option.isNone(observation)) return notRefreshed(order)
     const { order: next, alert } = yield* orders.recordObservation(order.id, observation.value)
     if (alert !== undefined) {
-      yield* Effect.logWarning("an operator must inspect a payment; nothing was credited", { ...logged(order), alert })
+      yield* Effect.logWarning("an operator must inspect a payment; this observation credited nothing", {
+        ...logged(order),
+        alert
+      })
     }
     return { order: next.status === "crediting" ? yield* orders.credit(order.id) : next, refreshed: true }
   })

@@ -66,8 +66,8 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
   {
     /**
      * Claims deliveries that are due. Other nodes skip claimed deliveries. The owners (resellers and the operator) take
-     * turns. Each running attempt of an owner counts as a turn of this owner. In each turn, the delivery that is due for
-     * the longest time is claimed.
+     * turns. Each running attempt of an owner counts as a turn of this owner. In a turn of an owner, the store claims
+     * the delivery of this owner that has been due for the longest time.
      */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
