@@ -52,7 +52,7 @@ export const DeploymentVariables = Schema.Struct({
   CATALOG_FILE: optional(Setting.Text, "Catalog file that the server applies at start"),
   DEMO: optional(
     Setting.Switch,
-    "Simulated provider, demo catalog, a demo customer, and a demo reseller unless payment providers are configured. Default: on, unless NODE_ENV is production or DATABASE_URL is set"
+    "Simulated provider, demo catalog and demo customer; also a demo reseller, if no payment provider is configured. Default: on, unless NODE_ENV is production or DATABASE_URL is set"
   ),
   SIMULATOR_PORT: withDefault(
     Setting.Port,
@@ -116,7 +116,7 @@ export const DeploymentVariables = Schema.Struct({
   METRICS_PORT: withDefault(Setting.Port, 9464, "Port of the Prometheus metrics"),
   METRICS_TOKEN: optional(
     Setting.Secret,
-    "Bearer token that a reader of the metrics must send; 32 characters or more. Default: none is needed"
+    "Bearer token that a reader of the metrics must send; 32 characters or more. Default: no token is needed"
   ),
   LOG_LEVEL: withDefault(
     Setting.kind(
@@ -215,7 +215,7 @@ export const servesOperators = ({
   OPERATOR_CONSOLE
 }: Pick<DeploymentValues, "NODE_ENV" | "OPERATOR_CONSOLE">) => OPERATOR_CONSOLE ?? NODE_ENV !== "production"
 
-/** Returns the seconds for which load balancers can notice that a server stops. Development has none. */
+/** Returns the delay of the drain in seconds. In this time, load balancers can notice that the server stops. */
 export const drainDelaySeconds = ({
   DRAIN_DELAY_SECONDS,
   NODE_ENV

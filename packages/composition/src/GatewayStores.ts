@@ -57,8 +57,8 @@ const reservedConnections = Layer.orDie(PgPool.layer({ name: "reserved", maxConn
 
 /**
  * Builds the store of nodes. Deregisters this node at shutdown, so that other nodes settle its open holds without
- * waiting until it counts as dead. Checks the schema again after this node is registered, because a migration that was
- * committed shortly before has not seen this node.
+ * waiting until it counts as dead. Checks the schema again after this node is registered: a migration that was applied
+ * shortly before could not take this node into account.
  */
 const node = Layer.scopedDiscard(
   Effect.gen(function* () {

@@ -84,8 +84,8 @@ export const operatorStores = (settings: OperatorSettings, postgres: PostgresLay
   ).pipe(Layer.provideMerge(pool), Layer.provide(postgres))
 
 /**
- * Builds the stores of API keys and webhooks, which need the pepper. In production without KEY_PEPPER, keys and endpoints
- * can be listed and ended, but not created.
+ * Builds the stores of API keys and webhooks, which need the pepper. In production without KEY_PEPPER, keys can be
+ * listed and revoked, and endpoints can be listed and removed, but neither can be created.
  */
 export const operatorKeys = (settings: OperatorSettings) =>
   Layer.mergeAll(PgApiKeys.layer, PgKeyLists.layer, PgWebhookEndpoints.layer, PgWebhookDeliveries.layer).pipe(
@@ -93,7 +93,10 @@ export const operatorKeys = (settings: OperatorSettings) =>
     Layer.merge(AllowedTargets.layer(new Set(settings.WEBHOOK_PRIVATE_ORIGINS)))
   )
 
-/** Without KEY_PEPPER no key is counted. A pepper of the data directory is not read, because that could create it. */
+/**
+ * Builds the port that counts keys by pepper. Without KEY_PEPPER no key is counted. The generated pepper in the data
+ * directory is not used, because `readOrCreate` would create a missing file.
+ */
 const keyPeppers = ({ KEY_PEPPER, KEY_PEPPER_PREVIOUS, KEY_PREFIX }: OperatorSettings) =>
   KEY_PEPPER === undefined
     ? PgKeyPeppers.unknownLayer

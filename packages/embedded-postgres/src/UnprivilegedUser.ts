@@ -32,7 +32,7 @@ let found: Promise<UnprivilegedUser> | undefined
 
 /**
  * The user to run Postgres as, if this process is root. Otherwise `undefined`: Postgres runs as the current user. The
- * user is looked up once, because starting a command copies the page tables of this process.
+ * user is looked up once, because the start of a command is slow: it copies the page tables of this process.
  */
 export const unprivilegedUser: Effect.Effect<UnprivilegedUser | undefined> = Effect.promise(async () => {
   if (!isRoot()) return undefined
