@@ -84,7 +84,10 @@ const announce = ({ host, port }: Address, printBanner: ((baseUrl: string) => Ef
     yield* Effect.forkScoped(logPaymentProviders)
   })
 
-/** Fails when the database's process ends. The server then ends too, so that a supervisor can restart it. */
+/**
+ * Fails when the process of the embedded Postgres ends. The server then ends too, so that a process manager can restart
+ * it.
+ */
 const postgresLost = Effect.flatMap(PostgresProcess, ({ lost }) => lost)
 
 interface Role {

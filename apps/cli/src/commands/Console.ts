@@ -90,7 +90,7 @@ const oneOrAll = new CommandFailed({
 
 const revoke = reportCommand(
   "revoke",
-  "End a session, or all sessions. Every server refuses its token immediately.",
+  "End a session, or all sessions. Every server immediately refuses the token of an ended session.",
   { id: Args.optional(sessionId), all, reason: Options.optional(reason) },
   (given) =>
     Effect.gen(function* () {

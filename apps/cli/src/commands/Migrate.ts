@@ -1,7 +1,8 @@
 /**
- * Defines `tollgate migrate`, which migrates the database to the schema of this version. Refuses if a living node cannot
- * run after a pending migration. A killed node counts as alive for some seconds, so the command first waits for the next
- * heartbeat of such a node.
+ * Defines `tollgate migrate`, which migrates the database to the schema of this version. The command refuses if a
+ * living node of an older release cannot run after a pending migration. A killed node counts as alive for some seconds.
+ * Therefore the command first waits until one of these older nodes sends a heartbeat, or until all of them count as
+ * dead.
  */
 import * as Options from "@effect/cli/Options"
 import { Database, type OlderNode } from "@tollgate/application/operations/Database"
@@ -41,7 +42,7 @@ export const migrate = reportCommand(
 
 const HEARTBEAT_CHECK_MILLIS = 500
 
-/** Waits while no older node sends a heartbeat, until all of them are dead. Fails after the first heartbeat. */
+/** Waits until all older nodes count as dead. Fails if one of them sends a heartbeat in the meantime. */
 const refuseForOlderNodes = (olderNodes: Effect.Effect<ReadonlyArray<OlderNode>>): Effect.Effect<void, CommandFailed> =>
   Effect.gen(function* () {
     const first = yield* olderNodes

@@ -57,7 +57,7 @@ const tokensDocument = (tokens: TokenUsage) => ({
   output: count(tokens.output)
 })
 
-/** The catalog and the price list use the same numbers: micro-USD per million tokens. */
+/** Returns the price in micro-USD per million tokens, as in a catalog file. */
 const priceDocument = (price: Price) => ({
   input: count(price.input),
   cache_write: count(price.cacheWrite),

@@ -114,7 +114,7 @@ const skipAddresses = reportCommand(
       "count",
       "N",
       whole(MAX_SKIPPED),
-      "Number of addresses; more than the number of orders since the restored time."
+      "Number of addresses. It must be larger than the number of orders that were created since the restored time."
     ),
     reason
   },

@@ -68,7 +68,7 @@ const show = reportCommand(
     })
 )
 
-/** Defines `topups reconcile`, the only `topups` command that calls the payment providers. */
+/** Defines `topups reconcile`, which calls the payment providers of the orders. */
 const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "reconcile",

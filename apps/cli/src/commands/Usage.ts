@@ -85,8 +85,8 @@ const exported = Command.make("export", selection, ({ from, model, to, ...owner 
   }).pipe(Effect.catchTags({ ValidationFailed: invalidRange, Overloaded: () => busy }))
 ).pipe(
   Command.withDescription(
-    "Print the settled requests of a user, or of all customers of a reseller, as CSV, newest first. The output has no " +
-      "other form."
+    "Print the settled requests of a user, or of all customers of a reseller, as CSV, newest first. The command " +
+      "has no option --json."
   )
 )
 

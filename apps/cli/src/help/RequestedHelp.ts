@@ -13,7 +13,8 @@ import { helpPage } from "./HelpPage.ts"
 /** Parser settings, shared by the commands and their help. */
 export const cliConfig = CliConfig.make({ showBuiltIns: false, showAllNames: false, isCaseSensitive: true })
 
-const FOOTER = `Every command takes --json (one JSON document on stdout, for programs) and --help.
+const FOOTER = `Every command takes --help. Every command except "usage export" takes --json (one JSON document
+on stdout, for programs).
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by a business rule.
 Commands use the database in DATABASE_URL. The default is the embedded Postgres in
 DATA_DIR; a command starts this Postgres when no server runs it.`

@@ -1,5 +1,6 @@
 /**
- * Replaces the prices in a catalog file by the prices of a price list. Every other member of the file is unchanged.
+ * Replaces the prices in a catalog file by the prices of a price list. A text model without `max_output_tokens` also
+ * gets this member from the list. Every other member of the file is unchanged.
  *
  * A model gets the price of one of its routes: of the routes that the price list contains, the route with the lowest
  * priority number. If the list lacks the prices of cached tokens, cached tokens get the price of other input tokens.

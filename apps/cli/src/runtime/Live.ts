@@ -45,7 +45,7 @@ const keys = Layer.unwrapEffect(Effect.map(Settings.Settings, operatorKeys)).pip
 /** Provides the stores of API keys and webhooks in addition to the stores of `ready`. */
 export const readyForKeys = Layer.provideMerge(keys, ready)
 
-/** Provides the payment providers. Only commands that call providers load their adapters. */
+/** Provides the payment providers. Their adapters are loaded only for a command that needs them. */
 export const providers = Layer.unwrapEffect(
   Effect.map(
     Effect.promise(() => import("./Payments.ts")),

@@ -3,7 +3,8 @@
  * to stdout.
  *
  * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as decimal
- * strings, and token counts as numbers. Only the prices in the catalog are numbers, as in a catalog file.
+ * strings, and token counts as numbers. Prices are numbers as in a catalog file. The limits of API keys and the
+ * thresholds of endpoints are numbers as in the HTTP API.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /**
  * Creates the demo reseller, which is active, has a quota of 100 USD, and is linked to the demo customer. The server
- * prints the password, because the demo does not run in production. Its payments are always simulated.
+ * prints the password, because the demo does not run in production. A server with real payment providers creates no
+ * demo reseller.
  */
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"

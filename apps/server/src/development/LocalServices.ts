@@ -18,8 +18,8 @@ export const embeddedPostgres = ({ DATA_DIR }: ServerConfig): PostgresLayer =>
   fromEmbedded(DATA_DIR, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 
 /**
- * Connects all payment providers to the payment simulator on `port`. If no simulator listens there, a process that
- * `starts` the simulator does so. A worker does not, because its primary process runs the simulator.
+ * Connects all payment providers to the payment simulator on `port`. With `starts`, starts a simulator if none listens
+ * there. A worker starts none, because its primary process runs the simulator.
  */
 export const paymentSimulator = (
   config: ServerConfig,

@@ -1,8 +1,8 @@
 /**
- * Serves metrics as Prometheus text on the operator's own port.
+ * Serves metrics as Prometheus text, on a port that is separate from the public port.
  *
- * The metrics name models and providers, and contain the revenue. Therefore the port listens on loopback by default, and
- * METRICS_TOKEN can protect it.
+ * The metrics name models and providers, and contain the revenue. Therefore the port listens on loopback by default,
+ * and METRICS_TOKEN can protect it.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -20,7 +20,7 @@ export interface MetricsSource {
 
 export type MetricsSettings = Pick<ServerConfig, "METRICS_HOST" | "METRICS_PORT" | "METRICS_TOKEN">
 
-/** The number of open connections. A scraper needs one. */
+/** The maximum number of open connections. A scraper needs one. */
 const MAX_CONNECTIONS = 32
 const REQUEST_TIMEOUT_MILLIS = 10_000
 

@@ -54,8 +54,11 @@ export const registerTraffic = (registry: Registry, traffic: TrafficCounters, ca
     "Failed attempts after which the request was tried on another route.",
     ({ fallbacks }) => fallbacks
   )
-  perPart("tollgate_settled_requests_total", "Settled requests, by the ending of billing.", "ending", ({ requests }) =>
-    endings.filter((ending) => ending !== "orphaned").map((ending) => [ending, requests[ending]])
+  perPart(
+    "tollgate_settled_requests_total",
+    "Settled requests, by the ending in the settlement.",
+    "ending",
+    ({ requests }) => endings.filter((ending) => ending !== "orphaned").map((ending) => [ending, requests[ending]])
   )
   perPart("tollgate_charged_tokens_total", "Charged tokens, by token class.", "class", ({ charged }) =>
     byClass(charged)

@@ -24,7 +24,7 @@ export interface WorkerPoolOptions {
 export interface WorkerPool {
   /** The address at which all workers serve. */
   readonly address: Address
-  /** Fails when a worker dies again and again. */
+  /** Fails when a worker that ended is not replaced, because it ended too often soon after its start. */
   readonly lost: Effect.Effect<never, StartFailed>
 }
 
@@ -101,8 +101,8 @@ const reasonOf = ({ code, signal }: ProcessEnd): string => {
 }
 
 /**
- * Deregisters the node of a worker whose process has ended. If this fails, other nodes settle the worker's requests when
- * its last heartbeat is too old.
+ * Deregisters the node of a worker whose process has ended. If this fails, other nodes settle the worker's requests
+ * when its last heartbeat is too old.
  */
 const deregister = ({ node, number }: WorkerProcess): Effect.Effect<void, never, EndedNodes> =>
   node === undefined

@@ -1,8 +1,8 @@
 /**
  * Adds the metrics of all workers, so that one page describes the whole server.
  *
- * Counters and histograms include the workers that have ended, as far as they were read before, because Prometheus
- * would interpret a smaller sum as a restart of the whole server.
+ * Counters and histograms include the last values that were read from workers that have ended. Without these values, a
+ * sum would decrease, and Prometheus would interpret this as a restart of the whole server.
  */
 import { AggregatorRegistry, Gauge, Registry } from "prom-client"
 import type { ProcessMetrics } from "./WorkerMessage.ts"

@@ -1,10 +1,10 @@
 /**
- * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many concurrent
- * requests does not delay the others.
+ * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many
+ * concurrent requests does not delay the others.
  *
- * A fiber without a party takes a connection immediately. A party that has used up its share waits in its own queue. When a
- * connection becomes free, the queues are served in turn. The limit of requests in progress bounds the queues of
- * resellers.
+ * A fiber without a party takes a connection immediately. A party that has used up its share waits in its own queue.
+ * When a connection becomes free, the queues are served in turn. `ResellerRequests` limits the requests of resellers in
+ * progress, and therefore also the length of their queues.
  */
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Shares } from "@tollgate/application/operations/Shares"
@@ -31,8 +31,8 @@ export class ConnectionShares {
   }
 
   /**
-   * Waits until the current party may use a connection. Returns an effect that releases the connection; none after a
-   * timeout. Must be called in an uninterruptible region, so that the connection is released in every case.
+   * Waits until the current party may use a connection. Returns the effect that ends this use, or none after a timeout.
+   * Must be called in an uninterruptible region, so that the caller can run the effect in every case.
    */
   readonly take: Effect.Effect<Option.Option<Effect.Effect<void>>> = Effect.flatMap(CurrentParty, (party) => {
     if (party === undefined) return Effect.succeedSome(Effect.void)

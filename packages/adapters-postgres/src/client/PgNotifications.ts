@@ -1,9 +1,10 @@
 /**
  * Receives the Postgres notifications that nodes and the CLI send, through LISTEN on one dedicated connection.
  *
- * A notification only marks the copy of a subscriber as outdated. Postgres does not repeat notifications for a listener
- * that was disconnected. Subscribers are therefore also called when the connection is lost, and when a new connection
- * starts to listen. The connection is probed every few seconds, because it can fail without an error.
+ * A notification does not contain the new state. It tells a subscriber that its copy is outdated. Postgres does not
+ * repeat notifications for a listener that was disconnected. Subscribers are therefore also called when the connection
+ * is lost, and when a new connection starts to listen. The connection is probed every few seconds, because it can fail
+ * without an error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,9 @@ import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { PgSettings } from "./PgSettings.ts"
 
-/** Channel for created and revoked API keys. The payload is the public id of the key. */
+/**
+ * Channel for API keys that are created or revoked, or whose limits change. The payload is the public id of the key.
+ */
 export const KEYS_CHANNEL = "tollgate_keys"
 
 /** Channel for catalog changes. The payload is the new catalog version. */

@@ -21,7 +21,9 @@ import { ConnectionLost } from "./SqlErrorClass.ts"
 export interface PgPoolOptions {
   /** Name of the pool in the metrics. */
   readonly name?: string
-  /** Maximum number of connections. At least 2 are used, because cancelling a statement needs a second connection. */
+  /**
+   * Maximum number of connections. 1 counts as 2, because the cancellation of a statement needs a second connection.
+   */
   readonly maxConnections: number
 }
 

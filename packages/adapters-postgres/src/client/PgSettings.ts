@@ -38,8 +38,8 @@ export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 export const STATEMENT_TIMEOUT_MILLIS = 30_000
 
 /**
- * Settings of every connection. Every wait has a timeout. Long transactions (the audit, migrations, the rankings
- * rebuild) disable the statement timeout for themselves.
+ * Settings of every connection. Every wait has a timeout. Long transactions (the audit, migrations, reports of the
+ * command line, the rebuild of the rankings) disable the statement timeout for themselves.
  */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",
@@ -69,8 +69,8 @@ const SEVERAL_HOSTS = /^[a-z]+:\/\/(?:[^@/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]ho
 
 /**
  * Parses a `postgres://` URL. `sslmode` has the same meaning as in libpq: `require` encrypts, and `verify-full` also
- * checks the certificate of the database server. Unlike in libpq, `prefer` never uses an unencrypted connection. The URL
- * of a Unix socket is `postgres://user@/database?host=/socket/dir`.
+ * checks the certificate of the database server. Unlike in libpq, `prefer` never uses an unencrypted connection. The
+ * URL of a Unix socket is `postgres://user@/database?host=/socket/dir`.
  */
 export const fromUrl = (url: Redacted.Redacted<string>): Either.Either<Pg.ClientConfig, DatabaseUrlInvalid> => {
   const text = Redacted.value(url)

@@ -1,6 +1,6 @@
 /**
- * Builds the SQL that reads a list page by page, newest or oldest first. Each list is ordered by a time and an id, and has
- * an index with the same order.
+ * Builds the SQL that reads a list page by page, newest or oldest first. Each list is ordered by a time and an id, and
+ * has an index with the same order.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -22,7 +22,7 @@ export const toPosition = ({ at_micros, position_id }: PositionRow): Position =>
 export interface ListSql {
   /** The columns of a {@link PositionRow}. */
   readonly position: Fragment
-  /** The condition for rows after a position and in a range. */
+  /** The condition for rows in a range and after a position of a list with the newest row first. */
   readonly below: (after: Position | undefined, range?: TimeRange) => Fragment
   readonly newestFirst: Fragment
   /** The condition for rows after a position of a list with the oldest row first. */

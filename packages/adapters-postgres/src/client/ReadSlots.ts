@@ -1,6 +1,7 @@
 /**
- * Limits the number of concurrent reads that can be long, so that they leave most connections of the pool to other
- * statements. Reads wait for a slot. A read is refused if too many reads wait, of all callers or of its own caller.
+ * Limits how many reads of long histories run concurrently, so that these reads leave most connections of the pool to
+ * other statements. A read waits for a slot. It is refused if too many reads run or wait, of all callers together or of
+ * its own caller.
  */
 import { CallerLimit, type CallerLimitOptions } from "@tollgate/application/operations/CallerLimit"
 import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"

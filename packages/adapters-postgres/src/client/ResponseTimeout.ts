@@ -1,10 +1,10 @@
 /**
  * Closes pooled connections on which the database does not respond.
  *
- * Postgres ends a statement after `statement_timeout` and reports this. No report arrives if Postgres or the network
- * is frozen, or if a commit waits for a standby. TCP reports a frozen network only after many minutes. A connection on
- * which nothing arrives for longer than the statement timeout, while a statement runs, is therefore closed: the statement
- * fails as on a lost connection, and the pool opens another connection.
+ * Postgres ends a statement after `statement_timeout` and reports this. No report arrives if Postgres or the network is
+ * frozen, or if a commit waits for a standby. TCP reports a frozen network only after many minutes. A connection on
+ * which nothing arrives for longer than the statement timeout, while a statement runs, is therefore closed: the
+ * statement fails as on a lost connection, and the pool opens another connection.
  */
 import type { Socket } from "node:net"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -33,7 +33,7 @@ export const closeSilentConnections = (pool: Pg.Pool, millis: number): void => {
     const socket = socketOf(client)
     socket.setTimeout(millis)
     socket.on("timeout", () => {
-      // A statement that starts before the callback below has not waited yet.
+      // Without this check, the callback below could close the connection under a statement that has just started.
       if (!isRunning(client)) return
       const { bytesRead } = socket
       // If this process was paused, the response can have arrived already. Node.js reads sockets before this callback.

@@ -13,8 +13,8 @@ export const nextUuidV7: Effect.Effect<string> = Effect.map(Clock.currentTimeMil
 
 /**
  * Returns a Postgres array literal. Elements are not escaped, because the driver's escaping takes more time than the
- * rest of a statement. Callers pass only ids, numbers and names from a fixed set, which contain neither quotes nor
- * backslashes.
+ * rest of a statement. Callers pass only values that contain neither quotes nor backslashes: ids, numbers, times,
+ * hexadecimal texts and validated names.
  */
 export const arrayOf = (values: ReadonlyArray<unknown>): string => {
   let text = "{"

@@ -4,7 +4,7 @@
  * A transaction that fails because of a concurrent transaction (serialization failure, deadlock) is repeated as a whole
  * up to 8 times. Its body must therefore have no side effects besides its statements. After the last repeat, and after
  * every other database error, the transaction ends with a defect, so `transact` fails only with the domain errors of
- * the body. The defect is `DatabaseUnavailable` if the database does not respond. When the connection is lost during the
+ * the body. The defect is `DatabaseUnavailable` if the database is unavailable. When the connection is lost during the
  * commit, the outcome is unknown, so work that must not happen twice carries a unique id.
  */
 

@@ -133,7 +133,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
         )
       )
 
-    // Consecutive requests of one connection present the same `Redacted`.
+    // Consecutive requests of one connection present the same `Redacted`, so its digest is computed only once.
     const digests = new WeakMap<Redacted.Redacted<string>, string>()
     const digestOf = (presented: Redacted.Redacted<string>): string => {
       const known = digests.get(presented)

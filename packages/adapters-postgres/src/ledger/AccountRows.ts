@@ -1,5 +1,5 @@
 /**
- * Locks and writes quota accounts of resellers and plan accounts of customers, and books transfers.
+ * Locks quota accounts of resellers and plan accounts of customers, writes accounts, and books transfers.
  *
  * When a transaction needs a quota account and a plan account, it locks the quota account first. No transaction locks
  * two quota accounts. Two transactions therefore cannot deadlock.

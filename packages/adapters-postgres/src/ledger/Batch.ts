@@ -176,7 +176,7 @@ export const isWaiting = ({ callback }: Refusable<never>): boolean => callback !
 
 export const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
 
-/** Refuses all extensions and admissions that have waited since `late` or longer. */
+/** Refuses all extensions and admissions that began to wait at `late` or earlier. */
 export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batch<T>, late: number): void => {
   for (const waiting of extensions) if (waiting.since <= late) reply(waiting, OVERLOADED)
   for (const waiting of admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)

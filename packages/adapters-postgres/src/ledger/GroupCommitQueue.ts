@@ -156,7 +156,10 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
   }
 
-  /** Refuses admissions and extensions, waits up to `flushMillis`, and returns the number of unwritten settlements. */
+  /**
+   * Refuses admissions and extensions, and waits up to `flushMillis` until all settlements are written. Returns the
+   * number of unwritten settlements.
+   */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)

@@ -1,7 +1,7 @@
 /**
- * Builds and runs the statements for the rows of open requests. A row contains the facts, the hold and the checkpoint of
- * one request. It is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the request
- * is settled.
+ * Builds and runs the statements for the rows of open requests. A row contains the facts, the hold and the checkpoint
+ * of one request. It is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the
+ * request is settled.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -38,7 +38,7 @@ const HOLD: Columns<NewHold> = {
 }
 
 const HOLDS = columnsOf(HOLD)
-/** Only requests of limited keys write these columns, so other requests need no time for them. */
+/** A statement without a request of a limited key does not write the additional columns, and needs no time for them. */
 const HOLDS_OF_COUNTED_KEYS = columnsOf<NewHold>({
   ...HOLD,
   key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico],
@@ -195,7 +195,7 @@ export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
   }
 }
 
-/** The columns of the limits of a key. All are null if the key was not counted at the admission. */
+/** The columns of the limits of a key. All are null if the key was not a limited key at the admission. */
 export type KeyHoldColumns = readonly [keyPico: bigint | null, keyTokens: bigint | null, keyWindow: bigint | null]
 
 export const withKey = (plan: bigint, payg: bigint, [pico, tokens, window]: KeyHoldColumns): Hold => {

@@ -58,9 +58,9 @@ export class LedgerTransactions {
   }
 
   /**
-   * Returns whether the cache has ample balances for this request. Balances of the last transaction are sufficient,
-   * even if another node has changed them since: an ample balance is far larger than the amount that other nodes can
-   * use in the meantime.
+   * Returns whether the cache has ample balances for this request. The cache has the balances that the last transaction
+   * of this queue wrote. Another node may have changed them since, but an ample balance is far larger than the amount
+   * that other nodes can use in the meantime.
    */
   isAmple(admission: Admission): boolean {
     return this.#cache.isAmple(admission)
@@ -198,7 +198,7 @@ const validKeysOf = async (
   return new Map((await query(READ_KEYS, [[...keyIds]])) as unknown as ReadonlyArray<[ApiKeyId, boolean]>)
 }
 
-/** Locks the keys that are not locked yet. Only keys whose limits were set after their authentication are missing. */
+/** Locks the keys that are not locked yet, such as a key whose limits were set after its request was authenticated. */
 const withMissing = async (
   query: Query,
   locked: CountedKeyRows,

@@ -2,10 +2,10 @@
  * Lists open holds, and settles orphaned holds: holds of dead nodes.
  *
  * Any node or an operator can run a sweep. The sweep of a node names the dead nodes with their last heartbeats. If one
- * of these nodes has sent a heartbeat since, it is alive. The sweep of an operator compares all heartbeats with the
- * database clock, because an operator has not watched the heartbeats. A sweep settles each orphaned hold at its last
- * checkpoint. It skips holds that another session has locked, and holds of users with a locked account. The next sweep
- * selects the skipped holds again.
+ * of these nodes has sent a heartbeat since, its holds are not settled. The sweep of an operator compares all
+ * heartbeats with the database clock, because an operator has not watched the heartbeats. A sweep settles each orphaned
+ * hold at its last checkpoint. It skips holds that another session has locked, and holds of users with a locked
+ * account. The next sweep selects the skipped holds again.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -170,9 +170,9 @@ const atCheckpoint = (checkpoint: Checkpoint): Measured => {
 }
 
 /**
- * Selects the nodes whose last heartbeat is too old by the database clock. `seconds` is a query parameter. `now()` is
- * the time at which the transaction began. This time is before the snapshot that the statement reads, so a delayed
- * statement does not make a heartbeat appear older.
+ * Selects the nodes that have no row, that are deregistered, or whose last heartbeat is too old by the database clock.
+ * `seconds` is a query parameter. `now()` is the time at which the transaction began. This time is before the snapshot
+ * that the statement reads, so a delayed statement does not make a heartbeat appear older.
  */
 export const isLate = (seconds: string): string => `
   (node.id IS NULL OR node.left_at IS NOT NULL OR node.beat_at < now() - make_interval(secs => ${seconds}))`

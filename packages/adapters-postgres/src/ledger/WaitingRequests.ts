@@ -24,8 +24,8 @@ export class WaitingRequests<T extends WorkTypes> implements Batch<T> {
   }
 
   /**
-   * Moves the first requests to a batch, until the batch contains `batchSize` requests of each type. With a batch size of
-   * 1, the batch contains one request of any type.
+   * Moves the first requests to a batch, until the batch contains `batchSize` requests of each type. With a batch size
+   * of 1, the batch contains one request of any type.
    */
   moveTo(batch: WaitingRequests<T>, batchSize: number): void {
     const room = (taken: ReadonlyArray<unknown>) => (batchSize === 1 ? 1 - size(batch) : batchSize - taken.length)
@@ -46,7 +46,7 @@ export class WaitingRequests<T extends WorkTypes> implements Batch<T> {
     return this.take(Number.POSITIVE_INFINITY)
   }
 
-  /** Refuses and removes all extensions and admissions that have waited since `late` or longer. */
+  /** Refuses and removes all extensions and admissions that began to wait at `late` or earlier. */
   removeLate(late: number): void {
     refuseLate(this, late)
     this.extensions = this.extensions.filter(isWaiting)

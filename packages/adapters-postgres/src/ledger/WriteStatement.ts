@@ -22,7 +22,9 @@ export interface WriteStatement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** Combines the parts in the order in which they must lock rows. Returns undefined when there are no parts. */
+/**
+ * Combines the parts, which must be in the order in which they lock rows. Returns undefined when there are no parts.
+ */
 export const inOneStatement = (parts: ReadonlyArray<WriteStatement>): BoundStatement | undefined =>
   parts.length === 0 ? undefined : { statement: statementOf(parts), values: parts.flatMap(({ values }) => values) }
 

@@ -14,7 +14,7 @@ ALTER TABLE api_key
   -- The public names of the models that the key may call; null if it may call every model.
   ADD COLUMN models text[] CHECK (cardinality(models) BETWEEN 1 AND 100);
 
--- The limits that the ledger decides, and the counts that it compares with them. The row stays when the limits are
+-- The limits that the ledger checks, and the counts that it compares with them. The row stays when the limits are
 -- removed, because open requests can refer to its windows.
 CREATE TABLE counted_key (
   key_id uuid PRIMARY KEY REFERENCES api_key,
@@ -44,7 +44,7 @@ CREATE TABLE counted_key (
 ALTER TABLE open_request
   -- The amount that the hold takes from the budget of its key; null if the key has no budget.
   ADD COLUMN key_pico bigint,
-  -- The tokens that the rate window counts for the request; null if the key was not counted at the admission.
+  -- The tokens that the rate window counts for the request; null if the key was not limited at the admission.
   ADD COLUMN key_tokens bigint,
   ADD COLUMN key_window bigint;
 `

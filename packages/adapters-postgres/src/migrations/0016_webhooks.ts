@@ -1,8 +1,8 @@
 /**
  * Creates the tables of outgoing webhooks: endpoints, events, deliveries, and the balances that are below a threshold.
  *
- * It changes no existing table. A server of an earlier release ignores the new tables: it writes and delivers no
- * events.
+ * The migration changes no existing table. A server of an earlier release ignores the new tables: it writes and
+ * delivers no events.
  */
 export const webhooks = /* sql */ `
 CREATE TABLE webhook_endpoint (

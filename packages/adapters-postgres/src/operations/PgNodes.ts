@@ -1,6 +1,6 @@
 /**
- * Registers this process as a node, in a row that stores the time of its last heartbeat by the database clock, and the last
- * migration of this program.
+ * Registers this process as a node, in a row that stores the time of its last heartbeat by the database clock, and the
+ * last migration of this program.
  *
  * Heartbeats have their own connection, so that no other statement delays them. A heartbeat without a response in time
  * closes the connection, and the next heartbeat opens another one. A node without a row counts as dead, so old rows can
@@ -25,7 +25,10 @@ const deregister = (sql: SqlClient.SqlClient, node: NodeId): Effect.Effect<void>
       UPDATE gateway_node SET left_at = clock_timestamp() WHERE id = ${node} AND left_at IS NULL`)
   )
 
-/** Writes the heartbeat of a node. The upsert also restores a row that another node deleted in the meantime. */
+/**
+ * Writes the heartbeat of a node, and reads the last heartbeats of the other nodes with open requests. The upsert also
+ * restores a row that another node deleted in the meantime.
+ */
 const BEAT: Statement = {
   name: "beat",
   text: `

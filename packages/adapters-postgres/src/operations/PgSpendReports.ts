@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { transact } from "../client/Transact.ts"
 
-/** The key of a dimension in the first grouping, and its name in the report. */
+/** The column by which `sums` groups a dimension, and the SQL of the name that the report shows. */
 const DIMENSIONS: { readonly [Dimension in SpendDimension]: { readonly key: string; readonly name: string } } = {
   day: { key: "to_char(s.settled_at AT TIME ZONE 'Asia/Jakarta', 'YYYY-MM-DD') AS day", name: "sums.day" },
   model: { key: "s.model_id", name: "(SELECT public_name FROM model WHERE id = sums.model_id)" },

@@ -143,7 +143,7 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
   {
     id: "limited-keys-add-up",
     invariant:
-      "For every limited key, the pending budget is the sum over its open requests, and the number of open requests is their count.",
+      "For every limited key, the pending amount is the sum of the amounts that its open requests set aside, and the number of open requests is their count.",
     violations: `SELECT count(*) FROM counted_key k WHERE EXISTS (
         SELECT FROM open_request r WHERE r.api_key_id = k.key_id AND r.key_tokens IS NOT NULL
         HAVING coalesce(sum(r.key_pico), 0) <> k.pending_pico OR count(*) <> k.open_requests)

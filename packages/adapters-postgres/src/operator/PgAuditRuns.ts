@@ -44,7 +44,7 @@ export const layer: Layer.Layer<AuditRuns, never, SqlClient.SqlClient | Audit> =
       }).pipe(sqlErrorsAreDefects, withSql)
 
     return {
-      run: (actor) => audits.run("audit", () => run(actor), Effect.dieMessage("two audits have the same key")),
+      run: (actor) => audits.run("audit", () => run(actor), Effect.dieMessage("an audit runs under another key")),
       last: Effect.map(
         sql<RunRow>`SELECT actor, started_at, finished_at, report FROM audit_run
           ORDER BY finished_at DESC, id DESC LIMIT 1`,

@@ -80,7 +80,7 @@ export interface ClaimedRow extends EventColumns {
   readonly lease_id: string
   readonly secret: Buffer
   readonly secret_version: number
-  /** Null unless the previous secret still signs. */
+  /** The previous secret while webhooks are also signed with it; otherwise null. */
   readonly previous_secret: Buffer | null
   readonly previous_secret_version: number | null
 }

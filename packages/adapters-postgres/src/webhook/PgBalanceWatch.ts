@@ -1,11 +1,11 @@
 /**
- * Finds balances that have fallen below a threshold of an endpoint. It reads the settled balances of the accounts, so
- * the transactions of the ledger do no work for webhooks.
+ * Finds balances that have fallen below a threshold of an endpoint. The balance watch reads the settled balances of the
+ * accounts, so the transactions of the ledger do no work for webhooks.
  *
- * The table `webhook_low_balance` contains the balances that the last round found low. A round writes an event for a low
- * balance that is not in this table, and deletes a balance that has reached its threshold again from the table. The
- * events and this table are read in one snapshot and written in one transaction, so no event is lost or written twice. A
- * balance that falls and rises between two rounds has no event.
+ * The table `webhook_low_balance` contains the balances that the last round found low. A round writes an event for a
+ * low balance that is not in this table, and deletes a balance that has reached its threshold again from the table. A
+ * round reads the balances and this table in one snapshot, and writes the events and this table in one transaction.
+ * Therefore no event is lost or written twice. A balance that falls and rises between two rounds has no event.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"

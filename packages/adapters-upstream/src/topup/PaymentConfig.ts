@@ -9,7 +9,9 @@ import type { PaymentValues } from "./PaymentVariables.ts"
 import type { ConfiguredProvider, PaymentProviderDescriptor, Variables } from "./wire/PaymentProviderDescriptor.ts"
 
 export interface PaymentConfig {
-  /** The TCP port of the payment simulator; undefined if the simulator is off. A simulator takes all payments. */
+  /**
+   * The TCP port of the payment simulator; undefined if the simulator is off. While it is on, it takes all payments.
+   */
   readonly simulatorPort: number | undefined
   /**
    * The providers whose credentials are set, in the order of the registry. If the list is empty and the simulator is

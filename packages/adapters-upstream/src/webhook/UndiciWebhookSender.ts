@@ -1,8 +1,8 @@
 /**
  * Sends webhooks. Each attempt has its own connection, because the endpoints belong to different owners.
  *
- * Each attempt resolves the host once, checks all its addresses, and connects only to these addresses. Therefore a name
- * server cannot pass the check with one address and then return another address for the connection.
+ * Each attempt resolves the host once, checks at most 8 of its addresses, and connects only to these addresses. A name
+ * server can therefore not pass the check with one address and then return another address for the connection.
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"

@@ -17,7 +17,10 @@ export interface SharedServer<A, R> {
   readonly joined: A
 }
 
-/** Long enough for a simulator in a busy process, because a second simulator would not know the payments of the first. */
+/**
+ * The timeout of the request that shows whether a simulator runs on the port. It is long enough for a simulator in a
+ * busy process, because a second simulator would not know the payments of the first.
+ */
 const RESPONSE_TIMEOUT_MILLIS = 5_000
 
 /**

@@ -3,7 +3,7 @@
  * received amount is the token balance of the address at the last final block, minus its balance when the payment was
  * opened.
  *
- * Because it reads balances, this method adds up partial payments, is safe from chain reorganisations and ignores fake
+ * Because the adapter reads balances, it adds up partial payments, is safe from chain reorganisations and ignores fake
  * tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the received amount
  * is too low.
  */

@@ -1,7 +1,7 @@
 /**
  * Simulates payments in USDT and USDC on BNB Smart Chain. The JSON-RPC protocol of a chain has no orders, and this
- * simulator accepts no signed transactions, so it adds two paths. `POST /bsc/orders` registers an order with its deposit
- * address. `POST /bsc/transfers` sends any amount of USDT or USDC to an address.
+ * simulator accepts no signed transactions, so it adds two paths. `POST /bsc/orders` registers an order with its
+ * deposit address. `POST /bsc/transfers` sends any amount of USDT or USDC to an address.
  */
 import { createHash } from "node:crypto"
 import { HDKey } from "@scure/bip32"
@@ -42,7 +42,9 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => {
   const at = (address: string, now: number) =>
     payments.named(address, now, NAME).find(({ reference }) => reference === address.toLowerCase())
 
-  /** Adds a payment for an address, which the control page of the simulator then lists, when its balance is first read. */
+  /**
+   * Adds a payment for an address when the balance of the address is first read. The control page lists this payment.
+   */
   const onBalance = (contract: string, address: string, now: number): void => {
     if (at(address, now) === undefined) payments.put(paymentTo({ address, contract, now }))
   }

@@ -121,7 +121,10 @@ const repeatsOf = (payments: SimulatedPayments, { reference }: SimulatedPayment,
 
 const aReference = (): string => `${randomInt(5_000_000_000, 9_999_999_999)}`
 
-/** The accepted coins. The real API writes coins in upper case only in this list. */
+/**
+ * The accepted coins in upper case. The real API also writes this list in upper case, and coins elsewhere in lower
+ * case.
+ */
 const merchantCoins = Object.keys(NETWORKS).map((coin) => coin.toUpperCase())
 
 const refusal = (status: number, code: string, message: string): WireResponse =>
