@@ -12,6 +12,7 @@ import { Effect, Exit, Scope } from "effect"
 import { eventually } from "../failover/ActiveTime.ts"
 import { Gateways, textIn } from "../failover/Gateways.ts"
 import { ownDirectory, Processes } from "../failover/Processes.ts"
+import { buildThisCheckout, readProgram } from "../support/Program.ts"
 import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import { asPlayed, type Play } from "../support/upstream/Play.ts"
@@ -46,6 +47,8 @@ const expectEqual = (what: string, found: unknown, wanted: unknown) => {
   }
 }
 
+readProgram({})
+buildThisCheckout()
 const directory = ownDirectory(mkdtempSync(join(tmpdir(), "tollgate-backup-")))
 const processes = new Processes(join(directory, "logs"))
 const scope = Effect.runSync(Scope.make())

@@ -1,6 +1,6 @@
 /**
  * Measures the cost of the rankings with a long history (`npm run bench:rankings`). The history has a million
- * settlements over ninety days; `-- 100000` sets another number.
+ * settlements over ninety days; `-- --settlements 100000` sets another number.
  *
  *   cold     the time to compute each window with a Postgres that has just started
  *   cached   the number of computed documents that a node sends in a second
@@ -24,17 +24,19 @@ import { UsageRollUps } from "@tollgate/application/rankings/UsageRollUps"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Layer } from "effect"
 import * as Pg from "pg"
+import { buildThisCheckout, readProgram, wholeNumber } from "../support/Program.ts"
 import { canPin, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { longHistory } from "./LongHistory.ts"
 import { cachedRate, type Minute, underLoad, WINDOWS } from "./RankingsUnderLoad.ts"
 import { isBuilt, startTollgate } from "./Tollgate.ts"
 
-const SETTLEMENTS = Number(process.argv[2] ?? 1_000_000)
+const SETTLEMENTS = readProgram({ settlements: wholeNumber("N", 1) }).values.settlements ?? 1_000_000
 const MAX_COLD_MILLIS = 250
 const MIN_CACHED_PER_SECOND = 5_000
 const MAX_P99_RATIO = 1.05
 const MINUTES = 6
 
+buildThisCheckout()
 const directory = mkdtempSync(join(tmpdir(), "tollgate-rankings-"))
 const print = (text: string) => process.stdout.write(`${text}\n`)
 

@@ -10,6 +10,7 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os"
 import { join } from "node:path"
+import { buildThisCheckout, path, readProgram } from "../support/Program.ts"
 import { canPin, MEASURED_CPU, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
 import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds } from "./Measurements.ts"
@@ -51,15 +52,16 @@ const quick: Plan = {
   idleStreams: 4_800
 }
 
-const plan = process.argv.includes("--quick") ? quick : full
+const options = readProgram({ quick: "flag", beside: path("DIR"), workers: "flag", traces: "flag" }).values
+buildThisCheckout()
+const plan = options.quick ? quick : full
 /** The number of measurements of the idle streams. Each uses new processes and reverses the order of the targets. */
 const IDLE_PASSES = 2
 /** The times in milliseconds after which the model sends its first byte. */
 const MODEL_MILLIS = [0, 20]
-const onlyWorkers = process.argv.includes("--workers")
-const onlyTraces = process.argv.includes("--traces")
-const besideAt = process.argv.indexOf("--beside")
-const besideCheckout = besideAt < 0 ? undefined : process.argv[besideAt + 1]
+const onlyWorkers = options.workers
+const onlyTraces = options.traces
+const besideCheckout = options.beside
 const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
 const stops: Array<() => Promise<void>> = []
 const print = (text: string) => process.stdout.write(`${text}\n`)

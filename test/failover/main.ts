@@ -14,7 +14,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseArgs } from "node:util"
+import { buildThisCheckout, readProgram, wholeNumber } from "../support/Program.ts"
 import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
 import { asPlayed } from "../support/upstream/Play.ts"
 import { activeMillis, eventually, pausesMillis } from "./ActiveTime.ts"
@@ -25,18 +25,16 @@ import { RequestLoad } from "./RequestLoad.ts"
 import { ResellerLoad } from "./ResellerLoad.ts"
 import { audited, checkCharges, checkOperations, openRequests } from "./Verdict.ts"
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: "string", default: "20" },
-    pgbouncer: { type: "boolean", default: false },
-    "quorum-lost": { type: "boolean", default: false },
-    "standbys-lost": { type: "boolean", default: false },
-    /** Keeps the directory with the logs. */
-    keep: { type: "boolean", default: false }
-  }
+const { values } = readProgram({
+  kills: wholeNumber("N"),
+  pgbouncer: "flag",
+  "quorum-lost": "flag",
+  "standbys-lost": "flag",
+  /** Keeps the directory with the logs. */
+  keep: "flag"
 })
-const kills = Number(values.kills)
-if (!Number.isInteger(kills) || kills < 0) throw new Error("--kills needs a whole number")
+buildThisCheckout()
+const kills = values.kills ?? 20
 /** The time of undisturbed load before each failure. */
 const CALM_MILLIS = 8_000
 /** The time for which the killed nodes stay dead. It is longer than every timeout of the gateway. */

@@ -9,24 +9,24 @@
  *     npm run fuzz -- --target qris --keep              also writes the inputs that reached new code
  */
 import { readFileSync } from "node:fs"
-import { parseArgs } from "node:util"
 import { proofMillis, recordFigures } from "../support/Figures.ts"
+import { path, positiveNumber, readProgram, refuse, someOf, wholeNumber } from "../support/Program.ts"
 import { saveInput } from "./Corpus.ts"
 import { guidedRound } from "./CoverageFuzzer.ts"
 import { type Finding, faultOf, grammarRound } from "./GrammarFuzzer.ts"
 import type { FuzzTarget, OpenTarget } from "./Target.ts"
 import { targets } from "./Targets.ts"
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "10" },
-    inputs: { type: "string" },
-    target: { type: "string" },
-    seed: { type: "string" },
-    input: { type: "string" },
-    keep: { type: "boolean", default: false }
-  }
+const { values } = readProgram({
+  minutes: positiveNumber("MINUTES"),
+  inputs: wholeNumber("N", 1),
+  target: someOf(targets.map(({ name }) => name)),
+  seed: wholeNumber("SEED"),
+  input: path("FILE"),
+  keep: "flag"
 })
+if (values.input !== undefined && values.target?.length !== 1) refuse("--input FILE needs --target with one target.")
+const DEFAULT_MINUTES = 10
 
 interface Row {
   readonly target: string
@@ -40,8 +40,8 @@ interface Row {
 const ROUND_SIZE = 500
 const PROGRESS_MILLIS = 10_000
 
-const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
-const chosen = targets.filter(({ name }) => values.target === undefined || values.target.split(",").includes(name))
+const seed = values.seed ?? Math.floor(Math.random() * 1e9)
+const chosen = targets.filter(({ name }) => values.target === undefined || values.target.includes(name))
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 const report = (target: FuzzTarget, { input, message }: Finding): void => {
@@ -100,12 +100,11 @@ const checkOne = async (target: FuzzTarget, open: OpenTarget, path: string): Pro
 
 const main = async (): Promise<boolean> => {
   const [first] = chosen
-  if (first === undefined) throw new Error(`the targets are ${targets.map(({ name }) => name).join(", ")}`)
-  if (values.input !== undefined) return checkOne(first, await first.open(), values.input)
+  if (first !== undefined && values.input !== undefined) return checkOne(first, await first.open(), values.input)
   say(`seed ${seed}`)
   const rows: Array<Row> = []
-  const maxInputs = values.inputs === undefined ? Number.POSITIVE_INFINITY : Number(values.inputs)
-  const wholeMillis = values.inputs === undefined ? Number(values.minutes) * 60_000 : proofMillis()
+  const maxInputs = values.inputs ?? Number.POSITIVE_INFINITY
+  const wholeMillis = values.inputs === undefined ? (values.minutes ?? DEFAULT_MINUTES) * 60_000 : proofMillis()
   const millis = wholeMillis / chosen.length
   // The faster a target is, the more inputs it gets.
   const parts = chosen.reduce((sum, { testInputs }) => sum + testInputs, 0)

@@ -8,16 +8,16 @@
  */
 import { spawnSync } from "node:child_process"
 import { delimiter, dirname, join, resolve } from "node:path"
-import { parseArgs } from "node:util"
+import { readProgram, someOf } from "../support/Program.ts"
 import { NODE_TESTS, TESTED_NODES } from "./TestedNodes.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 const INSTALL_TIMEOUT_MILLIS = 300_000
 const TESTS_TIMEOUT_MILLIS = 1_800_000
 
-const { positionals, values } = parseArgs({ options: { node: { type: "string" } }, allowPositionals: true })
-
 const majorOf = (version: string): string => version.split(".", 1)[0] ?? ""
+
+const { positionals, values } = readProgram({ node: someOf(TESTED_NODES.map(majorOf)) }, "[TEST...]")
 
 /** Installs a version from the npm registry, unless it is installed. Returns the path of its executable. */
 const install = (version: string): string => {
@@ -44,9 +44,10 @@ const pass = (executable: string, tests: ReadonlyArray<string>): boolean => {
 }
 
 const selected = TESTED_NODES.filter((version) =>
-  values.node === undefined ? majorOf(version) !== majorOf(process.versions.node) : majorOf(version) === values.node
+  values.node === undefined
+    ? majorOf(version) !== majorOf(process.versions.node)
+    : values.node.includes(majorOf(version))
 )
-if (selected.length === 0) throw new Error(`The tested versions are ${TESTED_NODES.join(", ")}.`)
 const failed = selected.filter((version) => {
   const executable = install(version)
   console.log(`\nNode.js ${version}`)

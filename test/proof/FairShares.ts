@@ -12,10 +12,10 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { startBenchProcess } from "../bench/BenchProcess.ts"
 import { isBuilt } from "../bench/Tollgate.ts"
 import { recordFigures } from "../support/Figures.ts"
+import { positiveNumber, readProgram, text } from "../support/Program.ts"
 import { ChatProbe } from "./ChatProbe.ts"
 import { type AttackName, attackNames, type Outcomes } from "./FairAttacks.ts"
 import { type FairDeployment, startFairDeployment } from "./FairDeployment.ts"
@@ -23,10 +23,8 @@ import { type FairDeployment, startFairDeployment } from "./FairDeployment.ts"
 const MAX_RATIO = 2
 const ROUNDS = 2
 
-const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "10" }, only: { type: "string", default: "" } }
-})
-const periodMillis = Number(values.seconds) * 1_000
+const { only = "", seconds = 10 } = readProgram({ seconds: positiveNumber("SECONDS"), only: text("PART") }).values
+const periodMillis = seconds * 1_000
 
 interface Result {
   readonly attack: AttackName
@@ -146,7 +144,7 @@ const main = async (): Promise<void> => {
     const warmUp = new ChatProbe(deployment.port, deployment.key)
     await warmUp.during("quiet", 5_000)
     warmUp.close()
-    for (const attack of attackNames.filter((name) => name.includes(values.only))) {
+    for (const attack of attackNames.filter((name) => name.includes(only))) {
       const result = await measure(attack, deployment, attacker)
       results.push(result)
       console.error(`${isMet(result) ? "met" : "NOT MET"}: ${attack}`)

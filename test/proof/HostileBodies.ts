@@ -14,7 +14,6 @@ import { Agent, request as httpRequest } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseArgs } from "node:util"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
@@ -23,6 +22,7 @@ import { startBenchProcess } from "../bench/BenchProcess.ts"
 import { residentKib } from "../bench/ProcessFigures.ts"
 import { startTollgate } from "../bench/Tollgate.ts"
 import { recordFigures } from "../support/Figures.ts"
+import { readProgram, wholeNumber } from "../support/Program.ts"
 import { ChatProbe } from "./ChatProbe.ts"
 
 const MAX_GROWTH_MIB = 200
@@ -32,9 +32,7 @@ const QUIET_MILLIS = 20_000
 /** Ten shapes are sent for four seconds each. */
 const ATTACK_MILLIS = 40_000
 
-const { values } = parseArgs({
-  options: { "heap-mib": { type: "string" }, funded: { type: "boolean", default: false } }
-})
+const { values } = readProgram({ "heap-mib": wholeNumber("MIB", 1), funded: "flag" })
 
 const directory = mkdtempSync(join(tmpdir(), "tollgate-hostile-"))
 const upstream = await startBenchProcess<number>("MockUpstream.ts", undefined)

@@ -9,7 +9,6 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseArgs } from "node:util"
 import * as PgSettings from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
@@ -18,6 +17,7 @@ import { MODEL } from "../bench/BenchRequest.ts"
 import { residentKib } from "../bench/ProcessFigures.ts"
 import { startTollgate } from "../bench/Tollgate.ts"
 import { recordFigures } from "../support/Figures.ts"
+import { positiveNumber, readProgram } from "../support/Program.ts"
 import { ScriptedUpstream } from "../support/ScriptedUpstream.ts"
 import { StreamClient } from "../support/StreamClient.ts"
 import { asPlayed, type Play, played } from "../support/upstream/Play.ts"
@@ -52,8 +52,8 @@ const PLAYS: ReadonlyArray<Play> = [
   { deltas: 400, everyMillis: 5 }
 ]
 
-const { values } = parseArgs({ options: { minutes: { type: "string", default: "1" } } })
-const untilMillis = performance.now() + Number(values.minutes) * 60_000
+const minutes = readProgram({ minutes: positiveNumber("MINUTES") }).values.minutes ?? 1
+const untilMillis = performance.now() + minutes * 60_000
 const isOver = () => performance.now() >= untilMillis
 
 const directory = mkdtempSync(join(tmpdir(), "tollgate-soak-"))
@@ -182,7 +182,7 @@ try {
   if (!memory.isFlat) faults.push("the memory of the server grew")
   if (!open.isFlat) faults.push("the descriptors of the server grew")
   const figures = {
-    minutes: values.minutes,
+    minutes,
     requests: counts.requests,
     "streams whose client disconnected": counts.left,
     "tokens of complete responses, each charged once": counts.tokens,

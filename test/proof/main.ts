@@ -11,7 +11,7 @@ import { spawn } from "node:child_process"
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { parseArgs } from "node:util"
+import { buildThisCheckout, positiveNumber, readProgram, someOf } from "../support/Program.ts"
 import { proofPage } from "./Page.ts"
 import { type Proof, proofs, type Result, type Scale } from "./Proofs.ts"
 
@@ -20,25 +20,18 @@ const PAGE = join(ROOT, "docs/proof.md")
 const LOGS = join(ROOT, ".tollgate/proof")
 const PROGRESS_MILLIS = 60_000
 
-const { values } = parseArgs({
-  options: {
-    hours: { type: "string", default: "1" },
-    only: { type: "string" },
-    scale: { type: "string", default: "1" }
-  }
+const { values } = readProgram({
+  hours: positiveNumber("HOURS"),
+  only: someOf(proofs.map(({ name }) => name)),
+  scale: positiveNumber("FACTOR")
 })
-const factor = Number(values.scale)
+buildThisCheckout()
+const factor = values.scale ?? 1
 const scale: Scale = {
   of: (full) => Math.max(1, Math.round(full * factor)),
-  soakMinutes: Math.max(1, Math.round(Number(values.hours) * 60 * factor))
+  soakMinutes: Math.max(1, Math.round((values.hours ?? 1) * 60 * factor))
 }
-const names = values.only?.split(",")
-const wanted = proofs.filter(({ name }) => names === undefined || names.includes(name))
-const unknown = names?.filter((name) => !proofs.some((proof) => proof.name === name)) ?? []
-if (unknown.length > 0 || !(factor > 0) || Number.isNaN(scale.soakMinutes)) {
-  process.stderr.write(`Unknown proof or number. The proofs are: ${proofs.map(({ name }) => name).join(", ")}\n`)
-  process.exit(2)
-}
+const wanted = proofs.filter(({ name }) => values.only === undefined || values.only.includes(name))
 
 const print = (text: string) => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 const running = new Map<string, number>()

@@ -10,6 +10,7 @@ import { mkdir } from "node:fs/promises"
 import { resolve } from "node:path"
 import { promisify } from "node:util"
 import type { Browser as Chromium, Page } from "playwright-core"
+import { readProgram } from "../support/Program.ts"
 import * as Browser from "../support/rankings/Browser.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -136,6 +137,7 @@ const ready = async (page: Page): Promise<void> => {
   await page.waitForTimeout(500)
 }
 
+readProgram({})
 const browser = await Browser.open()
 if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
 try {

@@ -7,6 +7,7 @@ import { mkdir } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { BrowserContextOptions } from "playwright-core"
 import { catalogOf, closeGateways, startGateway } from "../adapters-http/inference/relay/TestGateway.ts"
+import { readProgram } from "../support/Program.ts"
 import * as BelievableHistory from "../support/rankings/BelievableHistory.ts"
 import * as Browser from "../support/rankings/Browser.ts"
 import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"
@@ -34,6 +35,7 @@ const screenshots: ReadonlyArray<Screenshot> = [
   }
 ]
 
+readProgram({})
 const browser = await Browser.open()
 if (typeof browser === "string") throw new Error(`no screenshots were taken, because there is no browser: ${browser}`)
 const { url } = await startGateway({ catalog: catalogOf({}), rankings: new RememberedRankings().layer })

@@ -11,6 +11,7 @@
 import { fork } from "node:child_process"
 import { availableParallelism } from "node:os"
 import { isProofOver, recordFigures } from "../support/Figures.ts"
+import { positiveNumber, readProgram, wholeNumber } from "../support/Program.ts"
 import { runHistories } from "./Histories.ts"
 
 interface Sums {
@@ -23,14 +24,8 @@ interface Sums {
 
 const CHUNK = 200
 const PROGRESS_MILLIS = 10_000
-
-const option = (name: string): number | undefined => {
-  const at = process.argv.indexOf(`--${name}`)
-  if (at < 0) return undefined
-  const value = Number(process.argv[at + 1])
-  if (!Number.isFinite(value)) throw new Error(`--${name} needs a number`)
-  return value
-}
+/** The environment variable of the child processes that run the histories. */
+const WORKER = "SIMULATION_WORKER"
 
 const none = (): Sums => ({ histories: 0, events: 0, requests: 0, settlements: 0, violations: 0 })
 
@@ -65,7 +60,7 @@ const simulate = async (firstSeed: number, seeds: number, minutes: number): Prom
   }, PROGRESS_MILLIS)
   const one = () =>
     new Promise<void>((resolve, reject) => {
-      const worker = fork(import.meta.filename, ["--worker"], { execArgv: process.execArgv })
+      const worker = fork(import.meta.filename, { execArgv: process.execArgv, env: { ...process.env, [WORKER]: "1" } })
       worker.on("message", ({ sums, violations }: { sums: Sums; violations: ReadonlyArray<string> }) => {
         for (const name of Object.keys(sums) as ReadonlyArray<keyof Sums>) total[name] += sums[name]
         for (const violation of violations) console.log(violation)
@@ -114,11 +109,15 @@ const replay = (seed: number): Promise<void> =>
     console.log
   )
 
-const seed = option("seed")
-const minutes = option("minutes")
-if (process.argv.includes("--worker")) work()
+const { from, minutes, seed, seeds } = readProgram({
+  seeds: wholeNumber("N", 1),
+  minutes: positiveNumber("M"),
+  from: wholeNumber("F"),
+  seed: wholeNumber("S")
+}).values
+if (process.env[WORKER] !== undefined) work()
 else if (seed !== undefined) await replay(seed)
 else {
-  const seeds = option("seeds") ?? (minutes === undefined ? 100_000 : Number.POSITIVE_INFINITY)
-  await simulate(option("from") ?? 1, seeds, minutes ?? Number.POSITIVE_INFINITY)
+  const count = seeds ?? (minutes === undefined ? 100_000 : Number.POSITIVE_INFINITY)
+  await simulate(from ?? 1, count, minutes ?? Number.POSITIVE_INFINITY)
 }

@@ -1,5 +1,5 @@
 /** Checks out and builds an earlier release, and finds the previous release. */
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 
@@ -18,6 +18,11 @@ const OLDEST = "fba80584"
 /** Returns the newest tag that contains the commit OLDEST, or OLDEST if there is no such tag. */
 export const previousRelease = (): string =>
   git("tag", "--contains", OLDEST, "--merged", "HEAD", "--sort=-creatordate").split("\n")[0] || OLDEST
+
+export const isCommit = (ref: string): boolean => {
+  const options = ["-C", THIS_CHECKOUT, "rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]
+  return spawnSync("git", options).status === 0
+}
 
 export const shortName = (ref: string): string => git("rev-parse", "--short=8", `${ref}^{commit}`)
 

@@ -4,26 +4,25 @@
  * found a difference.
  *
  * REF is a tag or a commit; the default is the previous release. `--streams N` and `--whole N` set the number of
- * concurrent requests of each kind. `--pause SECONDS` sets the time between the steps. `--keep` keeps the files of the
+ * concurrent requests of each kind, and `--servers N` the number of servers. `--pause SECONDS` sets the time between the steps. `--keep` keeps the files of the
  * run.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
-import { build, previousRelease, shortName, THIS_CHECKOUT } from "./Releases.ts"
+import { buildThisCheckout, positiveNumber, readProgram, wholeNumber } from "../support/Program.ts"
+import { build, isCommit, previousRelease, shortName, THIS_CHECKOUT } from "./Releases.ts"
 import { rollOut } from "./Rollout.ts"
 
-const { values } = parseArgs({
-  options: {
-    from: { type: "string" },
-    servers: { type: "string", default: "2" },
-    streams: { type: "string", default: "24" },
-    whole: { type: "string", default: "16" },
-    pause: { type: "string", default: "5" },
-    keep: { type: "boolean", default: false }
-  }
+const { values } = readProgram({
+  from: { placeholder: "REF", wanted: "a tag or a commit", read: (ref) => (isCommit(ref) ? ref : undefined) },
+  servers: wholeNumber("N", 1),
+  streams: wholeNumber("N", 1),
+  whole: wholeNumber("N", 1),
+  pause: positiveNumber("SECONDS"),
+  keep: "flag"
 })
+buildThisCheckout()
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const from = values.from ?? previousRelease()
@@ -35,10 +34,10 @@ const report = await rollOut({
   old,
   fresh: THIS_CHECKOUT,
   directory,
-  servers: Number(values.servers),
-  streams: Number(values.streams),
-  whole: Number(values.whole),
-  pauseMillis: Number(values.pause) * 1_000,
+  servers: values.servers ?? 2,
+  streams: values.streams ?? 24,
+  whole: values.whole ?? 16,
+  pauseMillis: (values.pause ?? 5) * 1_000,
   print
 }).finally(() => {
   if (values.keep) print(`The files of this run are in ${directory}`)
