@@ -189,7 +189,13 @@ describe("a route on which the provider refuses our account", () => {
   it("is logged once, not at every request", () => {
     const slots = [enter(candidate), enter(candidate)]
     for (const slot of slots) slot.leave("misconfigured")
-    expect(notices).toEqual([{ notice: "route disabled", provider: "provider", upstreamModel: "upstream-model" }])
+    expect(notices).toEqual([
+      {
+        notice: "route disabled for a minute, because the provider refuses the API key or the account",
+        provider: "provider",
+        upstreamModel: "upstream-model"
+      }
+    ])
   })
 
   it("does not open the circuit breaker", () => {

@@ -126,7 +126,7 @@ const textOf = (record: RequestRecord): string =>
       ["Customer", `${record.email} (${record.userId})`],
       ["Resellers", record.resellers.join(", ") || "-"],
       ["API key", `${record.keyName} (public id ${record.keyPublicId}, ${record.keyId})`],
-      ["Model", `${record.model} by ${record.protocol}${record.streamed ? ", streamed" : ""}`],
+      ["Model", `${record.model}, protocol ${record.protocol}${record.streamed ? ", streamed" : ""}`],
       ["Current routes", record.routes.map(({ provider, upstreamModel }) => `${provider} ${upstreamModel}`).join(", ")],
       ["Admitted", timestamp(record.heldAt)],
       ...(record.state._tag === "Open" ? openValues(record.state) : settledValues(record.state)),

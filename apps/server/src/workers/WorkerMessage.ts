@@ -1,8 +1,8 @@
 /**
  * Defines the messages between the primary process and its workers.
  *
- * The primary process starts the workers and restarts a worker that dies. It serves no requests. Each worker is a whole
- * server: a node with its own heartbeat, ledger queue and database connections.
+ * The primary process starts the workers and restarts a worker that dies. It serves no requests. Each worker is a node
+ * with its own heartbeat, ledger queue and database connections.
  */
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { Registry } from "prom-client"

@@ -1,5 +1,5 @@
 /**
- * Provides the connection pool that all stores share: Effect's SQL client over node-postgres.
+ * Provides the connection pools of the stores: Effect's SQL client over node-postgres.
  */
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"

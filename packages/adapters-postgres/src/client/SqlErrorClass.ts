@@ -69,7 +69,7 @@ export const isTransient = (error: unknown): boolean =>
 
 /**
  * SQLSTATE classes of errors that the statement has not caused: the database is unavailable or has no resources, or a
- * concurrent transaction has prevented this one.
+ * concurrent transaction has caused the error.
  */
 const UNAVAILABLE_CLASSES = new Set(["08", "28", "3D", TRANSACTION_ROLLBACK, "53", "55", OPERATOR_INTERVENTION, "58"])
 /**

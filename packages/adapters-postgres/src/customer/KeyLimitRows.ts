@@ -2,8 +2,8 @@
  * Reads and writes the limits of API keys. The limits that the ledger checks are in `counted_key`, with the counts. The
  * other limits are in `api_key`.
  *
- * A write locks the row in `api_key` before the row in `counted_key`. The ledger locks only rows in `counted_key`, so a
- * change of limits and the ledger cannot deadlock.
+ * A write locks the row in `api_key` before the row in `counted_key`. Of these two tables, the ledger locks only rows in
+ * `counted_key`, so a change of limits and the ledger cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -2,9 +2,9 @@
  * Computes and verifies the stored form of an API key: the HMAC-SHA-256 of its public id and secret part. The secret of
  * the HMAC is a pepper, which is not in the database.
  *
- * New API keys are stored under the current pepper. The previous pepper only verifies, so that the current pepper can
- * be replaced without new API keys (ADR 0014). The name of the pepper is stored with the MAC, and does not reveal the
- * pepper.
+ * New API keys are stored under the current pepper. The previous pepper verifies keys and derives keys for stored
+ * webhook secrets, but no new value is stored under it. Therefore the current pepper can be replaced without new API
+ * keys (ADR 0014). The name of the pepper is stored with the MAC, and does not reveal the pepper.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import type { KeyMaterial } from "@tollgate/domain/customer/ApiKey"

@@ -6,8 +6,8 @@
  * A cache entry is found by the digest of its API key, so the cache does not contain the key itself. A Postgres
  * notification about a key removes the entries of that key, and a loss of the notification connection removes all
  * entries. The entry of a valid key expires after 30 seconds while the notification connection is open, and after one
- * second while it is lost. Refused keys (unknown, revoked, or of a user who is not active) are cached for two seconds
- * in a separate small cache, so that they cannot displace valid keys.
+ * second while it is lost. Refused keys (unknown, revoked, expired, or of a user who is not active) are cached for two
+ * seconds in a separate small cache, so that they cannot displace valid keys.
  */
 import { hash } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"

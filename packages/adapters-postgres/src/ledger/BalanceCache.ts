@@ -2,7 +2,7 @@
  * Caches the balances, holds and limited keys that the last transactions of a queue wrote.
  *
  * A stale cache never causes a wrong charge. When a transaction writes a decision from cached rows, the database
- * refuses the write if a row differs from the cache. A stale cache therefore only costs a second attempt.
+ * refuses the write if a row differs from the cache. A stale cache therefore costs only a second attempt.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"

@@ -59,7 +59,7 @@ CREATE TABLE reseller_customer (
 );
 CREATE INDEX reseller_customer_by_user ON reseller_customer (user_id);
 
--- Recent login attempts. They cover only the last minute, so a crash may lose them.
+-- Recent attempts, such as logins and signups. They cover at most the last hour, so a crash may lose them.
 CREATE UNLOGGED TABLE login_window (
   key text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 400),
   hits timestamptz[] NOT NULL DEFAULT '{}' CHECK (cardinality(hits) <= 1000),

@@ -27,7 +27,8 @@ CREATE UNIQUE INDEX image_request_key ON image_request (user_id, key_digest) WHE
 CREATE INDEX image_request_lease ON image_request (lease_until) WHERE state = 'running';
 CREATE INDEX image_request_key_age ON image_request (started_at) WHERE key_digest IS NOT NULL;
 
--- A request ends once, its identity never changes, and an idempotency key can only be deleted.
+-- A request ends once, and its identity never changes. The digest of an idempotency key can be deleted, but not
+-- replaced or added.
 CREATE FUNCTION refuse_second_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the image request % has ended', OLD.request_id USING ERRCODE = 'restrict_violation';

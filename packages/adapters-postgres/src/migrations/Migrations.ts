@@ -166,7 +166,7 @@ export const incompatible = (
     const sql = yield* SqlClient.SqlClient
     const [known] = yield* sql<{ known: boolean }>`SELECT to_regclass('migration') IS NOT NULL AS known`
     if (known?.known !== true) return []
-    // The column is missing in a database that only releases up to 0.1.0 have migrated.
+    // The column is missing in a database that no release after 0.1.0 has migrated.
     const rows = yield* sql<{ name: string; compatible_since: string | null }>`
       SELECT name, to_jsonb(migration) ->> 'compatible_since' AS compatible_since FROM migration ORDER BY name`
     const own = new Set(steps.map(({ name }) => name))

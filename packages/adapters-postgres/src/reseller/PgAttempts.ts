@@ -1,6 +1,6 @@
 /**
- * Counts recent login and signup attempts in Postgres, with one row per counter. For example, an email address and a
- * client IP address each have a counter.
+ * Counts recent attempts, such as logins and signups, in Postgres, with one row per counter. For example, an email
+ * address and a client IP address each have a counter.
  *
  * An attempt locks all its rows in the order of their keys before it reads them. Attempts that share a row therefore
  * run one after the other and cannot deadlock. A full counter refuses every attempt until some counted attempts are old

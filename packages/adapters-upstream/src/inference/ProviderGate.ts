@@ -31,10 +31,12 @@ export interface Slot {
   readonly leave: (verdict: Verdict) => void
 }
 
+const ROUTE_DISABLED = "route disabled for a minute, because the provider refuses the API key or the account"
+
 /** The events that are written to the log. */
 export type GateNotice =
   | { readonly notice: "circuit breaker opened" | "circuit breaker closed"; readonly provider: ProviderName }
-  | { readonly notice: "route disabled"; readonly provider: ProviderName; readonly upstreamModel: string }
+  | { readonly notice: typeof ROUTE_DISABLED; readonly provider: ProviderName; readonly upstreamModel: string }
 
 export interface GateOptions {
   /** Returns the time of a monotonic clock in milliseconds since an arbitrary instant. */
@@ -69,7 +71,7 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
 
   const takeOff = (route: Route) => {
     if (!isOff(route)) {
-      onNotice({ notice: "route disabled", provider: route.provider, upstreamModel: route.upstreamModel })
+      onNotice({ notice: ROUTE_DISABLED, provider: route.provider, upstreamModel: route.upstreamModel })
     }
     offUntilMillis.set(route, nowMillis() + ROUTE_OFF_MILLIS)
   }

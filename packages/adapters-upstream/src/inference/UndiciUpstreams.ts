@@ -3,7 +3,7 @@
  * to the relay, uses no promises or streams, and follows no redirects. This adapter applies the connect timeout. The
  * relay applies all other timeouts.
  *
- * Only this module reads the API keys of providers and adds them to requests.
+ * No other module adds the API keys of providers to requests.
  */
 import {
   type UpstreamEvents,
@@ -23,8 +23,8 @@ import * as ProviderGate from "./ProviderGate.ts"
 import { UndiciExchange } from "./UndiciExchange.ts"
 
 /**
- * Returns the API key of a provider: the value that the environment variable `apiKeyEnv` had at the start of the process.
- * The function is called for every request.
+ * Returns the API key of a provider: the value that the environment variable `apiKeyEnv` had at the start of the
+ * process. The function is called for every request.
  */
 export type ProviderKeys = (apiKeyEnv: string) => Redacted.Redacted<string> | undefined
 

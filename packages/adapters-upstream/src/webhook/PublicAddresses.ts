@@ -1,6 +1,7 @@
 /**
- * Decides whether an IP address is public. Webhooks are sent only to public addresses, because their URLs come from
- * resellers, who must not reach the private network of the deployment (docs/reference/webhooks.md#wh4).
+ * Decides whether an IP address is public. Except for the private origins that the operator names, webhooks are sent
+ * only to public addresses. Their URLs come from resellers, who must not reach the private network of the deployment
+ * (docs/reference/webhooks.md#wh4).
  *
  * The lists contain the special-purpose address registries of the IANA. A public IPv6 address must be in 2000::/3.
  * IPv4-mapped addresses, NAT64 prefixes, and unique local, link-local and multicast addresses are outside this range.

@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf, type PaymentFailure } from "../wire/PaymentFailure.ts"
+import { failuresOf, type PaymentFailure, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./MidtransObservation.ts"
@@ -81,7 +81,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
           read: (response) => readTransaction(failures, response.body)
         })
         const { transaction_status: status } = transaction
-        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (!isKnown(status)) yield* Effect.logWarning(UNKNOWN_STATUS, { provider: label, status })
         return toObservation(transaction, intent, total)
       })
 

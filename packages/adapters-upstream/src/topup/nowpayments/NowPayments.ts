@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { Digits } from "../wire/ExactJson.ts"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf } from "../wire/PaymentFailure.ts"
+import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { dollarsOf, usdDigits } from "../wire/WireAmounts.ts"
 import { combine, isKnown, type RequestedPayment, toObservation } from "./NowPaymentsObservation.ts"
@@ -93,7 +93,10 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         if (opened.length === 0) return yield* gravest(refused)
         if (refused.length > 0) {
           const details = refused.map(({ detail }) => detail)
-          yield* Effect.logWarning("some coins could not be offered", { provider: label, details })
+          yield* Effect.logWarning("NOWPayments opened no payment in some coins; the order is offered without them", {
+            provider: label,
+            details
+          })
         }
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
@@ -114,7 +117,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           read: ({ body }) => Either.mapLeft(readAs(failures, body, Payment), failures.withoutAmount)
         })
         const { payment_status: status, payment_id } = payment
-        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (!isKnown(status)) yield* Effect.logWarning(UNKNOWN_STATUS, { provider: label, status })
         if (payment_id !== paymentId) {
           return yield* failures.unavailable("bad_response", "the response is for another payment")
         }
@@ -131,7 +134,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           ({ kind }) => kind === "rejected",
           ({ detail }) =>
             Effect.as(
-              Effect.logWarning("repeated payment not found", { provider: label, paymentId, detail }),
+              Effect.logWarning("NOWPayments rejects the id of a repeated payment; the payment is ignored", {
+                provider: label,
+                paymentId,
+                detail
+              }),
               Option.none<Payment>()
             )
         )
@@ -172,7 +179,10 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         (code) => !usable.some((coin) => coin.code === code.trim().toLowerCase())
       )
       if (missing.length > 0)
-        yield* Effect.logWarning("coins not accepted by the account", { provider: label, missing })
+        yield* Effect.logWarning(
+          "the NOWPayments account does not accept some configured coins; orders are offered without them",
+          { provider: label, missing }
+        )
       yield* Ref.set(coins, usable)
     })
 

@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf } from "../wire/PaymentFailure.ts"
+import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./TripayObservation.ts"
@@ -79,7 +79,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
           read: ({ body }) => readAsked(failures, body, Transaction)
         })
         const { status } = transaction
-        if (!isKnown(status)) yield* Effect.logWarning("unknown payment status", { provider: label, status })
+        if (!isKnown(status)) yield* Effect.logWarning(UNKNOWN_STATUS, { provider: label, status })
         return toObservation(transaction, { reference, orderNumber: intent.orderNumber, total })
       })
 

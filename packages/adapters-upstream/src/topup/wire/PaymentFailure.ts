@@ -3,6 +3,9 @@
  */
 import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 
+/** The log text for a payment status that the adapter does not know. */
+export const UNKNOWN_STATUS = "the payment provider reports an unknown payment status; the payment counts as pending"
+
 export type FailureKind = ProviderUnavailable["kind"]
 
 export interface PaymentFailure {
