@@ -90,7 +90,7 @@ const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
 
 const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
 
-/** Leaves a page that is for visitors without a session. */
+/** Leaves a page that the current session cannot show, such as the login. */
 const Enter = ({ session }: { readonly session: Session }) => {
   useEffect(() => {
     const wanted = $returnPath.get()
@@ -100,7 +100,10 @@ const Enter = ({ session }: { readonly session: Session }) => {
   return null
 }
 
-/** Leaves a page that needs a session. If a session has expired, the next session returns to the page. */
+/**
+ * Leaves a page that needs a session. The next session returns to this page, unless the user has ended the last
+ * session.
+ */
 const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
   useEffect(() => {
     const hasLeft = $hasLeft.get()

@@ -59,8 +59,8 @@ export const readSales = async (from: string, signal: AbortSignal): Promise<Sale
 }
 
 /**
- * Returns the orders that wait for a payment. Reads only the 50 newest orders, because older orders have usually
- * expired.
+ * Returns the orders that can be paid, and the paid orders that are not credited yet. Reads only the 50 newest orders,
+ * because older orders have usually expired.
  */
 export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
   const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))

@@ -40,7 +40,10 @@ export const openSession = (session: Session): void => {
   $session.set(session)
 }
 
-/** Deletes the credential and all other data that this tab has stored for its user. */
+/**
+ * Deletes the credential. Without a `reason`, the user has ended the session: also deletes all other data that this tab
+ * has stored in `sessionStorage`.
+ */
 export const closeSession = (reason?: "expired"): void => {
   if (reason === undefined) sessionStorage.clear()
   else sessionStorage.removeItem(STORED_AS)

@@ -102,7 +102,10 @@ interface FormProps {
   readonly label?: string
 }
 
-/** A form that passes its values as trimmed texts and never leaves the page. */
+/**
+ * A form that passes its values as texts to `onSubmit`. All values except passwords are trimmed. The browser does not
+ * load another page.
+ */
 export const Form = ({ onSubmit, children, class: name = "form", label }: FormProps) => (
   <form
     class={name}

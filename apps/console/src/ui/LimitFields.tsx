@@ -47,7 +47,7 @@ export const isAboutLimits = (problem: Problem | undefined): boolean =>
 
 interface LimitFieldsProps {
   readonly limits: KeyLimits | null
-  /** The models to choose from. Models that the key already has are added. */
+  /** The models to choose from. The models that the key already allows are added. */
   readonly models: ReadonlyArray<string>
   readonly issueOf: (member: LimitMember) => string | undefined
 }

@@ -46,8 +46,8 @@ const en = {
     internal_error: ["Something went wrong", "The service had an internal error. Try again."],
     overloaded: ["The service is busy", "Try again in a moment."]
   },
-  requestId: "Number of the request:",
-  toStart: "To the first page"
+  requestId: "Request id:",
+  toStart: "To the start page"
 } as const
 
 type Widened<T> = T extends string ? string : { readonly [K in keyof T]: Widened<T[K]> }
@@ -96,7 +96,7 @@ const id: PageTexts = {
     internal_error: ["Terjadi kesalahan", "Terjadi kesalahan pada layanan. Coba lagi."],
     overloaded: ["Layanan sedang sibuk", "Coba beberapa saat lagi."]
   },
-  requestId: "Nomor permintaan:",
+  requestId: "ID permintaan:",
   toStart: "Ke halaman awal"
 }
 

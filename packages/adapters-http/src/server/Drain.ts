@@ -3,8 +3,8 @@
  * 1. During the delay, the server still serves new requests. `/readyz` returns 503, so that load balancers notice the
  *    stop. The server closes each connection after its response, and announces this in the response. Therefore the
  *    client sends its next request on another connection.
- * 2. The server stops listening. It waits for open requests until the end of the grace period.
- * 3. The server interrupts the requests that are still open.
+ * 2. The server stops listening. It waits for running requests until the end of the grace period.
+ * 3. The server interrupts the requests that are still running.
  * 4. The server waits for a limited time until the interrupted requests have ended and are settled. The database and
  *    the connections to providers are closed afterwards.
  */
@@ -19,7 +19,7 @@ const INTERRUPT_TIMEOUT = Duration.seconds(2)
 const SETTLE_TIMEOUT = Duration.seconds(3)
 
 export interface DrainTimes {
-  /** The time that open requests have to finish, from the start of the shutdown. */
+  /** The time that running requests have to finish, from the start of the shutdown. */
   readonly grace: Duration.Duration
   /** The part of the grace period in which new requests are served. */
   readonly delay: Duration.Duration
@@ -49,7 +49,7 @@ export const drain = (
         Effect.map((idle) => idle._tag === "Some")
       )
     if (!(yield* idleWithin(Duration.subtract(grace, served)))) {
-      yield* Effect.logWarning("shutdown: the grace period is over; interrupting open requests", {
+      yield* Effect.logWarning("shutdown: the grace period is over; interrupting running requests", {
         requests: inFlight.count
       })
       cutAll()

@@ -9,7 +9,7 @@ export interface GatewayOptions {
   readonly corsAllowOrigin: string | undefined
   /** Seconds without output after which the server sends a comment on a stream to keep the connection open. */
   readonly keepaliveSeconds: number
-  /** Seconds that open requests can continue after the server begins to shut down. */
+  /** Seconds that running requests can continue after the server begins to shut down. */
   readonly drainSeconds: number
   /** The part of `drainSeconds` in which the server still serves new requests. */
   readonly drainDelaySeconds: number

@@ -28,8 +28,8 @@ export const limitConnections = (server: Server, maxConnections: number): OpenCo
   let searchAtMillis = 0
 
   /**
-   * Closes idle connections. Returns false if no connection is idle, or if no connection was idle within the last
-   * {@link SEARCH_MILLIS}.
+   * Closes idle connections. Returns false if no connection is idle, or if a search within the last {@link
+   * SEARCH_MILLIS} found none.
    */
   const closeIdle = (): boolean => {
     const nowMillis = performance.now()

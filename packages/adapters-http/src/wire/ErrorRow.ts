@@ -9,7 +9,7 @@ import type * as Effect from "effect/Effect"
 export interface ErrorRow<E> {
   readonly status: number
   readonly code: string
-  /** Message for the client, which states what happened and what to do. */
+  /** Message for the client. States the problem and, if the client can correct it, how. */
   readonly message: (error: E) => string
   readonly details?: (error: E) => ReadonlyArray<FieldIssue>
   readonly headers?: (error: E) => Record<string, string>

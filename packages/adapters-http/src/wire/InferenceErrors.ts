@@ -55,7 +55,10 @@ export interface WireError<E> {
   readonly status: number
   readonly code: string
   readonly type: { readonly [Dialect in ErrorDialect]: string }
-  /** Message for the client, which states what happened and what to do. It never contains an internal cause. */
+  /**
+   * Message for the client. States the problem and, if the client can correct it, how. Never contains an internal
+   * cause.
+   */
   readonly message: (error: E) => string
   readonly param?: (error: E) => string | null
   readonly headers?: (error: E) => Record<string, string>

@@ -11,7 +11,10 @@
 export interface ProviderNames {
   readonly publicName: string
   readonly upstreamModel: string
-  /** The names of all providers in the catalog and the parts of their base URLs. The pattern of an array is cached. */
+  /**
+   * The names of all providers in the catalog and the parts of their base URLs. Callers pass the same array repeatedly,
+   * because its compiled pattern is cached.
+   */
   readonly secretWords: ReadonlyArray<string>
   /** Returns true if the text contains the API key of a provider in the catalog. */
   readonly containsApiKey: (text: string) => boolean

@@ -44,7 +44,7 @@ export const accessTexts = {
     stepTopUp: "Buy quota",
     stepMint: "Sell the first plan",
     stillWaiting: "The review is not done yet.",
-    askAgain: "Is it done?",
+    askAgain: "Is the review done?",
     enterKey: "Your balance",
     enterKeyIntro: "Paste the API key that you got from your reseller.",
     key: "API key",

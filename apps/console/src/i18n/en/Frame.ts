@@ -35,7 +35,7 @@ export const frameTexts = {
     },
     unknownPage: "There is no such page",
     unknownPageHint: "The address is wrong, or the page has moved.",
-    toStart: "To the first page",
+    toStart: "To the start page",
     newVersion: "A part of the console could not be loaded. Perhaps the console was updated.",
     reload: "Reload the page"
   },
@@ -55,7 +55,7 @@ export const frameTexts = {
   },
   problems: {
     unknown: "The request failed.",
-    requestId: "Quote this number when you report the problem:",
+    requestId: "State this request id when you report the problem:",
     waitSeconds: (seconds: number) => `Too many attempts. Try again in ${plural(seconds, "second", "seconds")}.`,
     byCode: {
       no_response: "The service did not respond. Check your connection and try again.",
@@ -67,8 +67,8 @@ export const frameTexts = {
       email_blacklisted: "This email cannot sign up. Use another email, or ask the operator.",
       rate_limited: "Too many attempts. Try again in a minute.",
       insufficient_quota: "Your quota does not cover this mint. Top up first.",
-      idempotency_conflict: "This request conflicts with an earlier one. Start again.",
-      tier_not_available: "This plan is not for sale. Choose another plan.",
+      idempotency_conflict: "This request conflicts with an earlier request. Start again.",
+      tier_not_available: "This plan is not available for this customer. Choose another plan.",
       topup_not_found: "There is no such order.",
       not_found: "There is no such entry.",
       provider_unavailable: "This payment method is not available at the moment. Try later, or use another method.",

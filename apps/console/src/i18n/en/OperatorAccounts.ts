@@ -16,7 +16,7 @@ export const operatorAccountTexts = {
     user_not_found: "There is no customer with this email.",
     user_exists: "A customer with this email exists already.",
     key_not_found: "There is no such key.",
-    review_refused: "The status of the reseller does not allow this. Load the page again.",
+    review_refused: "The status of the reseller does not allow this decision. Load the page again.",
     review_resolved: "Another operator has resolved this review already.",
     pattern_not_listed: "The blacklist does not contain this entry.",
     session_not_found: "There is no such session."

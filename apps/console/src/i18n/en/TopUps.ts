@@ -19,9 +19,9 @@ export const topUpTexts = {
     },
     methodTexts: {
       qris: "Scan with any bank or wallet. 5% fee.",
-      hosted_qris: "Scan, or pay on the page of the provider. No fee.",
+      hosted_qris: "Scan, or pay on the page of the payment provider. No fee.",
       crypto: "Several networks. 1 USDT or USDC for 1 USD of quota.",
-      crypto_bep20: "Your own address for the order. 1 USDT or USDC for 1 USD of quota."
+      crypto_bep20: "An address only for this order. 1 USDT or USDC for 1 USD of quota."
     },
     token: "Token",
     amountIdr: "Amount in rupiah",

@@ -45,7 +45,7 @@ export const accessTexts: typeof english = {
     stepTopUp: "Beli kuota",
     stepMint: "Jual paket pertama",
     stillWaiting: "Peninjauan belum selesai.",
-    askAgain: "Sudah selesai?",
+    askAgain: "Sudah selesai ditinjau?",
     enterKey: "Saldo Anda",
     enterKeyIntro: "Tempel kunci API yang Anda terima dari reseller.",
     key: "Kunci API",

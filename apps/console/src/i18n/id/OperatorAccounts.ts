@@ -18,7 +18,7 @@ export const operatorAccountTexts: typeof english = {
     user_not_found: "Tidak ada pelanggan dengan email ini.",
     user_exists: "Sudah ada pelanggan dengan email ini.",
     key_not_found: "Kunci tidak ditemukan.",
-    review_refused: "Status reseller tidak mengizinkan ini. Muat ulang halaman.",
+    review_refused: "Status reseller tidak mengizinkan keputusan ini. Muat ulang halaman.",
     review_resolved: "Operator lain sudah menyelesaikan peninjauan ini.",
     pattern_not_listed: "Entri ini tidak ada di daftar hitam.",
     session_not_found: "Sesi tidak ditemukan."
@@ -34,7 +34,7 @@ export const operatorAccountTexts: typeof english = {
     searchHint: "Sebagian dari nama atau email.",
     statuses: { pending: "Menunggu peninjauan", active: "Aktif", suspended: "Ditangguhkan", rejected: "Ditolak" },
     none: "Tidak ada reseller yang cocok",
-    noneText: "Reseller mendaftar sendiri. Kirimkan alamat layanan ini.",
+    noneText: "Reseller mendaftar sendiri. Kirimkan alamat layanan ini kepada calon reseller.",
     one: "Reseller",
     details: "Rincian",
     email: "Email",

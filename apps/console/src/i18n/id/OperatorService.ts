@@ -155,6 +155,6 @@ export const operatorServiceTexts: typeof english = {
     used: (time) => `Terakhir dipakai ${time}`,
     end: "Akhiri",
     endQuestion: (actor) => `Akhiri sesi ${actor}?`,
-    endText: "Setiap server langsung menolaknya."
+    endText: "Setiap server langsung menolak sesi ini."
   }
 }

@@ -17,8 +17,8 @@ import { PayInstructions } from "./PayInstructions.tsx"
 
 const POLL_MILLIS = 4_000
 /**
- * The pause between two reads of an order past its deadline. A late payment is still credited, but late payments are
- * rare.
+ * The pause between two reads of an order in the state `overdue` or `expired`. A late payment is still credited, but
+ * late payments are rare.
  */
 const SLOW_POLL_MILLIS = 30_000
 

@@ -46,7 +46,7 @@ const MAX_CONCURRENT_COUNTS = 16
 /** The maximum size, in bytes, of a provider's response to a count request. */
 const MAX_COUNT_BYTES = 64 * 1024
 
-/** The error for requests that are still open when the grace period of the shutdown ends. */
+/** The error for requests that are still running when the grace period of the shutdown ends. */
 const drained = new Overloaded({ retryAfterSeconds: 1 })
 
 export const countTokensRoute = (): RelayRoute => {

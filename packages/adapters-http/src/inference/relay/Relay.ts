@@ -65,7 +65,7 @@ export interface RelayOptions {
 
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
-  /** Ends every open request, except requests whose response is already complete. */
+  /** Ends every running request, except requests whose response is already complete. */
   readonly cutAll: () => void
 }
 

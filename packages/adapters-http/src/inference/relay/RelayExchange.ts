@@ -71,8 +71,8 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 
 /**
- * The error for requests that are still open when the grace period of the shutdown is over. Clients should repeat these
- * requests on another server.
+ * The error for requests that are still running when the grace period of the shutdown is over. Clients should repeat
+ * these requests on another server.
  */
 const DRAINED = new Overloaded({ retryAfterSeconds: 1 })
 

@@ -39,7 +39,7 @@ export class RelayCounters {
   openExchanges = 0
   /** The memory reserved for request bodies. */
   readonly bodyMemory = new ReservedMemory()
-  /** The memory reserved for forms, source images and image responses. */
+  /** The memory reserved for the bodies, source images and responses of image requests. */
   readonly imageMemory = new ReservedMemory()
   /** The number of response bytes written to sockets, not counting headers and chunk framing. */
   responseBytes = 0
