@@ -20,8 +20,8 @@ export class KeyRewrites extends Context.Tag("@tollgate/application/KeyRewrites"
 export interface PepperCounts {
   readonly all: number
   /**
-   * Keys that are stored neither under the current nor under the previous pepper. Servers with these peppers refuse
-   * such keys.
+   * Keys with a recorded pepper that is neither the current nor the previous pepper. Servers with these two peppers
+   * refuse such keys.
    */
   readonly refused: number
   /** Keys that are stored under the previous pepper, or under a pepper that is not recorded. */

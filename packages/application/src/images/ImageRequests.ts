@@ -1,6 +1,6 @@
 /**
  * Stores the state of image requests and settles them. A customer has at most one running image request over all nodes.
- * Each request that began is settled once.
+ * Each request that `begin` has started is settled once.
  */
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
 import type { ImageOutcome } from "@tollgate/domain/images/ImageOutcome"

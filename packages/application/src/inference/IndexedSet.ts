@@ -1,12 +1,12 @@
 /**
- * An array-backed set whose members store their index. Members are added and deleted with every request, so both must
- * be fast: the last member takes the place of a deleted member.
+ * An array-backed set whose members store their index. Members are added and deleted with every request, so both
+ * operations must be fast: the last member takes the place of a deleted member.
  *
  * A built-in `Set` keeps its old hash table after each rehash. That table references finished requests, which stay in
  * memory until the next full garbage collection.
  */
 export interface Indexed {
-  /** The index in the set; -1 if the member is in no set. Only the set writes it. */
+  /** The index in the set; -1 if the member is in no set. Only the set changes the index. */
   index: number
 }
 

@@ -30,8 +30,8 @@ export interface UpstreamHead {
 export interface UpstreamEvents {
   readonly onHead: (head: UpstreamHead) => void
   /**
-   * Returns false to pause the response body until `resume` is called. It is declared as a method, because TypeScript then
-   * accepts a function whose parameter is a `Buffer` of Node.js.
+   * Returns false to pause the response body until `resume` is called. `onData` is declared as a method, because
+   * TypeScript then accepts a function whose parameter is a `Buffer` of Node.js.
    */
   onData(chunk: Uint8Array): boolean
   readonly onEnd: () => void
@@ -60,7 +60,7 @@ export interface UpstreamExchange {
 export interface ProviderLoad {
   readonly provider: ProviderName
   readonly breaker: Breaker["state"]
-  /** The open exchanges with the provider. */
+  /** The number of open exchanges with the provider. */
   readonly open: number
 }
 

@@ -79,7 +79,7 @@ export class RouteTraffic {
   readonly provider: string
   attempts = 0
   readonly failures = zeros(attemptFailures)
-  /** The failed attempts after which the request was tried on another route. */
+  /** The number of failed attempts after which the request was tried on another route. */
   fallbacks = 0
   readonly requests = zeros(endings)
   readonly charged = zeros(tokenClasses)

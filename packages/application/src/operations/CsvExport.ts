@@ -14,7 +14,7 @@ export type Column<Row> = readonly [heading: string, cell: (row: Row) => string]
 /** A list as CSV. */
 export interface CsvExport<Row, E, R> {
   readonly columns: ReadonlyArray<Column<Row>>
-  /** Returns at most `limit` rows after a row. */
+  /** Returns at most `limit` rows that follow the row `after`; the first rows if `after` is undefined. */
   readonly read: (limit: number, after: Row | undefined) => Effect.Effect<ReadonlyArray<Row>, E, R>
 }
 

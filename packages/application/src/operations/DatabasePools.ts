@@ -11,7 +11,7 @@ export interface PoolLoad {
   readonly max: number
   readonly open: number
   readonly idle: number
-  /** The callers that wait for a connection. */
+  /** The number of callers that wait for a connection. */
   readonly waiting: number
 }
 

@@ -53,7 +53,7 @@ export class FifoSemaphore {
     this.#free += 1
   })
 
-  /** Runs the effect while it holds a permit. */
+  /** Takes a permit, runs the effect, and releases the permit. */
   withPermit<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.acquireUseRelease(
       this.take,

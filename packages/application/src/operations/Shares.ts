@@ -34,7 +34,7 @@ export class Shares<Party> {
     return true
   }
 
-  /** Returns one unit. The party must hold it. */
+  /** Returns one unit. The party must hold at least one unit. */
   release(party: Party): void {
     const left = this.heldBy(party) - 1
     if (left > 0) this.#held.set(party, left)

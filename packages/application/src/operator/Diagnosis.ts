@@ -17,7 +17,7 @@ const MIN_VERSION = 15
  */
 const MAX_CLOCK_SKEW_MILLIS = 1_000
 
-/** Returns the findings about a database that responds. Without all migrations, the other checks cannot run. */
+/** Returns the findings about a database that responds. If a migration is missing, the other checks cannot run. */
 export const stateFindings = (state: DatabaseState, isProduction: boolean): ReadonlyArray<Finding> => [
   ok("database", "responds"),
   version(state),

@@ -14,7 +14,7 @@ import { OperatorPolicy } from "./OperatorSessions.ts"
 export interface ProviderState {
   readonly name: string
   readonly breaker: Breaker["state"]
-  /** The open exchanges of this node with the provider. */
+  /** The number of open exchanges of this node with the provider. */
   readonly openExchanges: number
 }
 

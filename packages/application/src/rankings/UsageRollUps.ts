@@ -15,7 +15,7 @@ export interface Rebuilt {
 export class UsageRollUps extends Context.Tag("@tollgate/application/UsageRollUps")<
   UsageRollUps,
   {
-    /** Adds new usage rows to the sums and returns the number of these rows. Does nothing while another node folds. */
+    /** Adds rows of `usage_delta` to the sums, and returns their number. Does nothing while another node folds. */
     readonly fold: Effect.Effect<number>
     /** Recomputes all sums from the settlements. The service continues to run meanwhile. */
     readonly rebuild: Effect.Effect<Rebuilt>

@@ -16,7 +16,7 @@ export type TopUpOutcome = (typeof topUpOutcomes)[number]
 export interface MethodCounts {
   readonly method: PaymentMethod
   readonly outcomes: Record<TopUpOutcome, number>
-  /** The observations that an operator must inspect. */
+  /** The number of observations that an operator must inspect. */
   alerts: number
   creditedUsdMicro: bigint
 }

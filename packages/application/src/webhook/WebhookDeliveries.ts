@@ -57,7 +57,7 @@ export interface DeliveryClaim {
 export interface DeliveryBacklog {
   /** The age of the oldest of these deliveries. */
   readonly oldestSeconds: number
-  /** The time for which the first due attempt has waited for a node. */
+  /** The time for which the attempt that became due first has waited for a node. */
   readonly overdueSeconds: number
 }
 

@@ -13,7 +13,10 @@ export const ModelId = Brand.nominal<ModelId>()
 export type PriceId = string & Brand.Brand<"PriceId">
 export const PriceId = Brand.nominal<PriceId>()
 
-/** A way to call a model at one provider. The lowest `priority` is tried first. Equal priorities share the load by `weight`. */
+/**
+ * A way to call a model at one provider. The route with the lowest `priority` is tried first. Routes with equal
+ * priority share the load by `weight`.
+ */
 export interface Route {
   readonly provider: ProviderName
   readonly upstreamModel: string

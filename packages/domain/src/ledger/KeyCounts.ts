@@ -24,7 +24,7 @@ export interface RateWindow {
 }
 
 export interface KeyCounts {
-  /** The latest day with a decision, as a date in Jakarta. */
+  /** The date in Jakarta of the latest decision about a request with this key. */
   readonly day: string
   readonly spentInDay: UsdPico
   /** The spend in the month of `day`. */
