@@ -15,7 +15,7 @@ describe("a server", () => {
   it.scopedLive("does not start if an incompatible migration is committed before it is registered", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
-      // The trigger stands for the migration that is committed between the first check of the schema and the registration.
+      // The trigger simulates a migration that is committed between the first check of the schema and the registration.
       yield* Effect.flatMap(SqlClient.SqlClient, (sql) =>
         sql.unsafe(`
           CREATE FUNCTION contract() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

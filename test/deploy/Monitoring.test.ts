@@ -102,7 +102,7 @@ describe("promtool", () => {
 
   it("finds no error in the metrics of a server", async ({ skip }) => {
     if (!installed) skip(MISSING)
-    // promtool also remarks on names of metrics that do not follow its conventions. Node.js chooses these names.
+    // promtool also reports metric names that do not follow its conventions. Node.js defines these names.
     const page = (await metricsPage()).replace(/^(# (HELP|TYPE) )?(nodejs|process)_.*\n/gm, "")
     expect(promtool(page, "check", "metrics")).not.toMatch(/error while linting|parse/i)
   })

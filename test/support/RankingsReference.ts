@@ -152,7 +152,7 @@ const authorsOf = (shown: ReadonlyArray<RankedModel>, used: ReadonlyMap<string, 
   authors.sort((a, b) => descending(a.tokens, b.tokens) || ascending(a.author, b.author))
   const total = add(authors.map(({ tokens }) => tokens))
   for (const author of authors) author.share = (author.tokens * 10000n) / total
-  // Rounding down leaves basis points over. Each of them is added to the author with the largest remainder.
+  // Because of rounding down, the sum can be too small. Each missing basis point goes to the largest remainder.
   while (authors.length > 0 && add(authors.map(({ share }) => share)) < 10000n) {
     const remainderOf = ({ tokens, share }: { tokens: bigint; share: bigint }) => tokens * 10000n - share * total
     const largest = authors.reduce((most, author) => (remainderOf(author) > remainderOf(most) ? author : most))

@@ -26,7 +26,7 @@ const settlement = (requestId: string) =>
 const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
 
 const extension = (requestId: string) => ({ admission: admission(requestId) }) as unknown as Extension
-/** Stands for the hold of a request. */
+/** Represents the hold of a request. */
 const hold = (requestId: string) => `hold of ${requestId}` as unknown as Hold
 
 const idsOf = ({ settlements, extensions, admissions }: LedgerWork) => [

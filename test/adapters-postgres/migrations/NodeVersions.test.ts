@@ -74,7 +74,7 @@ describe("a living node", () => {
     }).pipe(within(upTo("0015_operator_sessions")))
   )
 
-  it.scopedLive("is seen by a migration that runs when the node starts, and then no migration is applied", () =>
+  it.scopedLive("is detected by a migration that runs when the node starts, and then no migration is applied", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const held = yield* sql.reserve

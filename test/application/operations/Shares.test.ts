@@ -3,7 +3,7 @@ import { Effect, FastCheck, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
-/** Lets a party take all that it can get, and returns the amount. */
+/** Acquires units for a party until one is refused. Returns the number of units that the party holds. */
 const takeAll = (shares: Shares<string>, party: string): number => {
   while (shares.take(party)) {}
   return shares.heldBy(party)

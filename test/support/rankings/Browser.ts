@@ -9,7 +9,7 @@ export const open = async (): Promise<Browser | string> => {
   try {
     const executablePath = await packed.executablePath()
     // Some default arguments of the package are only for serverless functions with one page. Others turn off web security,
-    // which these tests check. Others emulate a graphics processor, which costs a quarter more processor time.
+    // which these tests check. Others emulate a graphics processor, which needs a quarter more processor time.
     const args = packed.args.filter(
       (argument) => !/web-security|insecure-content|headless|single-process|gpu|use-gl|angle|swiftshader/.test(argument)
     )
