@@ -61,7 +61,7 @@ describe("a whole chat response", () => {
     expect(request?.headers.authorization).not.toContain(gateway.key)
   })
 
-  it("carries tool calls with their arguments", async () => {
+  it("contains tool calls with their arguments", async () => {
     const call = { id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Solo"}' } }
     const answer = completion({ usage: usage(5, 5) })
     gateway.upstream.next(

@@ -2,8 +2,8 @@
  * Uses the console in a real browser: a reseller from the signup to a customer's usage. Also tests requests that are
  * sent twice, lost responses, expired orders, late payments, ended sessions and suspended resellers.
  *
- * `npm test` runs the story once. `npm run console:matrix` runs it in both languages, in both themes, on a telephone and
- * at a desk.
+ * `npm test` runs these tests once: in Indonesian, in the light theme, on a telephone. `npm run console:matrix` runs
+ * them in both languages, in both themes, on a telephone and on a desktop.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -50,7 +50,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
 
   afterAll(() => server.close())
 
-  /** Reads a list of the reseller, with the token of the page. A login of the test would count as an attempt. */
+  /** Reads a list of the reseller with the page's token, because each login counts toward the limit of login attempts. */
   const listed = (path: string, member = "data"): Promise<ReadonlyArray<unknown>> =>
     reseller.page.evaluate(
       async ([url, name]) => {
@@ -138,7 +138,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.faults()).toEqual([])
     })
 
-    it("sees an underpaid order with the missing amount, and an expired order", async () => {
+    it("sees that an order is underpaid or expired", async () => {
       await server.payer("underpay", await order("crypto_bep20", "10"))
       await reseller.looksAgain()
       await reseller.sees(t.topUps.states.underpaid)
@@ -353,7 +353,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await customer.leave()
     })
 
-    it("is visible to the reseller: usage, filters and CSV", async () => {
+    it("appears in the usage of the reseller, which can be filtered and downloaded as CSV", async () => {
       await reseller.follow("/console/usage")
       await reseller.sees(CUSTOMER)
       await reseller.page.locator(".chart canvas").waitFor()
@@ -422,7 +422,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.page.evaluate(() => Object.keys(localStorage))).toEqual([])
     })
 
-    it("ends after a change of the password elsewhere, and a login returns to the page", async () => {
+    it("ends after a logout elsewhere, and a login returns to the page", async () => {
       await reseller.follow("/console/customers")
       await reseller.page.evaluate(async () => {
         const { token } = JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}")
@@ -436,7 +436,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await reseller.sees(CUSTOMER)
     })
 
-    it("changes its password, and stays logged in", async () => {
+    it("stays open when the reseller changes its password", async () => {
       await reseller.follow("/console/account")
       await reseller.fill({ password: PASSWORD, newPassword: NEW_PASSWORD })
       await reseller.submit()

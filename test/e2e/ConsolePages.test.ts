@@ -1,6 +1,7 @@
 /**
- * Opens every page of the console, in both languages and both themes, with names that try to break the page. Checks
- * accessibility, the width of a telephone, the browser's log, and the size of the files of a first visit.
+ * Opens every page of the console, in both languages and both themes, with names that contain markup, right-to-left
+ * text and emoji. Checks accessibility, the width of a telephone, the browser's log, and the size of the files of a
+ * first visit.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -34,7 +35,7 @@ let orderPath = ""
 const asReseller = (token: string, path: string, body: object) =>
   server.send("POST", `/api/reseller${path}`, token, body)
 
-/** Adds a model with a tier to the catalog. Its names try to break the page. */
+/** Adds a model with a tier to the catalog. Its names contain markup, right-to-left text and an emoji. */
 const addModel = async (operator: string): Promise<void> => {
   const { version: _, ...catalog } = await server.send("GET", "/api/operator/catalog", operator)
   const models = catalog.models as ReadonlyArray<{ readonly model_id: string }>
@@ -204,7 +205,7 @@ describe.skipIf(isMissing)("a first visit", () => {
     await visitor.leave()
   })
 
-  it("can be used with the keyboard alone", async () => {
+  it("reaches the page for an API key with the keyboard alone, and the focus is always visible", async () => {
     const visitor = await Visitor.arrive(browser, server.url, { device: "desktop" })
     await visitor.open("/console")
     const stops: Array<string> = []

@@ -285,7 +285,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
   })
 
-  it("is zero when the client leaves before the response, and the upstream request is aborted", async () => {
+  it("is zero when the client disconnects before the response, and the upstream request is aborted", async () => {
     gateway.upstream.always(script({ status: "none", steps: [stall] }))
     const before = gateway.upstream.requests.length
     const raw = await RawClient.post(gateway.url, "/v1/embeddings", {
@@ -301,7 +301,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("is zero when the client leaves while the upstream responds", async () => {
+  it("is zero when the client disconnects while the upstream responds", async () => {
     const half = bytes('{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5')
     const headers = { "content-type": "application/json" }
     gateway.upstream.always(script({ headers, steps: [half, stall] }))
@@ -319,7 +319,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("is unchanged when the client leaves after the response", async () => {
+  it("is unchanged when the client disconnects after the response", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 9, total_tokens: 9 }))
     const debit = await debitOf(async () => {
       const raw = await RawClient.post(gateway.url, "/v1/embeddings", {

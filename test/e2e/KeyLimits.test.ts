@@ -143,7 +143,7 @@ const send = async (
 const costOf = (rows: ReadonlyArray<SettlementRow>) => rows.reduce((sum, row) => sum + row.cost_pico, 0n)
 
 describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
-  it("charge exactly ten of 200 concurrent requests if the daily budget covers ten", async () => {
+  it("allow exactly ten of 200 concurrent requests if the daily budget covers ten", async () => {
     const prompt = await heldPrompt()
     const costUsdMicro = prompt + 2 * OUTPUT
     const customer = await limited({ spend_usd_micro_per_day: 10 * costUsdMicro })
@@ -175,7 +175,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     expect(costOf(rows)).toBeGreaterThan(3_000n * 1_000_000n)
   })
 
-  it("allow exactly 60 of 200 concurrent requests with 60 requests per minute, and return the time of the retry", async () => {
+  it("allow exactly 60 of 200 concurrent requests with 60 requests per minute, and state when to retry", async () => {
     const customer = await limited({ requests_per_minute: 60, tokens_per_minute: 1_000_000 })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     const results = await Promise.all(TWO_HUNDRED.map((_, i) => post(i % 2 === 0 ? a : b, customer)))

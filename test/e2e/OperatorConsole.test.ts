@@ -298,7 +298,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     await rm(file)
   })
 
-  it("blocks an email, and sees who did so in the audit log", async () => {
+  it("adds an email domain to the blacklist, removes it, and sees the reason in the audit log", async () => {
     await ani.follow("/console/operator/blacklist")
     await ani.fill({ pattern: "@spam.example" })
     await ani.submit()
@@ -325,7 +325,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect(await server.operator("console", "list")).toMatch(/budi +ended/)
   })
 
-  it("settles the requests of dead nodes after a confirmation", async () => {
+  it("starts the settlement of the requests of dead nodes after a confirmation", async () => {
     await ani.follow("/console/operator/holds")
     await ani.press("Settle the requests of dead nodes")
     await confirm(ani, "Settle the requests of dead nodes")
@@ -333,7 +333,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect(ani.requests).toContain(`${server.url}/api/operator/holds/sweep`)
   })
 
-  it("sees names and reasons as text, keeps the token out of URLs, and asks no other host", async () => {
+  it("sees names and reasons as text, keeps the token out of URLs, and sends no request to another host", async () => {
     const shown: ReadonlyArray<readonly [page: string, ...texts: ReadonlyArray<string>]> = [
       ["home", EMOJI],
       ["resellers", NAME, EMOJI],

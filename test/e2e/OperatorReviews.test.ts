@@ -149,7 +149,7 @@ describe("top-ups in the operator API", () => {
     }
   })
 
-  it("are returned as stored while their payment provider does not respond", async () => {
+  it("are returned as stored while their payment provider fails", async () => {
     const reseller = await programme.reseller()
     const { id } = await order(reseller, { method: "qris", amount_idr: 10_000 })
     await programme.fault("503")

@@ -90,7 +90,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("can run only its own scripts and call only the gateway", async () => {
+  it("can run only its own scripts", async () => {
     const page = await visit()
     const response = await fetch(`${gateway.url}/rankings`)
     expect(response.headers.get("content-security-policy")).toMatch(/default-src 'none'.*script-src 'self'/)
@@ -154,7 +154,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(head).toBeDefined()
   })
 
-  it("shows the whole leaderboard when the reader asks for it", async () => {
+  it("shows the whole leaderboard when the reader clicks the button", async () => {
     const page = await visit("/rankings?window=all")
     const more = page.locator("#more-leaders")
     expect(await more.getAttribute("aria-expanded")).toBe("false")
@@ -176,7 +176,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
 })
 
 describe.skipIf(typeof opened === "string")("the language of the rankings page", () => {
-  it("is the language of the browser, with its numbers, and changes with the switch, which keeps the window", async () => {
+  it("is the language of the browser, also for numbers, and changes with the language link, which keeps the window", async () => {
     const page = await visit("/rankings?window=month", { locale: "id-ID" })
     expect(await page.getAttribute("html", "lang")).toBe("id")
     expect(await page.title()).toBe("Peringkat model · tollgate")
@@ -193,7 +193,7 @@ describe.skipIf(typeof opened === "string")("the language of the rankings page",
     expect(troubles).toEqual([])
   })
 
-  it("is English in a browser with the invalid language en-US@posix, which draws the whole page", async () => {
+  it("is English in a browser with the invalid language en-US@posix, and the whole page is drawn", async () => {
     const page = await visit("/rankings", { locale: "en-US@posix" })
     expect(await page.getAttribute("html", "lang")).toBe("en")
     expect(await page.locator("#chart canvas").count()).toBe(1)
@@ -213,7 +213,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(troubles).toEqual([])
   })
 
-  it("announces that the rankings cannot be loaded, and retries when the reader asks for it", async () => {
+  it("announces that the rankings cannot be loaded, and retries when the reader clicks the button", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")

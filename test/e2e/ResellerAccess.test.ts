@@ -226,7 +226,7 @@ describe("an object of another reseller", () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const all = routes.filter(([, path]) => path.includes("{"))
-    // A deleted object is on no other route.
+    // The routes that delete come last, because after a deletion every other route returns 404 for the owner too.
     const naming = [...all.filter(([method]) => method !== "DELETE"), ...all.filter(([method]) => method === "DELETE")]
     expect(naming).toHaveLength(13)
     for (const [method, path] of naming) {
@@ -247,7 +247,7 @@ describe("an object of another reseller", () => {
     }
   })
 
-  it("appears in no list", async () => {
+  it("does not appear in the lists of top-ups, customers and usage", async () => {
     const stranger = await programme.reseller()
     for (const [path, member] of [
       ["topups", "topups"],
@@ -259,7 +259,7 @@ describe("an object of another reseller", () => {
   })
 
   it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "causes the same 404 topup_not_found as the malformed order id %s",
+    "causes 404 topup_not_found, as the malformed order id %s does",
     async (id) => {
       const { token } = reseller
       const answers = [

@@ -158,7 +158,8 @@ describe("an API key of a customer", () => {
       body: { key_id: textOf(key_id), revoked: true, revoked_at: expect.stringMatching(TIME) }
     })
     expect(headers.get("cache-control")).toBe("no-store")
-    // Until the notification of the revocation arrives, the provider can be called early. Its response is not delivered.
+    // Until the notification of the revocation arrives, the gateway can send the request to the provider before the
+    // admission refuses it. The response of the provider is not delivered.
     programme.upstream.always(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("401 invalid_api_key")
     for (const id of [textOf(key_id), textOf(key_id).toUpperCase()]) {

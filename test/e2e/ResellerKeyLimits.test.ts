@@ -81,7 +81,7 @@ describe("the limits of a customer's key", () => {
     expect(textOf(own.limit_usage?.spent_usd_micro_today)).toBe(spent)
   })
 
-  it("returns 422 validation_error with the path of each invalid limit", async () => {
+  it("cause 422 validation_error with the path of each invalid limit", async () => {
     const { created } = await create({ name: "laptop" })
     const keyId = textOf(created.body.key_id)
     const refused = await change(keyId, { limits: { requests_per_minute: 0, expires_at: "soon" } })

@@ -162,7 +162,9 @@ describe("the usage of customers", () => {
     const foreign = await programme.get(`/api/reseller/usage/daily?customer=${two.userId}`, other)
     expect(listOf(foreign.body.days)).toEqual([])
   })
+})
 
+describe("a list or CSV file of a reseller", () => {
   it.each([
     ["usage", "from=2026-02-30", "from"],
     ["usage", "from=2026-11-02&to=2026-11-01", "to"],
@@ -184,7 +186,7 @@ describe("the usage of customers", () => {
     expect(pathsIn(refused)).toEqual([parameter])
   })
 
-  it("has cursors that open no page of another list", async () => {
+  it("has cursors that no other list accepts", async () => {
     const reseller = await programme.reseller()
     const { userId } = await programme.customerOf(reseller)
     for (const name of ["a", "b"]) await aKey(reseller, userId, name)
@@ -213,7 +215,7 @@ describe("a CSV file", () => {
     expect((await programme.get("/api/reseller/usage.csv?to=2026-01-01", reseller)).text.split("\r\n")).toHaveLength(2)
   })
 
-  it("of mints, top-ups and quota movements adds up to the quota, and keeps formulas as text", async () => {
+  it("of mints, top-ups or quota movements has the reseller's rows, with formulas as text; movements add up to the quota", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 100_000_000n })
     const { email } = await programme.customerOf(reseller)
     const formula = '=HYPERLINK("https://example.com","a,b")'

@@ -125,7 +125,7 @@ describe("a whole response", () => {
     expect(asked()?.json()).toMatchObject({ input: [{ content }] })
   })
 
-  it("carries tool calls with their arguments", async () => {
+  it("contains tool calls with their arguments", async () => {
     const call = functionCall("weather", '{"city":"Solo"}')
     gateway.upstream.next(json(response({ usage: responsesUsage(5, 5) }, { output: [call] })))
     const tools = [{ type: "function" as const, name: "weather", parameters: { type: "object" }, strict: false }]
@@ -173,7 +173,7 @@ describe("a responses stream", () => {
   const parts = { content: [HELLO, HELLO, HELLO], usage: responsesUsage(7, 3) }
   const said = HELLO.repeat(3)
 
-  it("arrives event by event, costs exactly its reported usage, and adds no parameter to the request", async () => {
+  it("arrives event by event, costs exactly its reported usage, and is requested without additional members", async () => {
     gateway.upstream.next(responseStream(responseEvents(parts)))
     const debit = await debitOf(async () => {
       const events: Array<OpenAI.Responses.ResponseStreamEvent> = []

@@ -264,7 +264,7 @@ describe("the OpenAPI document", () => {
 })
 
 describe("a silent stream", () => {
-  it("carries keepalives before the first token and between tokens, never inside a frame", async () => {
+  it("contains keepalives before the first token and between tokens, never inside a frame", async () => {
     const headed = signal()
     const half = signal()
     const rest = signal()

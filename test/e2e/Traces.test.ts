@@ -134,7 +134,7 @@ it("traces are not sent for requests outside the sample", { timeout: 120_000 }, 
   expect(requests).toHaveLength(before)
 })
 
-it("traces do not delay requests or the exit of the server while the collector is down", {
+it("requests are settled, and the server exits, while the collector of traces is down", {
   timeout: 120_000
 }, async () => {
   const server = await ServerProcess.beside(gateway, {

@@ -289,7 +289,7 @@ describe("WORKERS", () => {
 })
 
 describe("a worker that died", () => {
-  it("is replaced after a delay that doubles with each quick death, up to the fifth in succession", () => {
+  it("is replaced after a delay that doubles with each death within 10 seconds, and not after the fifth in succession", () => {
     const restarts = new RestartPolicy()
     const delays = (...livedMillis: ReadonlyArray<number>) => livedMillis.map((lived) => restarts.afterDeath(lived))
     expect(delays(10_000, 0, 9_999, 0, 0)).toEqual([50, 100, 200, 400, 800])
