@@ -50,7 +50,12 @@ describe("the comparison of charges", () => {
     ],
     ["another cost", aResponse(), [{ ...aSettlement(40), cost_pico: "1" }], "the cost is not the price of the tokens"],
     ["more than an interrupted stream", interrupted, [aSettlement(41)], "charged more than received"],
-    ["an interruption without an output", { ...interrupted, tokens: 0 }, [aSettlement(0)], "charged although nothing"],
+    [
+      "a charge for an interrupted stream without output",
+      { ...interrupted, tokens: 0 },
+      [aSettlement(0)],
+      "charged although nothing"
+    ],
     ["a stream that breaks without an error", { ...interrupted, body: "" }, [aSettlement(40)], "interrupted without"],
     ["a charge of a refused request", refused, [aSettlement(1)], "refused and charged"],
     ["a refusal with 500", { ...refused, status: 500 }, [], "refused with an error other"],

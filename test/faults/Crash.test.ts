@@ -105,7 +105,7 @@ it(
       const callsBefore = calls.length
       await until(() => calls.length > callsBefore + CLIENTS / 4)
       await sleep(Math.random() * 400)
-      // The other kills interrupt a server at any instant.
+      // Only the first kill waits for a checkpoint. The other kills interrupt a server at any instant.
       if (kills === 0) await until(() => hasCheckpointAt(victim))
       await rememberCheckpoints()
       victim.killedAtMillis = performance.now()

@@ -88,7 +88,8 @@ describe("a server whose database is frozen after the request was sent to the pr
         await sleep(20)
         await server.kill()
         expect(await client.over).toBe("unanswered")
-        // The cable still holds the statement with the hold. The database gets it now, after the death of the server.
+        // The statement that writes the hold is still in the cable. The database receives it now, after the death of
+        // the server.
         cable.mend()
         await observer.settled()
         expect(await observer.balanceUsdMicro(customer)).toBe(balance)

@@ -218,7 +218,7 @@ describe("a stream that has begun", () => {
     expect({ text, requests, debit }).toEqual({ text: HELLO, requests: [1, 0], debit: promptTokens(QUESTION) + 2n })
   })
 
-  it("carries the error as an event after a keepalive, and is not requested from another provider", async () => {
+  it("contains the error as an event after a keepalive, and is not requested from another provider", async () => {
     await useProviders()
     const failed = signal()
     gateway.upstream.next(

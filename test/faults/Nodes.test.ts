@@ -58,8 +58,8 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
   )
 
 /**
- * Returns a function that sweeps the holds of dead nodes, as the operator's command. The function `dispose` closes the
- * connections.
+ * Returns a function that sweeps the holds of dead nodes, as `tollgate holds sweep` does. The function `dispose` closes
+ * the connections.
  */
 const sweeping = () => {
   const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600 })
@@ -197,8 +197,8 @@ describe("a change on one node", () => {
   })
 })
 
-describe("a node that other nodes consider dead", () => {
-  it("charges no request twice and continues to serve if it was only paused", async () => {
+describe("a live node", () => {
+  it("charges no request twice and continues to serve after other nodes considered it dead during a pause", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)

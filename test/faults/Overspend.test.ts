@@ -1,7 +1,7 @@
 /**
- * Tests many parallel streams of one customer with little money, over two nodes, in each streaming protocol. Together
- * the streams deliver what the balance covers, and nothing is written off. Each stream ends with an error that the
- * official SDK raises.
+ * Tests many parallel streams of one customer with a small balance, over two nodes, in each streaming protocol.
+ * Together the streams deliver what the balance covers, and nothing is written off. Each stream ends with an error that
+ * the official SDK raises.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
@@ -126,7 +126,7 @@ const receive = async ({ read }: Protocol, url: string, { key }: Customer): Prom
 }
 
 describe.each(protocols)(
-  "25 parallel streams of 100,000 tokens over two nodes on 0.05 USD, protocol $name",
+  "25 parallel streams of 100,000 tokens over two nodes with a balance of 0.05 USD, protocol $name",
   (protocol) => {
     it("deliver the content that the balance covers, charge exactly this content, and write nothing off", async () => {
       const customer = await a.newCustomer(CREDIT_USD_MICRO)

@@ -123,7 +123,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     })
   },
   {
-    about: "a number of an embedding is written again",
+    about: "a number of an embedding is rewritten with fewer digits",
     target: wholeResponsesTarget({
       ...wholeResponsesSubject,
       embeddings: (context, inputs, body) =>
@@ -134,7 +134,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     })
   },
   {
-    about: "a boundary between two chunks is not seen",
+    about: "a form that arrives in small chunks is refused",
     target: editFormTarget((type, pieces) =>
       pieces.length > 3 && pieces.some((piece) => piece.length < 3)
         ? Either.left({ _tag: "InvalidRequest" })
@@ -161,7 +161,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     target: amountsTarget({ ...amountsSubject, usdMicroOf: amountsSubject.floorUsdMicroOf })
   },
   {
-    about: "a cursor with a wrong seal is accepted",
+    about: "a cursor with a wrong HMAC is accepted",
     target: credentialsTarget({
       ...credentialsSubject,
       openCursor: (cursor) => Option.some(Buffer.from(cursor.split(".")[0] ?? "", "base64url").toString())
@@ -172,7 +172,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     target: credentialsTarget({ ...credentialsSubject, isToken: async () => true })
   },
   {
-    about: "the checksum of an address looks at the wrong digit",
+    about: "the last letter of an address with a checksum is always upper case",
     target: depositAddressTarget({
       ...depositAddressSubject,
       checksummed: (address) =>
@@ -190,11 +190,11 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     })
   },
   {
-    about: "the client gets no end of a stream",
+    about: "the client receives no final event of a stream",
     target: relayTarget((received) => received.replace(/data: \[DONE\]\n\n|event: message_stop\n.*\n\n$/, ""))
   },
   {
-    about: "an error has no envelope",
+    about: "an error body has no member `error`",
     target: httpTarget(async (port, bytes) => (await exchange(port, bytes)).replace('"error":', '"problem":'))
   }
 ]

@@ -14,7 +14,7 @@ import { jsonText, objectWith } from "./JsonText.ts"
 /** Returns the response to these bytes as latin1 text; empty if there is none. */
 export type Exchange = (port: number, bytes: Buffer) => Promise<string>
 
-/** The time without a byte after which a connection is given up. A request that is cut off has no response. */
+/** The time without a byte after which the test closes a connection. A request that is cut off has no response. */
 const SILENCE_MILLIS = 250
 
 export const exchange: Exchange = (port, bytes) =>

@@ -2,7 +2,7 @@
  * One backend of the modelled database. It runs the statements of its client in order.
  *
  * As in Postgres, an error rolls the transaction back immediately, and later statements fail until the client rolls back. A
- * backend reads the statements that have arrived even if its client has left meanwhile.
+ * backend reads the statements that have arrived even if its client has disconnected meanwhile.
  */
 import type { Event } from "../SimulatedTime.ts"
 import type { Database } from "./Database.ts"
