@@ -35,17 +35,24 @@ import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveri
 import { WebhookEndpoints, WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"
 import { type Context, Effect, Layer } from "effect"
 
-const absent = <Id, Service extends object>(tag: Context.Tag<Id, Service>): Layer.Layer<Id> =>
+/** Provides a service that has only these members. */
+const absent = <Id, Service extends object>(
+  tag: Context.Tag<Id, Service>,
+  members: Partial<Service> = {}
+): Layer.Layer<Id> =>
   Layer.succeed(
     tag,
-    new Proxy({} as Service, { get: (_, member) => () => Effect.dieMessage(`${tag.key}.${String(member)} was called`) })
+    new Proxy(members as Service, {
+      get: (_, name) =>
+        members[name as keyof Service] ?? (() => Effect.dieMessage(`${tag.key}.${String(name)} was called`))
+    })
   )
 
 export const layer = Layer.mergeAll(
   absent(Resellers),
   absent(Blacklist),
   absent(Attempts),
-  absent(PasswordHasher),
+  absent(PasswordHasher, { refusalFor: () => undefined }),
   absent(TokenSigner),
   absent(TopUpOrders),
   absent(PaymentProviders),

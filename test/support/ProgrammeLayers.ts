@@ -54,9 +54,9 @@ export interface ProgrammeSettings {
 /** A cheap password hasher that counts its calls. */
 const hasher = ({ hashes }: ProgrammeSettings) =>
   Layer.sync(PasswordHasher, () => {
-    const { enter, hash, verify } = ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 })
+    const { hash, verify, ...places } = ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 })
     return {
-      enter,
+      ...places,
       hash: (password) => {
         hashes.hashed += 1
         return hash(password)

@@ -73,6 +73,29 @@ describe("the queue of the password hasher", () => {
     )
   })
 
+  it("states the refusal of a request before the request enters", async () => {
+    const hasher = ArgonPasswordHasher.make({ ...cheap, places: 2 })
+    const refused = new RateLimited({ retryAfterSeconds: 1 })
+    const refusals = () => [
+      hasher.refusalFor("login", client("one")),
+      hasher.refusalFor("login", client("two")),
+      hasher.refusalFor("signup", client("one"))
+    ]
+    const enter = (name: string) => hasher.enter("login", client(name))
+    await run(
+      Effect.scoped(
+        Effect.gen(function* () {
+          expect(refusals()).toEqual([undefined, undefined, undefined])
+          yield* enter("one")
+          expect(refusals()).toEqual([refused, undefined, undefined])
+          yield* enter("two")
+          expect(refusals()).toEqual([refused, refused, undefined])
+        })
+      )
+    )
+    expect(refusals()).toEqual([undefined, undefined, undefined])
+  })
+
   it("runs logins while signups wait, because each queue has its own threads", async () => {
     const hasher = ArgonPasswordHasher.make({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
     const stored = await run(ArgonPasswordHasher.make(cheap).hash(password))

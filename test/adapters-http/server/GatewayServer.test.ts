@@ -1,3 +1,5 @@
+import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
+import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
@@ -186,5 +188,33 @@ describe("an invalid request", () => {
       "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
     )
     expect(status).toBe(400)
+  })
+})
+
+describe("a login without a place in the hashing queue", () => {
+  it("is refused with 429 before its body arrives, and its connection stays open", async () => {
+    const requested: Array<string> = []
+    const full = await startGateway({
+      catalog: catalogOf({}),
+      passwordHasher: {
+        refusalFor: (queue, client) => {
+          requested.push(`${queue} ${client}`)
+          return new RateLimited({ retryAfterSeconds: 1 })
+        },
+        enter: () => Effect.die("not called"),
+        hash: () => Effect.die("not called"),
+        verify: () => Effect.die("not called")
+      }
+    })
+    const client = await RawClient.connect(full.port)
+    const head = (path: string) => `POST /api/reseller/auth/${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n`
+    client.send(head("login"))
+    const { status, headers, body } = await client.response()
+    expect([status, headers.get("retry-after"), headers.get("connection")]).toEqual([429, "1", "keep-alive"])
+    expect(JSON.parse(body).error).toMatchObject({ code: "rate_limited", request_id: headers.get("x-request-id") })
+    client.send(`{}${head("signup")}{}GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    await client.untilClosed()
+    expect(client.text.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 429", "HTTP/1.1 200"])
+    expect(requested).toEqual(["login 127.0.0.1", "signup 127.0.0.1"])
   })
 })

@@ -54,6 +54,7 @@ const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => 
     ResellerRequests.layer,
     Layer.succeed(PasswordHasher, {
       enter: (queue) => logged(`enter ${queue}`),
+      refusalFor: () => undefined,
       hash: (password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
       verify: (password, hash) =>
         Effect.as(

@@ -42,7 +42,7 @@ export const defaults: ArgonOptions = {
   places: 64
 }
 
-const RETRY_AFTER_SECONDS = 1
+const noPlace = new RateLimited({ retryAfterSeconds: 1 })
 /**
  * The pause of a thread after each hash, as a multiple of the hash's duration. With 3, a full queue uses at most a
  * quarter of a processor core for each of its threads.
@@ -93,12 +93,11 @@ export const make = (options: Partial<ArgonOptions> = {}): Context.Tag.Service<P
       // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
       return Effect.uninterruptible(
         Effect.flatMap(Effect.scope, (scope) =>
-          shares.take(client)
-            ? Scope.addFinalizer(scope, release)
-            : new RateLimited({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+          shares.take(client) ? Scope.addFinalizer(scope, release) : Effect.fail(noPlace)
         )
       )
     },
+    refusalFor: (name, client) => (queues[name].places.isFullFor(client) ? noPlace : undefined),
     hash: (password) =>
       Effect.map(
         queues.signup.run(() => hash(Redacted.value(password), parameters)),

@@ -10,6 +10,7 @@ import type * as HttpApi from "@effect/platform/HttpApi"
 import type * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpRouter from "@effect/platform/HttpRouter"
 import type { ServeError } from "@effect/platform/HttpServerError"
+import type { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -23,6 +24,7 @@ import { logDefect } from "../http/Defects.ts"
 import { InFlight } from "../http/InFlight.ts"
 import { ANY_LENGTH, writeRefusal } from "../http/Refusal.ts"
 import { RequestIds } from "../http/RequestIds.ts"
+import { MAX_BODY_BYTES } from "../http/SmallBodies.ts"
 import {
   drainingError,
   overloadedError,
@@ -36,6 +38,8 @@ import { expectContinue, limitDiscarding } from "../http/UnreadBody.ts"
 import { relayRoutes } from "../inference/RelayRoutes.ts"
 import * as Relay from "../inference/relay/Relay.ts"
 import type { RelayMetrics } from "../inference/relay/RelayMetrics.ts"
+import * as HashingRefusals from "../reseller/HashingRefusals.ts"
+import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 import * as ApiListener from "./ApiListener.ts"
 import { drain } from "./Drain.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
@@ -75,6 +79,7 @@ export const layer = (
   | RelayMetrics
   | InFlight
   | TrustedProxies
+  | PasswordHasher
   | HttpApi.Api
   | HttpApiBuilder.Router
   | HttpApiBuilder.Middleware
@@ -102,23 +107,31 @@ export const layer = (
         inFlight
       )
       const starts = new RequestStarts()
+      const hashingRefusal = yield* HashingRefusals.make
       const api = yield* ApiListener.make({ writeStallMillis }, headers, inFlight)
       const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const alarm = (requestId: RequestId, defect: unknown) => runFork(logDefect(requestId, Cause.die(defect)))
       const routes = new Map(relayRoutes().map((route) => [route.path, route]))
 
+      const write = (
+        request: IncomingMessage,
+        response: ServerResponse,
+        requestId: RequestId,
+        refusal: WireErrorBody,
+        discardedBytes: number
+      ) =>
+        writeRefusal(request, response, refusal, {
+          writeHead: (own) => response.writeHead(refusal.status, headers.with(requestId, own)),
+          discardedBytes
+        })
       const refuse = (
         request: IncomingMessage,
         response: ServerResponse,
         requestId: RequestId,
         error: SurfaceError
       ) => {
-        const refusal = surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId)
         response.shouldKeepAlive = false
-        writeRefusal(request, response, refusal, {
-          writeHead: (own) => response.writeHead(refusal.status, headers.with(requestId, own)),
-          discardedBytes: ANY_LENGTH
-        })
+        write(request, response, requestId, surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId), ANY_LENGTH)
       }
       const dispatch = (
         request: IncomingMessage,
@@ -147,6 +160,13 @@ export const layer = (
           limitDiscarding(request)
         } else {
           request.url = withoutTrailingSlash(target)
+          const refusal = hashingRefusal(request, pathOf(request.url), requestId)
+          if (refusal !== undefined) {
+            if (inFlight.draining) response.shouldKeepAlive = false
+            write(request, response, requestId, refusal, MAX_BODY_BYTES)
+            limitDiscarding(request)
+            return
+          }
           if (continues) expectContinue(request, response)
           if (PROBES.has(pathOf(target))) api.serve(request, response, requestId)
           else startInTurn(request, response, requestId)

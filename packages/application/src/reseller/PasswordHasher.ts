@@ -26,6 +26,8 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
      * little processor time.
      */
     readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
+    /** Returns the error with which `enter` would fail now, or undefined if the client can get a place. */
+    readonly refusalFor: (queue: HashingQueue, client: ClientAddress) => RateLimited | undefined
     /** Hashes a new password. */
     readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
     /**

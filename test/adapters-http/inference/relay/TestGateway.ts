@@ -26,6 +26,7 @@ import {
 } from "@tollgate/application/ledger/InferenceLedger"
 import { Database } from "@tollgate/application/operations/Database"
 import type { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
+import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { Catalog } from "@tollgate/domain/catalog/Catalog"
 import { type Model, ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
@@ -228,6 +229,7 @@ export interface TestGatewayOptions extends Partial<GatewayOptions.GatewayOption
   readonly rankings?: Layer.Layer<RankingsPolicy | RankingsHistory | RankingsCache>
   readonly images?: FakeImageRequests
   readonly imageSettings?: Partial<ImageSettingsValues>
+  readonly passwordHasher?: PasswordHasher["Type"]
   /** The folder of a built console; by default there is none. */
   readonly consoleFolder?: string
   /** True if the page `/` shows models and prices. */
@@ -255,6 +257,7 @@ export const startGateway = async ({
   rankings = NoRankings.layer,
   images = new FakeImageRequests(),
   imageSettings = {},
+  passwordHasher,
   consoleFolder,
   publicPrices = false,
   endOfDelay,
@@ -288,6 +291,7 @@ export const startGateway = async ({
         OpenRequests.layer,
         RelayMetrics.layer,
         NoProgramme.layer,
+        passwordHasher === undefined ? Layer.empty : Layer.succeed(PasswordHasher, passwordHasher),
         rankings,
         images.layer,
         Layer.succeed(ImageSettings, { ...defaultSettings, ...imageSettings }),
