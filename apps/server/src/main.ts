@@ -45,7 +45,7 @@ const worker = (config: ServerConfig, number: string) => {
   )
 }
 
-// Effect handles the first signal only. Without these handlers, a second signal would end the process before the
+// Effect handles only the first signal. Without these handlers, a second signal would end the process before the
 // running requests are settled.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {})
 

@@ -128,7 +128,7 @@ const skipAddresses = reportCommand(
       return {
         document: { first_index: first, last_index: last },
         text:
-          `No order will get the deposit addresses ${first} to ${last}. Read their balances with: ` +
+          `No order will get the deposit addresses with the indexes ${first} to ${last}. Read their balances with: ` +
           `tollgate topups deposits --from ${first} --to ${last}`
       } satisfies Report
     })
@@ -166,7 +166,7 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
           })),
           text:
             found.length === 0
-              ? `No address from ${from} to ${to} has a balance.`
+              ? `No deposit address with an index from ${from} to ${to} has a balance.`
               : table(
                   [
                     { heading: "index", cell: ({ index }) => String(index), align: "right" },

@@ -73,8 +73,8 @@ export const isTransient = (error: unknown): boolean =>
  */
 const UNAVAILABLE_CLASSES = new Set(["08", "28", "3D", TRANSACTION_ROLLBACK, "53", "55", OPERATOR_INTERVENTION, "58"])
 /**
- * Read-only standby, and the timeouts of an idle and of a long transaction. Wrong statements cause the other errors of
- * class 25.
+ * SQLSTATEs of class 25 that the statement has not caused: the database is a read-only standby, or the timeout of an
+ * idle or of a long transaction has expired. Wrong statements cause the other errors of class 25.
  */
 const UNAVAILABLE_STATES = new Set(["25006", "25P03", "25P04"])
 

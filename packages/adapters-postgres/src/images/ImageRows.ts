@@ -137,7 +137,7 @@ const END: Part = {
 }
 
 /**
- * Returns the statement that ends running requests and queues their reviews. The statement writes nothing when one of
+ * Returns the statement that ends running requests and inserts their reviews. The statement writes nothing when one of
  * the requests has already ended.
  */
 export const endImages = (images: ReadonlyArray<EndedImage>): WriteStatement => ({

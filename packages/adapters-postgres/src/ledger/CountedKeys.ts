@@ -130,7 +130,7 @@ interface Step {
 }
 
 /**
- * Holds the counts during the decisions of one transaction, like `WorkingBalances`: each decision changes the counts,
+ * Stores the counts during the decisions of one transaction, like `WorkingBalances`: each decision changes the counts,
  * and the next decision uses the changed counts.
  */
 export class WorkingKeys {
@@ -160,7 +160,9 @@ export class WorkingKeys {
     this.#admitted.add(keyId)
   }
 
-  /** Statements that write the changed rows. The database refuses them if a row or the validity of a key has changed. */
+  /**
+   * Statements that write the changed rows. The database refuses them if a row or the validity of a key has changed.
+   */
   get changes(): ReadonlyArray<WriteStatement> {
     const steps = [...this.#changed].map(([keyId, counts]): Step => {
       const { revision } = this.#read.get(keyId) as CountedKeyRow

@@ -1,7 +1,7 @@
 /**
  * Keeps one database connection for a single caller, and opens another connection after a loss.
  *
- * Each statement is prepared once per connection, with a plan that finds rows by key. A transaction costs two round
+ * Each statement is prepared once per connection, with a plan that finds rows by index. A transaction costs two round
  * trips: the first begins the transaction and reads, the second writes and commits. A transaction that only writes is a
  * single statement. When a transaction exceeds its timeout, the socket is destroyed, so an unresponsive database
  * cannot block the caller.

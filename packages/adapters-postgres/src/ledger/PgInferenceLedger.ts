@@ -44,7 +44,7 @@ export const defaults: LedgerOptions = {
   connectMillis: 3_000,
   transactionMillis: 4_000,
   // A lock wait between nodes that serve the same users takes a few milliseconds. A session that holds a row lock for
-  // longer than this limit is stuck, and only the requests of that row's user have to wait.
+  // longer than this limit counts as stuck. Then only the requests of that row's user wait.
   lockMillis: 250,
   flushMillis: 10_000
 }

@@ -188,7 +188,8 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 
 /**
  * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. A
- * transaction changes a draft only while its state is `creating`, so the first transaction decides.
+ * transaction changes a draft only while its state is `creating`. Of two transactions, the first therefore determines
+ * the state, and the second changes nothing.
  */
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
