@@ -1,6 +1,7 @@
 /** Tests that the Kubernetes manifests agree with the program, with each other and with the image. */
 import { readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { allowedTarget } from "@tollgate/adapters-upstream/webhook/AllowedTargets"
 import { Environment, readServerConfig } from "@tollgate/composition/ServerConfig"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import { Either } from "effect"
@@ -44,6 +45,17 @@ describe("the Kubernetes manifests", () => {
       (rule: { ports: ReadonlyArray<unknown> }) => rule.ports
     )
     expect(allowed).toEqual(ports.map((port: number) => ({ port, protocol: "TCP" })))
+  })
+
+  it("let the servers connect to every port that endpoints of webhooks may use", () => {
+    const { egress } = manifest("NetworkPolicy").spec
+    const open = egress.flatMap((rule: { ports: ReadonlyArray<{ port: number }> }) =>
+      rule.ports.map(({ port }) => port)
+    )
+    const ports = Array.from({ length: 65_535 }, (_, index) => index + 1)
+    const allowed = ports.filter((port) => allowedTarget(`https://hooks.example.com:${port}/`, new Set()) !== undefined)
+    expect(allowed).toHaveLength(2)
+    expect(open).toEqual(expect.arrayContaining(allowed))
   })
 
   it("select exactly the pods of the server", () => {

@@ -43,6 +43,7 @@ const readStream = async (): Promise<Ending> => {
 
 const ending = await readStream().catch((): Ending => "upstream_cut")
 const charge = chargeOf(meter, ending, { requestBody, countTokens })
-const { input, output } = charge.charged
-console.log(`${ending}: ${input} + ${output} tokens, ${toExactUsdMicro(costOf(charge, price))} micro-USD`)
+const { cacheRead, cacheWrite, input, output } = charge.charged
+const prompt = input + cacheWrite + cacheRead
+console.log(`${ending}: ${prompt} + ${output} tokens, ${toExactUsdMicro(costOf(charge, price))} micro-USD`)
 process.exit()

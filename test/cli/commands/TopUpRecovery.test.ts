@@ -92,11 +92,17 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.effect("refuses an empty range, a range that is too large, and a count that is not a number", () =>
+    it.effect("refuses an empty range, a range that is too large, and a wrong count", () =>
       Effect.gen(function* () {
         expect(yield* tollgate("topups", "deposits", "--from", "5", "--to", "4")).toMatchObject({ code: 2 })
         expect(yield* tollgate("topups", "deposits", "--from", "0", "--to", "10000")).toMatchObject({ code: 2 })
-        expect(yield* tollgate("topups", "skip-addresses", "--count", "x", "--reason", "r")).toMatchObject({ code: 2 })
+        for (const count of ["x", "0", "1000001"]) {
+          const refused = yield* tollgate("topups", "skip-addresses", "--count", count, "--reason", "r")
+          expect(refused).toMatchObject({
+            code: 2,
+            stderr: expect.stringContaining("--count: expected a whole number from 1 to 1000000")
+          })
+        }
       })
     )
   })

@@ -97,11 +97,14 @@ const statesOf = (ids: ReadonlyArray<OrderId>) =>
     return states
   })
 
-const whole = (max: number) =>
+const whole = (min: number, max: number) =>
   Schema.String.pipe(
-    Schema.filter((text) => /^\d{1,9}$/.test(text) || "a whole number"),
-    Schema.compose(Schema.NumberFromString),
-    Schema.filter((value) => value <= max || `at most ${max}`)
+    Schema.filter(
+      (text) =>
+        (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max) ||
+        `a whole number from ${min} to ${max}`
+    ),
+    Schema.compose(Schema.NumberFromString)
   )
 const MAX_SKIPPED = 1_000_000
 const MAX_SCANNED = 10_000
@@ -113,7 +116,7 @@ const skipAddresses = reportCommand(
     count: option(
       "count",
       "N",
-      whole(MAX_SKIPPED),
+      whole(1, MAX_SKIPPED),
       "Number of addresses. It must be larger than the number of orders that were created since the restored time."
     ),
     reason
@@ -121,9 +124,8 @@ const skipAddresses = reportCommand(
   (given) =>
     Effect.gen(function* () {
       const operator = yield* operatorFor("topups skip-addresses", Option.some(given.reason))
-      const count = Math.max(given.count, 1)
       const { first, last } = yield* Effect.flatMap(TopUpRecovery, (recovery) =>
-        recovery.skipDepositIndexes(count, operator)
+        recovery.skipDepositIndexes(given.count, operator)
       )
       return {
         document: { first_index: first, last_index: last },
@@ -134,7 +136,7 @@ const skipAddresses = reportCommand(
     })
 )
 
-const index = (name: string, description: string) => option(name, "N", whole(2 ** 31 - 1), description)
+const index = (name: string, description: string) => option(name, "N", whole(0, 2 ** 31 - 1), description)
 
 const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
