@@ -136,6 +136,37 @@ describe("pipelined requests", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
+  it("cannot follow a request with `Connection: close`: up to 64 KiB of further bytes are ignored", async () => {
+    const { gateway, upstreams } = await start()
+    const last = ask(hello()).replace("\r\n", "\r\nConnection: close\r\n")
+    const client = (await RawClient.connect(gateway.port)).send(`${last}garbage`)
+    const provider = await upstreams.next()
+    for (const bytes of ["garbage", PROBE]) {
+      client.send(bytes)
+      const other = (await RawClient.connect(gateway.port)).send(PROBE)
+      await other.response()
+      other.leave()
+    }
+    expect(client.closed).toBe(false)
+    provider.head(200).data(answer)
+    provider.end()
+    await client.untilClosed()
+    expect(countOf(client.text, "HTTP/1.1 ")).toBe(1)
+    expect(client.text).toMatch(/^HTTP\/1\.1 200 .*"usage"/s)
+    const flooding = (await RawClient.connect(gateway.port)).send(last)
+    await upstreams.next()
+    flooding.send("x".repeat(100_000))
+    await flooding.untilClosed()
+    const leaving = (await RawClient.connect(gateway.port)).send(`${last}garbage`)
+    await upstreams.next()
+    leaving.socket.end()
+    await leaving.untilClosed()
+    expect([flooding.text, leaving.text]).toEqual(["", ""])
+    const endings = () => gateway.journal.settled.map(({ ending }) => ending)
+    await eventually(() => endings().length === 3, "the settlements")
+    expect(endings()).toEqual(["complete", "client_gone", "client_gone"])
+  })
+
   it("cannot be hidden in the body of a refused request that has the header Expect", async () => {
     const { gateway } = await start()
     const head = `POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${PROBE.length}\r\n\r\n`

@@ -29,13 +29,35 @@ interface HttpSocket extends Duplex {
   readonly parser?: { readonly incoming: IncomingMessage | null } | null
 }
 
+/** The error of Node.js. `rawPacket` contains the bytes that it has read, and the first `bytesParsed` of them are valid. */
+interface ConnectionFailure extends Error {
+  readonly code?: string
+  readonly rawPacket?: Uint8Array
+  readonly bytesParsed?: number
+}
+
+/** The maximum number of ignored bytes after the last request of a connection. */
+const MAX_IGNORED_BYTES = 65_536
+const ignoredBytes = new WeakMap<Duplex, number>()
+
+/**
+ * Returns true if the client has sent bytes after a request with `Connection: close`. They are no request, so the
+ * response to that request continues (docs/reference/http.md#http-10).
+ */
+const isAfterLastRequest = ({ bytesParsed = 0, code, rawPacket }: ConnectionFailure, socket: HttpSocket): boolean => {
+  if (code !== "HPE_CLOSED_CONNECTION") return false
+  const ignored = (ignoredBytes.get(socket) ?? 0) + (rawPacket?.length ?? 0) - bytesParsed
+  ignoredBytes.set(socket, ignored)
+  return ignored <= MAX_IGNORED_BYTES
+}
+
 export const respondToConnectionError = (
-  failure: Error & { readonly code?: string },
+  failure: ConnectionFailure,
   socket: HttpSocket,
   headers: CommonHeaders,
   requestId: string
 ): void => {
-  if (socket.writableEnded) return
+  if (socket.writableEnded || isAfterLastRequest(failure, socket)) return
   if (!socket.writable || failure.code === "ECONNRESET" || wouldBeMisread(socket)) socket.destroy()
   else refuseConnection(socket, errorOf(failure.code), headers, requestId)
 }
