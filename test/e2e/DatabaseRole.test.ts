@@ -83,7 +83,7 @@ const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
 const address = "127.0.0.1" as ClientAddress
 
-it("the role allows everything that resellers, orders, mints, keys and requests need", async () => {
+it("the restricted database role allows everything that resellers, orders, mints, keys and requests need", async () => {
   const keyId = await gateway.run(
     Effect.gen(function* () {
       const blacklist = yield* Blacklist
@@ -133,7 +133,7 @@ it("the role allows everything that resellers, orders, mints, keys and requests 
   await gateway.settled()
 })
 
-it("the role allows everything that images and their reviews need", async () => {
+it("the restricted database role allows everything that images and their reviews need", async () => {
   const [owner] = await gateway.query<Principal>(
     'SELECT id AS "keyId", user_id AS "userId" FROM api_key WHERE user_id = $1',
     [gateway.customer.userId]
@@ -159,7 +159,7 @@ it("the role allows everything that images and their reviews need", async () => 
   expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
 })
 
-it("the role cannot change a journal or a table definition", async () => {
+it("the restricted database role cannot change a journal or a table definition", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
   const refused = [

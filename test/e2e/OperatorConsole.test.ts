@@ -138,7 +138,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     await ani.sees("Adjustment")
   })
 
-  it("books once when the response is lost and the page is loaded again", async () => {
+  it("adjusts the quota once when the response is lost and the page is loaded again", async () => {
     await ani.press("Another change")
     await ani.page.getByLabel("Change").selectOption("-")
     await ani.fill({ amount: "2.5", reason: "correction" })

@@ -78,7 +78,7 @@ describe("a customer with an API key", () => {
     expect(listOf((await programme.get("/v1/usage?model=other", { token })).body.data)).toEqual([])
   })
 
-  it("reads balances and usage without funds", async () => {
+  it("reads its balances and usage even if its balance is zero", async () => {
     const reseller = await programme.reseller()
     const { userId } = await programme.customerOf(reseller)
     const path = `/api/reseller/customers/${userId}/keys`

@@ -151,7 +151,7 @@ describe.each(protocols)(
       expect(charged).toBe(BigInt(delivered))
       expect(rows.reduce((sum, row) => sum + row.writeoff_pico, 0n)).toBe(0n)
       expect(paidPico).toBeLessThanOrEqual(CREDIT_USD_MICRO * 1_000_000n)
-      // The balance is used up: every stream was cut, and less than one token of each stream is left.
+      // The balance is used up: every stream was cut, and less than a tenth of the balance remains.
       expect(paidPico).toBeGreaterThan(((CREDIT_USD_MICRO * 9n) / 10n) * 1_000_000n)
       recordFigures({
         [`${protocol.name}: output tokens delivered, and charged`]: `${delivered}, ${charged}`,
