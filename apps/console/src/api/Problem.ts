@@ -51,10 +51,7 @@ const member = (value: unknown, name: string): unknown =>
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/**
- * Reads a refusal. The refusals of inference routes and reseller routes have the members `code` and `message` at the
- * same place.
- */
+/** Reads a refusal. The refusals of all routes have the members `code` and `message` at the same place. */
 export const problemOf = (response: Response, body: unknown): Problem => {
   const error = member(body, "error")
   const details = member(error, "details")

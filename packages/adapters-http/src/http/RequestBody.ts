@@ -78,8 +78,8 @@ const nothingToStop = () => {}
 
 /**
  * Returns whether the whole body can be read without waiting. Node.js 20 sets `complete` only after it has run the
- * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too. A request with `Expect` is
- * excluded, because its refusal waits for the end of the body if the body is not `complete`.
+ * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too. A request with `Expect`
+ * must be `complete`: otherwise `Refusal.ts` ends a refusal of this request only at the end of the body.
  */
 const hasWholeBody = ({ complete, headers, readableLength }: IncomingMessage): boolean =>
   complete || (headers.expect === undefined && readableLength > 0 && readableLength === announcedBytes(headers))

@@ -21,7 +21,9 @@ import type { RelayCounters } from "../inference/relay/RelayMetrics.ts"
 import { type BufferedResponse, ResponseBuffer } from "./ResponseBuffer.ts"
 
 const REFUSAL_BYTES = 64 * 1024
-/** The maximum time in milliseconds for the body of a refusal. After it, the bytes that have arrived are used. */
+/**
+ * The maximum time in milliseconds for the body of a refusal. After this time, the bytes that have arrived are used.
+ */
 const REFUSAL_MILLIS = 5_000
 
 /** The provider's response or refusal, as received. */

@@ -98,7 +98,7 @@ export const operatorServiceTexts = {
     providers: "Providers, as one node sees them",
     noProviders: "The catalog has no providers",
     seenBy: "Node",
-    breakers: { closed: "Works", open: "Fails", half_open: "Is tried" }
+    breakers: { closed: "Works", open: "Fails", half_open: "Is being tried" }
   },
   holds: {
     title: "Open requests",

@@ -100,7 +100,7 @@ export const operatorServiceTexts: typeof english = {
     providers: "Penyedia, menurut satu node",
     noProviders: "Katalog tidak berisi penyedia",
     seenBy: "Dilihat oleh node",
-    breakers: { closed: "Berfungsi", open: "Gagal", half_open: "Dicoba" }
+    breakers: { closed: "Berfungsi", open: "Gagal", half_open: "Sedang dicoba" }
   },
   holds: {
     title: "Permintaan terbuka",

@@ -46,7 +46,7 @@ const OwnRequests = () => {
       <RowList
         pages={items}
         none={texts.none}
-        // An item has no id, and the list only grows at its end.
+        // An item has no id. Its index is a stable key, because the list only grows at its end.
         row={(item, i) => <UsageRow key={i} item={item} />}
       />
     </Card>

@@ -18,7 +18,7 @@ import { OperatorProblem } from "./Problems.tsx"
 type AuditRun = components["schemas"]["AuditRun"]
 type ServiceChecks = components["schemas"]["ServiceChecks"]
 
-/** The gateway describes its checks in English. */
+/** The gateway describes its checks in English, so the descriptions have `lang="en"`. */
 const AuditResult = ({ run }: { readonly run: AuditRun }) => {
   const { checks: texts } = useOperatorTexts()
   const format = useFormat()

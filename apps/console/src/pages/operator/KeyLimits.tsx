@@ -34,7 +34,7 @@ export const KeyLimits = ({ status, isSaved, onChanged }: KeyLimitsProps) => {
   const check = (values: LimitValues): void => {
     const change = reader.read(values)
     if (change === undefined) return
-    // The request replaces all limits, so it also contains the unchanged ones.
+    // The request replaces all limits, so it also contains the unchanged limits.
     const limits = { ...status.limits, ...change }
     ask({
       title: texts.setQuestion(status.name),

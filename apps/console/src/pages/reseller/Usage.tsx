@@ -98,7 +98,7 @@ const Items = ({ filter }: { readonly filter: Filter }) => {
       <RowList
         pages={items}
         none={texts.none}
-        // An item has no id, and the list only grows at its end.
+        // An item has no id. Its index is a stable key, because the list only grows at its end.
         row={(item, i) => <UsageRow key={i} item={item} customer={emails.get(item.user_id) ?? item.user_id} />}
       />
     </Card>

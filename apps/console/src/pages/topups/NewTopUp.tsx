@@ -18,7 +18,7 @@ import { Page } from "../../ui/Page.tsx"
 const methods = ["qris", "hosted_qris", "crypto", "crypto_bep20"] as const
 type Method = (typeof methods)[number]
 
-/** The payment provider did not open the payment, so there is no order. */
+/** The code of a refusal after which there is no order, because the payment provider did not open the payment. */
 const UNAVAILABLE = "provider_unavailable"
 
 const isRupiah = (method: Method): boolean => method === "qris" || method === "hosted_qris"

@@ -1,8 +1,8 @@
 /**
  * Removes everything that identifies the provider from messages and their stream events
  * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids (`bdrk`, `vrtx`), and
- * the JSON members that every protocol hides. If a function changes nothing, it returns the same object, so that the
- * caller can pass on the original bytes.
+ * the JSON members that `withoutProviderMembers` removes. If a function changes nothing, it returns the same object, so
+ * that the caller can pass on the original bytes.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
@@ -45,7 +45,7 @@ export const redactedMessage = (given: JsonObject, names: PublicNames): JsonObje
 
 /** Redacts a content block. Tool inputs and tool results belong to the conversation, so they stay unchanged. */
 const redactedBlock = (given: JsonObject, names: PublicNames): JsonObject => {
-  // A fallback block contains the names of the models before and after the fallback, at any depth.
+  // A block of the type `fallback` contains, at any depth, the names of the models between which the provider switched.
   if (given.type === "fallback") return redactedMembers(given, names)
   let redacted = shallow(given, names)
   for (const name of ["id", "tool_use_id"]) {
