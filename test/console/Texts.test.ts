@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import ts from "typescript"
 import { describe, expect, it } from "vitest"
+import { explain, Problem } from "../../apps/console/src/api/Problem.ts"
 import { texts as english } from "../../apps/console/src/i18n/en.ts"
 import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
 import { operatorTables } from "../../apps/console/src/i18n/OperatorTexts.ts"
@@ -41,6 +42,44 @@ describe("the texts of the console", () => {
       ([path, text]) => text === english.get(path) && !SAME.test(path) && !SAME_WORDS.test(text)
     )
     expect(same).toEqual([])
+  })
+})
+
+/** Codes that no page of the console can get, and the code whose page shows the details itself. */
+const NOT_SHOWN = new Set([
+  "endpoint_not_found",
+  "delivery_not_found",
+  "too_many_endpoints",
+  "invalid_signature",
+  "expectation_failed",
+  "headers_too_large",
+  "catalog_file_invalid"
+])
+
+describe("the texts for errors", () => {
+  it("exist for every code that a page can get", () => {
+    const wire = resolve(import.meta.dirname, "../../packages/adapters-http/src")
+    const files = [
+      "wire/ResellerErrors.ts",
+      "wire/OperatorErrors.ts",
+      "wire/SharedErrorRows.ts",
+      "http/SurfaceError.ts"
+    ]
+    const codes = files.flatMap((file) =>
+      [...readFileSync(join(wire, file), "utf8").matchAll(/(?:\bcode: |^ {2}\| )"([a-z_]+)"/gm)].map(
+        ([, code = ""]) => code
+      )
+    )
+    expect(codes).toEqual(expect.arrayContaining(["validation_error", "review_not_found", "method_not_allowed"]))
+    const known = { ...id.problems.byCode, ...id.operatorPages.problems }
+    expect([...new Set(codes)].filter((code) => !NOT_SHOWN.has(code) && !Object.hasOwn(known, code))).toEqual([])
+  })
+
+  it("name the members that the service refuses, in the language of the user", () => {
+    const details = [{ path: "email", message: "an email address" }]
+    const problem = new Problem(422, "validation_error", "email must be an email address.", { details })
+    expect(explain(problem, english)).toBe("The service does not accept this input: email.")
+    expect(explain(problem, indonesian)).toBe("Layanan tidak menerima isian ini: email.")
   })
 })
 

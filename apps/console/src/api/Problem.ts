@@ -70,6 +70,9 @@ export const explain = (problem: Problem, { problems }: Texts): string => {
   const known = problems.byCode[problem.code as keyof typeof problems.byCode]
   if (problem.code === "rate_limited" && problem.retryAfterSeconds !== undefined)
     return problems.waitSeconds(problem.retryAfterSeconds)
+  const fields = problem.details.map(({ path }) => path).filter((path) => path !== "")
+  if (problem.code === "validation_error" && fields.length > 0)
+    return problems.invalidFields([...new Set(fields)].join(", "))
   if (known !== undefined) return known
   return problem.message === "" ? problems.unknown : problem.message
 }

@@ -57,6 +57,7 @@ export const frameTexts = {
     unknown: "The request failed.",
     requestId: "State this request id when you report the problem:",
     waitSeconds: (seconds: number) => `Too many attempts. Try again in ${plural(seconds, "second", "seconds")}.`,
+    invalidFields: (fields: string) => `The service does not accept this input: ${fields}.`,
     byCode: {
       no_response: "The service did not respond. Check your connection and try again.",
       invalid_credentials: "The email or the password is wrong.",
@@ -73,6 +74,13 @@ export const frameTexts = {
       not_found: "There is no such entry.",
       provider_unavailable: "This payment method is not available at the moment. Try later, or use another method.",
       overloaded: "The service is busy. Try again in a moment.",
+      reseller_not_active: "This account is not active. Contact the operator.",
+      amount_out_of_range: "The payment method does not accept this amount.",
+      validation_error: "The service does not accept this input. Check it and try again.",
+      invalid_request: "The service does not accept this input. Check it and try again.",
+      request_too_large: "The input is too long. Shorten it.",
+      request_timeout: "The request took too long. Check your connection and try again.",
+      method_not_allowed: "The console and the service have different versions. Reload the page.",
       internal_error: "The service had an internal error. Try again."
     }
   }

@@ -19,7 +19,9 @@ export const operatorAccountTexts = {
     review_refused: "The status of the reseller does not allow this decision. Load the page again.",
     review_resolved: "Another operator has resolved this review already.",
     pattern_not_listed: "The blacklist does not contain this entry.",
-    session_not_found: "There is no such session."
+    review_not_found: "This request is not in the review queue. Load the page again.",
+    session_not_found: "There is no such session.",
+    invalid_session: "Your session has ended. Open a new one with: tollgate console"
   },
   filters: {
     search: "Search",

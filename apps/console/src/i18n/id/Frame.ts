@@ -57,6 +57,7 @@ export const frameTexts: typeof english = {
     unknown: "Permintaan gagal.",
     requestId: "Sebutkan ID permintaan ini saat melaporkan masalah:",
     waitSeconds: (seconds) => `Terlalu banyak percobaan. Coba lagi dalam ${seconds} detik.`,
+    invalidFields: (fields) => `Layanan tidak menerima isian ini: ${fields}.`,
     byCode: {
       no_response: "Layanan tidak merespons. Periksa koneksi Anda, lalu coba lagi.",
       invalid_credentials: "Email atau kata sandi salah.",
@@ -73,6 +74,13 @@ export const frameTexts: typeof english = {
       not_found: "Data tidak ditemukan.",
       provider_unavailable: "Cara bayar ini sedang tidak tersedia. Coba nanti, atau gunakan cara lain.",
       overloaded: "Layanan sedang sibuk. Coba beberapa saat lagi.",
+      reseller_not_active: "Akun ini tidak aktif. Hubungi operator.",
+      amount_out_of_range: "Cara bayar ini tidak menerima jumlah tersebut.",
+      validation_error: "Layanan tidak menerima isian ini. Periksa, lalu coba lagi.",
+      invalid_request: "Layanan tidak menerima isian ini. Periksa, lalu coba lagi.",
+      request_too_large: "Isian terlalu panjang. Persingkat.",
+      request_timeout: "Permintaan terlalu lama. Periksa koneksi Anda, lalu coba lagi.",
+      method_not_allowed: "Versi konsol dan layanan berbeda. Muat ulang halaman.",
       internal_error: "Terjadi kesalahan pada layanan. Coba lagi."
     }
   }

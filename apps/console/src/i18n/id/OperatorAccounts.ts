@@ -21,7 +21,9 @@ export const operatorAccountTexts: typeof english = {
     review_refused: "Status reseller tidak mengizinkan keputusan ini. Muat ulang halaman.",
     review_resolved: "Operator lain sudah menyelesaikan peninjauan ini.",
     pattern_not_listed: "Entri ini tidak ada di daftar hitam.",
-    session_not_found: "Sesi tidak ditemukan."
+    review_not_found: "Permintaan ini tidak ada dalam antrean tinjauan. Muat ulang halaman.",
+    session_not_found: "Sesi tidak ditemukan.",
+    invalid_session: "Sesi Anda sudah berakhir. Buka sesi baru dengan: tollgate console"
   },
   filters: {
     search: "Cari",
