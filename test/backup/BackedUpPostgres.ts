@@ -7,7 +7,15 @@ import * as Pg from "pg"
 import { freePort } from "../bench/Target.ts"
 import { THIS_CHECKOUT } from "../bench/Tollgate.ts"
 import { eventually } from "../failover/ActiveTime.ts"
-import { filled, ownDirectory, owner, ownFile, type Processes, postgresBinDir } from "../failover/Processes.ts"
+import {
+  filled,
+  ownDirectory,
+  owner,
+  ownFile,
+  type Processes,
+  postgresBinDir,
+  programAt
+} from "../failover/Processes.ts"
 
 const DEPLOY = join(THIS_CHECKOUT, "deploy/backup")
 const START_MILLIS = 600_000
@@ -28,6 +36,7 @@ export class BackedUpPostgres {
 
   /** Creates an empty Postgres and an empty backup repository, starts the Postgres, and makes a full backup. */
   static async start(processes: Processes, directory: string): Promise<BackedUpPostgres> {
+    programAt("/usr/bin/pgbackrest")
     const port = await freePort()
     const text = filled(readFileSync(join(DEPLOY, "pgbackrest.conf"), "utf8"), {
       REPO_DIR: ownDirectory(join(directory, "repository")),

@@ -37,13 +37,16 @@ export const filled = (template: string, values: Readonly<Record<string, string 
 /** Returns the first of these paths that exists. */
 export const programAt = (...paths: ReadonlyArray<string>): string => {
   const found = paths.find((path) => existsSync(path))
-  if (found === undefined) throw new Error(`none of these programs is installed: ${paths.join(", ")}`)
+  if (found === undefined)
+    throw new Error(
+      `none of these programs is installed: ${paths.join(", ")}; CONTRIBUTING.md names the Debian packages`
+    )
   return found
 }
 
 /** Returns the folder with the programs of the newest Postgres that is installed from Debian. */
 export const postgresBinDir = (): string => {
-  const root = "/usr/lib/postgresql"
+  const root = programAt("/usr/lib/postgresql")
   const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a))
   return join(root, newest ?? "", "bin")
 }
