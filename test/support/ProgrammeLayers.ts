@@ -53,9 +53,9 @@ export interface ProgrammeSettings {
 
 /** A cheap password hasher that counts its calls. */
 const hasher = ({ hashes }: ProgrammeSettings) =>
-  Layer.sync(PasswordHasher, () => {
-    const { hash, verify, ...places } = ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 })
-    return {
+  Layer.scoped(
+    PasswordHasher,
+    Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ hash, verify, ...places }) => ({
       ...places,
       hash: (password) => {
         hashes.hashed += 1
@@ -65,8 +65,8 @@ const hasher = ({ hashes }: ProgrammeSettings) =>
         hashes.verified += 1
         return verify(password, known)
       }
-    }
-  })
+    }))
+  )
 
 const withoutPicture = (provider: PaymentProvider): PaymentProvider => ({
   ...provider,

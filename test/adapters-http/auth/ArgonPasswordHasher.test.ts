@@ -3,18 +3,22 @@ import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPassword
 import { type HashingQueue, PasswordHash, type PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
-import { Cause, Effect, Either, Exit, Fiber, Option, Redacted } from "effect"
-import { describe, expect, it } from "vitest"
+import { Cause, Effect, Either, Exit, Fiber, Option, Redacted, Scope } from "effect"
+import { afterAll, describe, expect, it } from "vitest"
 
 /** Parameters of cheap hashes, which keep the tests fast. */
 const cheap = { memoryKib: 64, passes: 1 }
 const password = Redacted.make("correct horse battery")
 
 const run = Effect.runPromise
+const scope = Effect.runSync(Scope.make())
+afterAll(() => run(Scope.close(scope, Exit.void)))
+const hasherWith = (options: Partial<ArgonPasswordHasher.ArgonOptions> = {}) =>
+  Effect.runSync(Scope.extend(ArgonPasswordHasher.make(options), scope))
 
 describe("the password hasher", () => {
   it("returns argon2id hashes, each with its parameters and a new salt", async () => {
-    const hasher = ArgonPasswordHasher.make()
+    const hasher = hasherWith()
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(Redacted.value(two)).not.toBe(Redacted.value(one))
@@ -24,19 +28,19 @@ describe("the password hasher", () => {
   })
 
   it("verifies a hash with the parameters that the hash contains", async () => {
-    const before = ArgonPasswordHasher.make(cheap)
-    const after = ArgonPasswordHasher.make({ memoryKib: 128, passes: 2 })
+    const before = hasherWith(cheap)
+    const after = hasherWith({ memoryKib: 128, passes: 2 })
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
   it("refuses every password if there is no stored hash", async () => {
-    const hasher = ArgonPasswordHasher.make(cheap)
+    const hasher = hasherWith(cheap)
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
   })
 
   it("treats a malformed hash as a defect, not as a wrong password", async () => {
-    const hasher = ArgonPasswordHasher.make(cheap)
+    const hasher = hasherWith(cheap)
     const exit = await Effect.runPromiseExit(hasher.verify(password, PasswordHash(Redacted.make("garbage"))))
     expect(Exit.isFailure(exit) && Cause.isDie(exit.cause)).toBe(true)
   })
@@ -49,7 +53,7 @@ const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
 
 describe("the queue of the password hasher", () => {
   it("gives one client half of the places, refuses its further requests, and accepts them again later", async () => {
-    const hasher = ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 6 })
+    const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 6 })
     const hashes = (count: number) => Array.from({ length: count }, () => Effect.either(hashFor(hasher, "one")))
     const outcomes = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
     expect(outcomes.filter(Either.isRight)).toHaveLength(3)
@@ -59,7 +63,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("has places for other clients and in the other queue while one client uses its share", async () => {
-    const hasher = ArgonPasswordHasher.make({ ...cheap, places: 6 })
+    const hasher = hasherWith({ ...cheap, places: 6 })
     const enters = (queue: HashingQueue, name: string) => Effect.either(hasher.enter(queue, client(name)))
     await run(
       Effect.scoped(
@@ -74,7 +78,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("states the refusal of a request before the request enters", async () => {
-    const hasher = ArgonPasswordHasher.make({ ...cheap, places: 2 })
+    const hasher = hasherWith({ ...cheap, places: 2 })
     const refused = new RateLimited({ retryAfterSeconds: 1 })
     const refusals = () => [
       hasher.refusalFor("login", client("one")),
@@ -97,8 +101,8 @@ describe("the queue of the password hasher", () => {
   })
 
   it("runs logins while signups wait, because each queue has its own threads", async () => {
-    const hasher = ArgonPasswordHasher.make({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
-    const stored = await run(ArgonPasswordHasher.make(cheap).hash(password))
+    const hasher = hasherWith({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
+    const stored = await run(hasherWith(cheap).hash(password))
     const ended: Array<string> = []
     const ends = (name: string, work: Effect.Effect<unknown>) =>
       Effect.zipRight(
@@ -111,7 +115,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("ends an interrupted request only after its hash is finished, and then hashes for the next request", async () => {
-    const hasher = ArgonPasswordHasher.make({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
+    const hasher = hasherWith({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
     await run(
       Effect.gen(function* () {
@@ -129,7 +133,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("releases the place of a request that is interrupted while it waits", async () => {
-    const hasher = ArgonPasswordHasher.make({ memoryKib: 4_096, passes: 2, places: 2 })
+    const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 2 })
     await run(
       Effect.gen(function* () {
         const running = yield* Effect.fork(hashFor(hasher, "one"))

@@ -8,7 +8,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
-import { hash, type Options, verify } from "@node-rs/argon2"
+import type { Options } from "@node-rs/argon2"
 import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"
 import { Shares } from "@tollgate/application/operations/Shares"
 import { type HashingQueue, PasswordHash, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -21,6 +21,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
+import { HashingThread } from "./HashingThread.ts"
 
 export interface ArgonOptions {
   readonly memoryKib: number
@@ -36,8 +37,7 @@ export const defaults: ArgonOptions = {
   memoryKib: 19_456,
   passes: 2,
   lanes: 1,
-  // Each running hash occupies one of the four threads of the thread pool of Node.js, and a processor core. At least one
-  // thread stays free, because the pool also resolves the host names of providers.
+  // Each running hash occupies a thread of its own, and the part of a processor core that no other thread needs.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
   places: 64
 }
@@ -54,67 +54,80 @@ const PAUSES_PER_HASH = 3
  */
 const ARGON2ID = 2
 
-export const make = (options: Partial<ArgonOptions> = {}): Context.Tag.Service<PasswordHasher> => {
-  const { memoryKib, passes, lanes, running, places } = { ...defaults, ...options }
-  const parameters: Options = {
-    algorithm: ARGON2ID,
-    memoryCost: memoryKib,
-    timeCost: passes,
-    parallelism: lanes
-  }
-  const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
-  const queueOf = (name: HashingQueue) => {
-    const threads = new FifoSemaphore(running[name])
+/** The threads of the hasher end when the scope closes. */
+export const make = (
+  options: Partial<ArgonOptions> = {}
+): Effect.Effect<Context.Tag.Service<PasswordHasher>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { memoryKib, passes, lanes, running, places } = { ...defaults, ...options }
+    const parameters: Options = {
+      algorithm: ARGON2ID,
+      memoryCost: memoryKib,
+      timeCost: passes,
+      parallelism: lanes
+    }
+    const unmatchableHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${phc(16)}$${phc(32)}`
+    const queues = {
+      login: { places: new Shares<ClientAddress>(places), run: yield* makeThreads(running.login) },
+      signup: { places: new Shares<ClientAddress>(places), run: yield* makeThreads(running.signup) }
+    }
+
     return {
-      places: new Shares<ClientAddress>(places),
-      /**
-       * Runs `work` on one of the limited threads, and then pauses this thread. If the request is interrupted, the
-       * thread is released only after the work has ended.
-       */
-      run: <A>(work: () => Promise<A>) =>
-        Effect.uninterruptible(
-          Effect.gen(function* () {
-            yield* threads.take
-            const exit = yield* Effect.exit(Effect.timed(Effect.promise(work)))
-            const pause = Exit.isSuccess(exit) ? Duration.times(exit.value[0], PAUSES_PER_HASH) : Duration.zero
-            yield* Effect.forkDaemon(Effect.zipRight(Effect.sleep(pause), threads.release))
-            const [, result] = yield* exit
-            return result
-          })
+      enter: (name, client) => {
+        const shares = queues[name].places
+        const release = Effect.sync(() => shares.release(client))
+        // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
+        return Effect.uninterruptible(
+          Effect.flatMap(Effect.scope, (scope) =>
+            shares.take(client) ? Scope.addFinalizer(scope, release) : Effect.fail(noPlace)
+          )
+        )
+      },
+      refusalFor: (name, client) => (queues[name].places.isFullFor(client) ? noPlace : undefined),
+      hash: (password) =>
+        Effect.map(
+          queues.signup.run((thread) => thread.hash(Redacted.value(password), parameters)),
+          (text) => PasswordHash(Redacted.make(text))
+        ),
+      verify: (password, known) =>
+        Effect.map(
+          queues.login.run((thread) =>
+            thread.verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))
+          ),
+          (matches) => matches && known !== undefined
         )
     }
-  }
-  const queues = { login: queueOf("login"), signup: queueOf("signup") }
+  })
 
-  return {
-    enter: (name, client) => {
-      const shares = queues[name].places
-      const release = Effect.sync(() => shares.release(client))
-      // `Effect.acquireRelease` would compare and copy all fiber refs of the request twice.
-      return Effect.uninterruptible(
-        Effect.flatMap(Effect.scope, (scope) =>
-          shares.take(client) ? Scope.addFinalizer(scope, release) : Effect.fail(noPlace)
-        )
+type RunOnThread = <A>(work: (thread: HashingThread) => Promise<A>) => Effect.Effect<A>
+
+/**
+ * Returns a function that runs work on one of `count` threads, and then pauses this thread. If the caller is
+ * interrupted, the thread is released only after the work has ended.
+ */
+const makeThreads = (count: number): Effect.Effect<RunOnThread, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const threads = Array.from({ length: count }, () => new HashingThread())
+    yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(threads.map((thread) => thread.close()))))
+    const permits = new FifoSemaphore(count)
+    const idle = [...threads]
+    return (work) =>
+      Effect.uninterruptible(
+        Effect.gen(function* () {
+          yield* permits.take
+          const thread = idle.pop() as HashingThread
+          const exit = yield* Effect.exit(Effect.timed(Effect.promise(() => work(thread))))
+          idle.push(thread)
+          const pause = Exit.isSuccess(exit) ? Duration.times(exit.value[0], PAUSES_PER_HASH) : Duration.zero
+          yield* Effect.forkDaemon(Effect.zipRight(Effect.sleep(pause), permits.release))
+          const [, result] = yield* exit
+          return result
+        })
       )
-    },
-    refusalFor: (name, client) => (queues[name].places.isFullFor(client) ? noPlace : undefined),
-    hash: (password) =>
-      Effect.map(
-        queues.signup.run(() => hash(Redacted.value(password), parameters)),
-        (text) => PasswordHash(Redacted.make(text))
-      ),
-    verify: (password, known) =>
-      Effect.map(
-        queues.login.run(() =>
-          verify(known === undefined ? unmatchableHash : Redacted.value(known), Redacted.value(password))
-        ),
-        (matches) => matches && known !== undefined
-      )
-  }
-}
+  })
 
 export const layer = (options: Partial<ArgonOptions> = {}): Layer.Layer<PasswordHasher> =>
-  Layer.sync(PasswordHasher, () => make(options))
+  Layer.scoped(PasswordHasher, make(options))
 
 /** Returns this number of random bytes as base64 without padding, which is the encoding in PHC strings. */
 const phc = (bytes: number): string => randomBytes(bytes).toString("base64").replaceAll("=", "")
