@@ -159,6 +159,21 @@ describe("a server during shutdown", () => {
     expect(charged).toContainEqual(["client_gone", 0n])
   })
 
+  it("logs the number of the requests that it interrupts", async () => {
+    const running = await start({ drainSeconds: 0.1 })
+    const { gateway } = running
+    await streaming(running)
+    const unfinished = await RawClient.connect(gateway.port)
+    const head = ["POST /v1/images/generations HTTP/1.1", "host: x", `x-api-key: ${KEY}`, "content-length: 100"]
+    unfinished.send(`${[...head, "content-type: application/json"].join("\r\n")}\r\n\r\n{`)
+    await eventually(() => gateway.inFlight.count === 4, "the start of the handler")
+    expect(gateway.inFlight.requests).toBe(2)
+    await gateway.close()
+    const logged = gateway.logged.filter((line) => line.includes("interrupting running requests"))
+    expect(logged).toHaveLength(1)
+    expect(logged[0]).toContain('{"requests":2}')
+  })
+
   it("stops although a client reads nothing", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { client, provider } = await streaming(running)

@@ -50,13 +50,13 @@ export const drain = (
       )
     if (!(yield* idleWithin(Duration.subtract(grace, served)))) {
       yield* Effect.logWarning("shutdown: the grace period is over; interrupting running requests", {
-        requests: inFlight.count
+        requests: inFlight.requests
       })
       cutAll()
       if (!(yield* idleWithin(INTERRUPT_TIMEOUT))) {
         server.closeAllConnections()
         if (!(yield* idleWithin(SETTLE_TIMEOUT))) {
-          yield* Effect.logError("shutdown: some requests did not end", { requests: inFlight.count })
+          yield* Effect.logError("shutdown: some requests did not end", { requests: inFlight.requests })
         }
       }
     }

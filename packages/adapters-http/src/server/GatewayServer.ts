@@ -183,9 +183,9 @@ export const layer = (
           guarded(response, requestId, () => {
             if (!response.destroyed) api.serve(request, response, requestId)
           })
-          inFlight.ended()
+          inFlight.ended(request)
         })
-        if (isAdded) inFlight.started()
+        if (isAdded) inFlight.started(request)
         else refuse(request, response, requestId, overloadedError)
       }
 

@@ -108,17 +108,17 @@ export const make = (
         const entry: Entry = { exchange, index: -1 }
         open.add(entry)
         counters.openRequests += 1
-        inFlight.started()
-        inFlight.started()
+        inFlight.started(request)
+        inFlight.started(request)
         response.on("error", ignore)
         response.on("close", () => {
           exchange.close()
-          inFlight.ended()
+          inFlight.ended(request)
         })
         const onOver = () => {
           open.delete(entry)
           counters.openRequests -= 1
-          inFlight.ended()
+          inFlight.ended(request)
         }
         // Node.js parses the part of the body that arrived together with the head before it runs the next tick.
         // Therefore a small body can be read there without waiting.
