@@ -4,62 +4,16 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
-import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
-import type { KeyLimitsChange } from "@tollgate/domain/customer/KeyLimits"
 import { InvalidApiKey } from "@tollgate/domain/inference/InferenceErrors"
 import { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import { Effect, Either, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"
-import {
-  aCustomer,
-  aNode,
-  aRequest,
-  balancesOf,
-  type Customer,
-  complete,
-  extension,
-  failed,
-  REQUEST_PICO
-} from "./Customers.ts"
+import { aCustomer, aNode, aRequest, balancesOf, complete, extension, failed, REQUEST_PICO } from "./Customers.ts"
+import { aLimited, asLimited, change, countsOf } from "./LimitedCustomers.ts"
 
 const unbounded = { concurrency: "unbounded" } as const
 const HUNDRED = Array.from({ length: 100 })
-
-const change = ({ principal }: Customer, limits: KeyLimitsChange) =>
-  Effect.flatMap(KeyLimitStore, (store) => store.change(principal.keyId, limits, Stores.operator))
-
-/** A customer with 1 USD and a limited key, as the authenticator returns it after it has read the limits. */
-const aLimited = (limits: KeyLimitsChange, usdMicro = 1_000_000n) =>
-  Effect.gen(function* () {
-    const customer = yield* aCustomer({ usdMicro })
-    yield* change(customer, limits)
-    return asLimited(customer)
-  })
-
-const asLimited = (customer: Customer): Customer => ({
-  ...customer,
-  principal: {
-    ...customer.principal,
-    limits: { counted: true, expiresAtMillis: Number.POSITIVE_INFINITY, models: undefined }
-  }
-})
-
-const countsOf = ({ principal }: Customer) =>
-  Effect.gen(function* () {
-    const { counts } = yield* (yield* KeyLimitStore).read(principal.keyId)
-    if (counts === undefined) return yield* Effect.dieMessage("the key is not limited")
-    const { openRequests, pending, spentInDay, spentInMonth, spentTotal, window } = counts
-    return {
-      openRequests,
-      pending,
-      spentInDay,
-      spentInMonth,
-      spentTotal,
-      tokens: window.tokens,
-      requests: window.requests
-    }
-  }).pipe(Effect.orDie)
 
 const twoNodes = Effect.all([aNode({ batchSize: 7 }), aNode({ batchSize: 7 })])
 

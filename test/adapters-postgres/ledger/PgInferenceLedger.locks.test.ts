@@ -3,9 +3,8 @@ import { describe, expect, layer } from "@effect/vitest"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Duration, Effect, Exit } from "effect"
-import * as Pg from "pg"
 import * as Stores from "../../support/Stores.ts"
-import { TestDatabase } from "../../support/TestDatabase.ts"
+import { anotherSession } from "./AnotherSession.ts"
 import {
   aCustomer,
   aNode,
@@ -29,23 +28,6 @@ const served = (ledger: Ledger, request: ReturnType<typeof aRequest>) =>
 
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
-
-/** Opens another session that locks rows and keeps its transaction open. */
-const anotherSession = Effect.gen(function* () {
-  const { settings } = yield* TestDatabase
-  const client = yield* Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Pg.Client(settings)
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
-  )
-  return {
-    lock: (statement: string) => Effect.promise(() => client.query(`BEGIN; ${statement}`)),
-    unlock: Effect.promise(() => client.query("ROLLBACK"))
-  }
-})
 
 const accountsOf = ({ user }: Customer, kind: "payg" | "plan") =>
   `SELECT FROM account WHERE kind = '${kind}' AND user_id = '${user.id}' FOR NO KEY UPDATE`

@@ -53,11 +53,14 @@ const READ_KEY_USERS: Statement = {
 export const lockKeys = async (query: Query, keyIds: ReadonlyArray<ApiKeyId>): Promise<CountedKeyRows> =>
   keyIds.length === 0 ? NO_KEYS : keyRows(await query(LOCK_KEYS, [keyIds]))
 
-/** Locks the rows that no other session has locked. `contended` contains the users of the rows that are locked. */
-export const lockFreeKeys = async (
-  query: Query,
-  keyIds: ReadonlyArray<ApiKeyId>
-): Promise<{ readonly keys: CountedKeyRows; readonly contended: ReadonlyArray<UserId> }> => {
+export interface FreeKeys {
+  readonly keys: CountedKeyRows
+  /** The users of the rows that another session has locked. */
+  readonly contended: ReadonlyArray<UserId>
+}
+
+/** Locks the rows that no other session has locked. Does not wait. */
+export const lockFreeKeys = async (query: Query, keyIds: ReadonlyArray<ApiKeyId>): Promise<FreeKeys> => {
   if (keyIds.length === 0) return { keys: NO_KEYS, contended: [] }
   const [locked, all] = await Promise.all([query(LOCK_FREE_KEYS, [keyIds]), query(READ_KEY_USERS, [keyIds])])
   const free = new Set(locked.map(([keyId]) => keyId))

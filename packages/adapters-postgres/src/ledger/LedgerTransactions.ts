@@ -24,7 +24,7 @@ import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"
 import { partition } from "./Batch.ts"
-import { type CountedKeyRows, lockKeys, WorkingKeys } from "./CountedKeys.ts"
+import { WorkingKeys } from "./CountedKeys.ts"
 import type { BoundStatement, Decided, DedicatedConnection, LockWait, Query, Statement } from "./DedicatedConnection.ts"
 import { type KeyHoldColumns, validKeys, withKey } from "./HoldRows.ts"
 import { type Facts, LedgerDecisions } from "./LedgerDecisions.ts"
@@ -37,7 +37,7 @@ import {
   ledgerWork,
   ownersOf
 } from "./LedgerWork.ts"
-import { type LockRows, lockAllRows, lockFreeRows } from "./LockedRows.ts"
+import { allRows, freeRows, type LockMode, withMissingKeys } from "./LockedRows.ts"
 
 /**
  * Number of transactions that do not use the cache after it was stale. A stale cache usually means that another node
@@ -75,7 +75,7 @@ export class LedgerTransactions {
     onUnknownCommit: (outcome: LedgerOutcome) => void,
     lockWait: LockWait
   ): Promise<LedgerOutcome> {
-    if (lockWait === "none") return this.#read(work, onUnknownCommit, lockFreeRows)
+    if (lockWait === "none") return this.#read(work, onUnknownCommit, freeRows)
     const cached = this.#uncached > 0 ? undefined : this.#fromCache(work)
     if (cached !== undefined) {
       const { decisions, write } = cached
@@ -92,20 +92,20 @@ export class LedgerTransactions {
     }
     if (this.#uncached > 0) this.#uncached -= 1
     try {
-      return await this.#read(work, onUnknownCommit, lockAllRows)
+      return await this.#read(work, onUnknownCommit, allRows)
     } catch (error) {
       if (!isLocked(error)) throw error
-      return this.#read(work, onUnknownCommit, lockFreeRows)
+      return this.#read(work, onUnknownCommit, freeRows)
     }
   }
 
   async #read(
     work: LedgerWork,
     onUnknownCommit: (outcome: LedgerOutcome) => void,
-    lock: LockRows
+    mode: LockMode
   ): Promise<LedgerOutcome> {
     const decisions = await this.#connection.transact(
-      (query) => this.#fromDatabase(work, query, lock),
+      (query) => this.#fromDatabase(work, query, mode),
       ({ outcome }) => onUnknownCommit(outcome)
     )
     return this.#committed(decisions)
@@ -142,17 +142,13 @@ export class LedgerTransactions {
     return write && { decisions, write }
   }
 
-  async #fromDatabase(work: LedgerWork, query: Query, lock: LockRows): Promise<Decided<LedgerDecisions>> {
-    const [{ accounts, contended, holds, keys: locked }, valid, traces] = await Promise.all([
-      lock(query, work),
+  async #fromDatabase(work: LedgerWork, query: Query, mode: LockMode): Promise<Decided<LedgerDecisions>> {
+    const [locked, valid, traces] = await Promise.all([
+      mode.lockRows(query, work),
       validKeysOf(query, work.admissions),
       tracesOf(query, work)
     ])
-    const hold = (requestId: RequestId) => holds.get(requestId)
-    const keys = await withMissing(query, locked, [
-      ...countedKeysOf(work, hold),
-      ...[...valid].filter(([, counted]) => counted).map(([keyId]) => keyId)
-    ])
+    const { accounts, contended, holds, keys } = await withMissingKeys(query, work, locked, valid, mode)
     const { others, theirs } = partition(ledgerWork, work, contended)
     // The session that has locked rows of these users probably changes them, so the cached balances would be stale.
     this.#cache.deleteBalances(ownersOf(theirs))
@@ -161,7 +157,7 @@ export class LedgerTransactions {
     this.#cache.deleteHolds(others.settlements)
     this.#cache.deleteHolds(others.extensions)
     const facts: Facts = {
-      hold,
+      hold: (requestId) => holds.get(requestId),
       settledBefore: ({ request, maybeCommitted }) =>
         maybeCommitted !== undefined && traces.get(request.admission.requestId) === maybeCommitted.measured.ending
           ? maybeCommitted
@@ -196,18 +192,6 @@ const validKeysOf = async (
   if (admissions.length === 0) return new Map()
   const keyIds = new Set(admissions.map(({ admission }) => admission.principal.keyId))
   return new Map((await query(READ_KEYS, [[...keyIds]])) as unknown as ReadonlyArray<[ApiKeyId, boolean]>)
-}
-
-/** Locks the keys that are not locked yet, such as a key whose limits were set after its request was authenticated. */
-const withMissing = async (
-  query: Query,
-  locked: CountedKeyRows,
-  keyIds: ReadonlyArray<ApiKeyId>
-): Promise<CountedKeyRows> => {
-  const missing = new Set(keyIds.filter((keyId) => !locked.rows.has(keyId)))
-  if (missing.size === 0) return locked
-  const { nowMillis, rows } = await lockKeys(query, [...missing])
-  return { rows: new Map([...locked.rows, ...rows]), nowMillis: Math.max(locked.nowMillis, nowMillis) }
 }
 
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }

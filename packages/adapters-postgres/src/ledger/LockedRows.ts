@@ -6,20 +6,23 @@
  * locked) and skips the users of the other rows.
  *
  * Every transaction locks holds, then accounts, then limited keys, and the rows of each table in the order of their ids,
- * so two transactions cannot deadlock.
+ * so two transactions cannot deadlock. Only `withMissingKeys` can lock a key after a key with a higher id. In the first
+ * mode, the lock timeout ends a deadlock of such transactions, and the transaction is repeated in the second mode. In the
+ * second mode, a transaction never waits for these locks.
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
+import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { type Account, AccountId } from "@tollgate/domain/ledger/Account"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
-import { NO_USERS } from "./Batch.ts"
-import { type CountedKeyRows, lockFreeKeys, lockKeys } from "./CountedKeys.ts"
+import { NO_USERS, partition } from "./Batch.ts"
+import { type CountedKeyRows, type FreeKeys, lockFreeKeys, lockKeys } from "./CountedKeys.ts"
 import type { Query, Rows, Statement } from "./DedicatedConnection.ts"
 import { lockFreeHolds, lockHolds } from "./HoldRows.ts"
-import { countedKeysOf, type LedgerWork, ownersOf } from "./LedgerWork.ts"
+import { countedKeysOf, type LedgerWork, ledgerWork, ownersOf } from "./LedgerWork.ts"
 import { type MutableUserBalances, type Owner, type UserBalances, WorkingBalances } from "./WorkingBalances.ts"
 
 export interface LockedRows {
@@ -31,10 +34,13 @@ export interface LockedRows {
   readonly contended: ReadonlySet<UserId>
 }
 
-/** Locks the rows that the work needs. Both modes send all their statements in one round trip. */
-export type LockRows = (query: Query, work: LedgerWork) => Promise<LockedRows>
+export interface LockMode {
+  /** Locks the rows that the work needs. Both modes send all their statements in one round trip. */
+  readonly lockRows: (query: Query, work: LedgerWork) => Promise<LockedRows>
+  readonly lockMissingKeys: (query: Query, keyIds: ReadonlyArray<ApiKeyId>) => Promise<FreeKeys>
+}
 
-export const lockAllRows: LockRows = async (query, work) => {
+const lockAllRows: LockMode["lockRows"] = async (query, work) => {
   const [holds, accounts, keys] = await Promise.all([
     lockHolds(query, requestsOf(work)),
     lockAccounts(query, ownersOf(work)),
@@ -43,15 +49,53 @@ export const lockAllRows: LockRows = async (query, work) => {
   return { holds, accounts, keys, contended: NO_USERS }
 }
 
-export const lockFreeRows: LockRows = async (query, work) => {
+const lockFreeRows: LockMode["lockRows"] = async (query, work) => {
   const [holds, accounts, keys] = await Promise.all([
     lockFreeHolds(query, requestsOf(work)),
     lockFreeAccounts(query, ownersOf(work)),
     lockFreeKeys(query, countedKeysOf(work))
   ])
   const contended = new Set([...holds.contended, ...accounts.contended, ...keys.contended])
-  const free = [...accounts.balances].filter(([userId]) => !contended.has(userId))
-  return { holds: holds.free, accounts: new WorkingBalances(new Map(free)), keys: keys.keys, contended }
+  const balances = new WorkingBalances(accounts.balances).without(contended)
+  return { holds: holds.free, accounts: balances, keys: keys.keys, contended }
+}
+
+export const allRows: LockMode = {
+  lockRows: lockAllRows,
+  lockMissingKeys: async (query, keyIds) => ({ keys: await lockKeys(query, keyIds), contended: [] })
+}
+
+export const freeRows: LockMode = { lockRows: lockFreeRows, lockMissingKeys: lockFreeKeys }
+
+/**
+ * Locks the limited keys that are not locked yet, such as a key whose limits were set after its request was
+ * authenticated. Locks no key for the requests of contended users, because the transaction skips these requests. `valid`
+ * contains the valid keys of the admissions, and whether each key is limited.
+ */
+export const withMissingKeys = async (
+  query: Query,
+  work: LedgerWork,
+  { accounts, contended, holds, keys }: LockedRows,
+  valid: ReadonlyMap<ApiKeyId, boolean>,
+  { lockMissingKeys }: LockMode
+): Promise<LockedRows> => {
+  const { others } = partition(ledgerWork, work, contended)
+  const needed = [
+    ...countedKeysOf(others, (requestId) => holds.get(requestId)),
+    ...others.admissions.map(({ admission }) => admission.principal.keyId).filter((keyId) => valid.get(keyId))
+  ]
+  const missing = new Set(needed.filter((keyId) => !keys.rows.has(keyId)))
+  if (missing.size === 0) return { accounts, contended, holds, keys }
+  const found = await lockMissingKeys(query, [...missing])
+  return {
+    holds,
+    accounts: accounts.without(new Set(found.contended)),
+    keys: {
+      rows: new Map([...keys.rows, ...found.keys.rows]),
+      nowMillis: Math.max(keys.nowMillis, found.keys.nowMillis)
+    },
+    contended: new Set([...contended, ...found.contended])
+  }
 }
 
 /** Returns the requests whose holds the transaction deletes or grows. */

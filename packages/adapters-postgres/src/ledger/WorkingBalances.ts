@@ -42,6 +42,11 @@ export class WorkingBalances {
     for (const [userId, { payg, plans }] of read) this.#working.set(userId, { payg, plans: new Map(plans) })
   }
 
+  /** Returns the balances that were read, without these users. */
+  without(users: ReadonlySet<UserId>): WorkingBalances {
+    return new WorkingBalances(new Map([...this.#read].filter(([userId]) => !users.has(userId))))
+  }
+
   of({ userId, modelId }: Owner): Balances {
     const user = this.#working.get(userId)
     return { payg: user?.payg, plan: user?.plans.get(modelId) }

@@ -1,0 +1,20 @@
+import { Effect } from "effect"
+import * as Pg from "pg"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+
+/** Opens another session that locks rows and keeps its transaction open. */
+export const anotherSession = Effect.gen(function* () {
+  const { settings } = yield* TestDatabase
+  const client = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Pg.Client(settings)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+  return {
+    lock: (statement: string) => Effect.promise(() => client.query(`BEGIN; ${statement}`)),
+    unlock: Effect.promise(() => client.query("ROLLBACK"))
+  }
+})
