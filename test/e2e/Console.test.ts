@@ -7,6 +7,7 @@
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { typedDollars } from "../../apps/console/src/format/Amounts.ts"
 import { formatOf } from "../../apps/console/src/format/Format.ts"
 import { texts as english } from "../../apps/console/src/i18n/en.ts"
 import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
@@ -124,10 +125,10 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     })
 
     it.each([
-      ["qris", "100.000", 105_000],
-      ["hosted_qris", "Rp50.000", 50_000],
+      ["qris", format.count(100_000), 105_000],
+      ["hosted_qris", format.idr(50_000), 50_000],
       ["crypto", "20", "20"],
-      ["crypto_bep20", "25,000123", "25.000123"]
+      ["crypto_bep20", typedDollars(25_000_123, language), "25.000123"]
     ] as const)("tops up by %s and sees the payment arrive", async (method, amount, toPay) => {
       const number = await order(method, amount)
       await reseller.sees(typeof toPay === "number" ? format.idr(toPay) : toPay)
@@ -166,6 +167,9 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
 
     it("sees the allowed range of an amount", async () => {
       await reseller.follow("/console/topups/new")
+      await reseller.fill({ amount: language === "id" ? "50000,50" : "50000.50" })
+      await reseller.submit()
+      await reseller.sees(t.topUps.amountIssues.rupiah)
       await reseller.fill({ amount: "1" })
       await reseller.submit()
       await reseller.sees(t.topUps.amountRange(format.idr(10_000), format.idr(9_500_000)))
@@ -245,7 +249,11 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
 
     it("sets limits when it creates a key, and changes and removes them later", async () => {
       await reseller.page.locator("main summary", { hasText: t.limits.optional }).click()
-      await reseller.fill({ name: "limited", spend_usd_micro_per_day: "2,5", requests_per_minute: "many" })
+      await reseller.fill({
+        name: "limited",
+        spend_usd_micro_per_day: typedDollars(2_500_000, language),
+        requests_per_minute: "many"
+      })
       await reseller.submit()
       await reseller.sees(t.limits.issues.requests_per_minute)
       expect(await reseller.faults()).toEqual([])
@@ -264,7 +272,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await reseller.press(`${t.limits.title} limited`)
       const dialog = reseller.page.getByRole("dialog")
       expect(await dialog.locator("input[name=spend_usd_micro_per_day]").inputValue()).toBe(
-        language === "id" ? "2,5" : "2.5"
+        typedDollars(2_500_000, language)
       )
       expect(await reseller.faults()).toEqual([])
       await dialog.locator("input[name=spend_usd_micro_per_day]").fill("2000000")
@@ -272,7 +280,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await dialog.getByRole("button", { name: t.limits.save }).click()
       await dialog.getByText(t.limits.issues.spend_usd_micro_per_day).waitFor()
       await dialog.locator("input[name=spend_usd_micro_per_day]").fill("")
-      await dialog.locator("input[name=tokens_per_minute]").fill("1.000.000")
+      await dialog.locator("input[name=tokens_per_minute]").fill(format.count(1_000_000))
       await dialog.getByRole("button", { name: t.limits.save }).click()
       await row.getByText(words.tokens_per_minute(format.count(1_000_000))).waitFor()
       expect(await listed("/api/reseller/keys")).toMatchObject([

@@ -67,14 +67,22 @@ export const readLimits = (before: KeyLimits | null, values: LimitValues, langua
     else set(value)
   }
   for (const member of spendMembers) {
-    readValue(member, usdMicroOf, (value) => {
-      change[member] = value
-    })
+    readValue(
+      member,
+      (typed) => usdMicroOf(typed, language),
+      (value) => {
+        change[member] = value
+      }
+    )
   }
   for (const member of countMembers) {
-    readValue(member, countOf, (value) => {
-      change[member] = value
-    })
+    readValue(
+      member,
+      (typed) => countOf(typed, language),
+      (value) => {
+        change[member] = value
+      }
+    )
   }
   readValue("expires_at", instantOf, (value) => {
     change.expires_at = value

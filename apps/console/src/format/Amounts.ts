@@ -1,24 +1,46 @@
 /**
  * Reads the amounts and times that a user types, and writes them as a user would type them.
+ *
+ * An amount is read with the separators of the user's language, which are also the separators of the amounts that the
+ * console shows. A number has either no group separators, or one between all complete groups of three digits. Any other
+ * text is refused: `1.000` is a thousand in Indonesian and one in English, so a wrong separator could change an amount by
+ * a factor of a thousand.
  */
 import type { Language } from "../i18n/Language.ts"
 
-/** Returns the micro-USD of a decimal number of dollars with a point or a comma; undefined for any other text. */
-export const usdMicroOf = (typed: string): number | undefined => {
-  const [, whole, fraction = ""] = /^\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(typed.trim()) ?? []
-  return whole === undefined ? undefined : Number.parseInt(`${whole}${fraction.padEnd(6, "0")}`, 10)
-}
-
-/** Returns a whole number that a user typed with or without separators; undefined for any other text. */
-export const countOf = (typed: string): number | undefined => {
-  const digits = typed.replace(/[.,\s]/g, "")
-  return /^\d{1,12}$/.test(digits) ? Number.parseInt(digits, 10) : undefined
-}
-
-/** Returns the whole rupiah that a user typed, with or without `Rp` and separators; undefined for any other text. */
-export const rupiahOf = (typed: string): number | undefined => countOf(typed.trim().replace(/^Rp/i, ""))
-
 const DECIMAL: { readonly [L in Language]: string } = { id: ",", en: "." }
+
+const WHOLE: { readonly [L in Language]: RegExp } = {
+  id: /^(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)$/,
+  en: /^(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)$/
+}
+
+/** Returns the digits of a whole number; undefined for any other text, and for more than `maxDigits` digits. */
+const wholeOf = (typed: string, language: Language, maxDigits: number): string | undefined => {
+  const digits = typed.replace(/\D/g, "")
+  return WHOLE[language].test(typed) && digits.length <= maxDigits ? digits : undefined
+}
+
+/** Returns the micro-USD of an amount in dollars with at most six decimals; undefined for any other text. */
+export const usdMicroOf = (typed: string, language: Language): number | undefined => {
+  const [first = "", fraction = "0", ...rest] = typed
+    .trim()
+    .replace(/^\$\s*/, "")
+    .split(DECIMAL[language])
+  const whole = wholeOf(first, language, 9)
+  if (whole === undefined || rest.length > 0 || !/^\d{1,6}$/.test(fraction)) return undefined
+  return Number.parseInt(`${whole}${fraction.padEnd(6, "0")}`, 10)
+}
+
+/** Returns the whole number that a user typed; undefined for any other text. */
+export const countOf = (typed: string, language: Language): number | undefined => {
+  const digits = wholeOf(typed.trim(), language, 12)
+  return digits === undefined ? undefined : Number.parseInt(digits, 10)
+}
+
+/** Returns the whole rupiah that a user typed, with or without `Rp`; undefined for any other text. */
+export const rupiahOf = (typed: string, language: Language): number | undefined =>
+  countOf(typed.trim().replace(/^Rp\.?/i, ""), language)
 
 /** Returns micro-USD as a decimal number of dollars without trailing zeros: `2.5`, or `2,5` in Indonesian. */
 export const typedDollars = (usdMicro: number, language: Language): string => {

@@ -17,8 +17,6 @@ export interface PendingTopUp {
   readonly resellerId: string
   readonly operationId: string
   readonly request: TopUpRequest
-  /** The amount as the reseller typed it. */
-  readonly typed: string
 }
 
 const STORED_AS = "tollgate.topup"
@@ -33,11 +31,11 @@ export const pendingTopUp = (): PendingTopUp | undefined => {
  * Returns the operation id for this request: the id of the pending top-up if the request is the same, otherwise a new
  * id.
  */
-export const prepareTopUp = (request: TopUpRequest, typed: string): string => {
+export const prepareTopUp = (request: TopUpRequest): string => {
   const pending = pendingTopUp()
   if (pending !== undefined && JSON.stringify(pending.request) === JSON.stringify(request)) return pending.operationId
   const operationId = newOperationId()
-  const topUp: PendingTopUp = { resellerId: sessionReseller() ?? "", operationId, request, typed }
+  const topUp: PendingTopUp = { resellerId: sessionReseller() ?? "", operationId, request }
   sessionStorage.setItem(STORED_AS, JSON.stringify(topUp))
   return operationId
 }

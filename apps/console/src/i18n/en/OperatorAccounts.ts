@@ -82,7 +82,7 @@ export const operatorAccountTexts = {
     add: "Add",
     deduct: "Deduct",
     amount: "Amount in US dollars",
-    amountIssue: "Enter an amount above 0, with at most six decimals.",
+    amountIssue: "Enter an amount above 0, with at most six decimals, such as 2.5 or 1,250.50.",
     review: "Continue",
     confirm: "Confirm the change",
     before: "Balance now",

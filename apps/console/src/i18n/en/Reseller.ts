@@ -121,9 +121,9 @@ export const resellerTexts = {
     },
     modelsHint: "If you choose none, the key can use every model.",
     issues: {
-      spend_usd_micro_per_day: "Enter an amount from 0 to 1,000,000 dollars.",
-      spend_usd_micro_per_month: "Enter an amount from 0 to 1,000,000 dollars.",
-      spend_usd_micro_total: "Enter an amount from 0 to 1,000,000 dollars.",
+      spend_usd_micro_per_day: "Enter an amount from 0 to 1,000,000 dollars, such as 2.5 or 1,250.50.",
+      spend_usd_micro_per_month: "Enter an amount from 0 to 1,000,000 dollars, such as 2.5 or 1,250.50.",
+      spend_usd_micro_total: "Enter an amount from 0 to 1,000,000 dollars, such as 2.5 or 1,250.50.",
       requests_per_minute: "Enter a whole number from 1 to 1,000,000.",
       tokens_per_minute: "Enter a whole number from 1 to 1,000,000,000.",
       concurrent_requests: "Enter a whole number from 1 to 10,000.",

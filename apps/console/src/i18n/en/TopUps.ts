@@ -26,7 +26,10 @@ export const topUpTexts = {
     token: "Token",
     amountIdr: "Amount in rupiah",
     amountUsd: "Amount in US dollars",
-    amountIssue: "Enter an amount.",
+    amountIssues: {
+      rupiah: "Enter rupiah without decimals, such as 50,000 or 50000.",
+      dollars: "Enter dollars with at most six decimals, such as 25, 2.5 or 1,250.50."
+    },
     amountRange: (min: string, max: string) => `Enter an amount from ${min} to ${max}.`,
     fee: "Fee",
     toPay: "To pay",

@@ -84,7 +84,7 @@ export const operatorAccountTexts: typeof english = {
     add: "Tambah",
     deduct: "Kurangi",
     amount: "Jumlah dalam dolar AS",
-    amountIssue: "Isi jumlah di atas 0, paling banyak enam desimal.",
+    amountIssue: "Isi jumlah di atas 0, paling banyak enam desimal, misalnya 2,5 atau 1.250,50.",
     review: "Lanjut",
     confirm: "Konfirmasi perubahan",
     before: "Saldo sekarang",

@@ -124,9 +124,9 @@ export const resellerTexts: typeof english = {
     },
     modelsHint: "Jika tidak ada yang dipilih, kunci dapat memakai semua model.",
     issues: {
-      spend_usd_micro_per_day: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
-      spend_usd_micro_per_month: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
-      spend_usd_micro_total: "Isi jumlah dari 0 sampai 1.000.000 dolar.",
+      spend_usd_micro_per_day: "Isi jumlah dari 0 sampai 1.000.000 dolar, misalnya 2,5 atau 1.250,50.",
+      spend_usd_micro_per_month: "Isi jumlah dari 0 sampai 1.000.000 dolar, misalnya 2,5 atau 1.250,50.",
+      spend_usd_micro_total: "Isi jumlah dari 0 sampai 1.000.000 dolar, misalnya 2,5 atau 1.250,50.",
       requests_per_minute: "Isi bilangan bulat dari 1 sampai 1.000.000.",
       tokens_per_minute: "Isi bilangan bulat dari 1 sampai 1.000.000.000.",
       concurrent_requests: "Isi bilangan bulat dari 1 sampai 10.000.",

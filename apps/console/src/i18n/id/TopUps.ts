@@ -28,7 +28,10 @@ export const topUpTexts: typeof english = {
     token: "Token",
     amountIdr: "Jumlah dalam rupiah",
     amountUsd: "Jumlah dalam dolar AS",
-    amountIssue: "Isi jumlahnya.",
+    amountIssues: {
+      rupiah: "Isi rupiah tanpa desimal, misalnya 50.000 atau 50000.",
+      dollars: "Isi dolar dengan paling banyak enam desimal, misalnya 25 atau 2,5 atau 1.250,50."
+    },
     amountRange: (min, max) => `Isi jumlah dari ${min} sampai ${max}.`,
     fee: "Biaya",
     toPay: "Total bayar",

@@ -10,7 +10,7 @@ import { useAction } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
 import { usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
-import { useTexts } from "../../i18n/Language.ts"
+import { useLanguage, useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { type PendingBooking, useBooking } from "../../state/PendingBooking.ts"
 import { Facts } from "../../ui/Facts.tsx"
@@ -49,10 +49,11 @@ interface AmountProps {
 
 const Amount = ({ canDeduct, onReview }: AmountProps) => {
   const { booking: texts, decision } = useOperatorTexts()
+  const language = useLanguage()
   const [sign, setSign] = useState("")
   const [issue, setIssue] = useState(false)
   const review = ({ amount = "", reason = "" }: Readonly<Record<string, string>>) => {
-    const micro = usdMicroOf(amount)
+    const micro = usdMicroOf(amount, language)
     const isWrong = micro === undefined || micro === 0
     setIssue(isWrong)
     if (!isWrong) onReview(`${sign}${micro}`, reason)

@@ -6,7 +6,7 @@ import { api, bodyOf } from "../../api/Client.ts"
 import { type ImageReview, pageQuery } from "../../api/Operator.ts"
 import { usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
-import { useTexts } from "../../i18n/Language.ts"
+import { useLanguage, useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { operatorPath, pathOf } from "../../routes/Routes.ts"
 import { Field, Form, Select } from "../../ui/Forms.tsx"
@@ -26,9 +26,10 @@ interface ReviewProps {
 const Review = ({ review, onWaive, onCharge }: ReviewProps) => {
   const { booking, images: texts } = useOperatorTexts()
   const format = useFormat()
+  const language = useLanguage()
   const [issue, setIssue] = useState(false)
   const charge = ({ amount = "" }: Readonly<Record<string, string>>) => {
-    const micro = usdMicroOf(amount)
+    const micro = usdMicroOf(amount, language)
     const isWrong = micro === undefined || micro === 0
     setIssue(isWrong)
     if (!isWrong) onCharge(String(micro))

@@ -6,9 +6,9 @@ import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
-import { rupiahOf, usdMicroOf } from "../../format/Amounts.ts"
+import { rupiahOf, typedDollars, usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
-import { useTexts } from "../../i18n/Language.ts"
+import { type Language, useLanguage, useTexts } from "../../i18n/Language.ts"
 import { $router, go, pathOf, topUpPath } from "../../routes/Routes.ts"
 import { forgetTopUp, pendingTopUp, prepareTopUp, type TopUpRequest } from "../../state/PendingTopUp.ts"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
@@ -23,16 +23,27 @@ const UNAVAILABLE = "provider_unavailable"
 
 const isRupiah = (method: Method): boolean => method === "qris" || method === "hosted_qris"
 
+/** Returns the amount in the smallest unit of the method's currency; undefined if the text is not understood. */
+const amountOf = (method: Method, typed: string, language: Language): number | undefined =>
+  isRupiah(method) ? rupiahOf(typed, language) : usdMicroOf(typed, language)
+
+const typedAmount = ({ amount_idr, amount_usd_micro }: TopUpRequest, language: Language): string =>
+  amount_idr === undefined ? typedDollars(amount_usd_micro ?? 0, language) : String(amount_idr)
+
 const FEE_PERCENT = 5
 const USD_MICRO_PER_IDR = 100
 
+interface PreviewProps {
+  readonly method: Method
+  readonly amount: number | undefined
+}
+
 /** A preview of the amounts of an order. The gateway computes the amounts of the real order. */
-const Preview = ({ method, typed }: { readonly method: Method; readonly typed: string }) => {
+const Preview = ({ method, amount }: PreviewProps) => {
   const { topUps } = useTexts()
   const format = useFormat()
-  const idr = isRupiah(method) ? rupiahOf(typed) : undefined
-  const usdMicro = isRupiah(method) ? undefined : usdMicroOf(typed)
-  if (idr === undefined && usdMicro === undefined) return null
+  if (amount === undefined) return null
+  const idr = isRupiah(method) ? amount : undefined
   const fee = method === "qris" && idr !== undefined ? Math.ceil((idr * FEE_PERCENT) / 100) : 0
   return (
     <dl class="summary">
@@ -49,7 +60,7 @@ const Preview = ({ method, typed }: { readonly method: Method; readonly typed: s
         </>
       )}
       <dt>{topUps.quota}</dt>
-      <dd class="money strong">{format.usd(usdMicro ?? (idr ?? 0) * USD_MICRO_PER_IDR)}</dd>
+      <dd class="money strong">{format.usd(idr === undefined ? amount : idr * USD_MICRO_PER_IDR)}</dd>
     </dl>
   )
 }
@@ -65,7 +76,7 @@ const useAmountIssue = (problem: Problem | undefined): string | undefined => {
   const issue = rupiah ?? problem?.issueOf("amount_usd_micro")
   if (issue === undefined) return undefined
   const [, min, max] = /^(\d+) to (\d+)$/.exec(issue) ?? []
-  if (min === undefined || max === undefined) return topUps.amountIssue
+  if (min === undefined || max === undefined) return topUps.amountIssues[rupiah === undefined ? "dollars" : "rupiah"]
   const shown = (amount: string) =>
     rupiah === undefined ? format.usd(amount) : format.idr(Number.parseInt(amount, 10))
   return topUps.amountRange(shown(min), shown(max))
@@ -73,15 +84,18 @@ const useAmountIssue = (problem: Problem | undefined): string | undefined => {
 
 export const NewTopUp = () => {
   const { topUps: texts, shell } = useTexts()
+  const language = useLanguage()
   const search = useStore($router)?.search ?? {}
   // The order whose result is unknown, because its response was lost.
   const [unknown, setUnknown] = useState(pendingTopUp)
   const [method, setMethod] = useState<Method>(unknown?.request.method ?? "qris")
-  const [typed, setTyped] = useState(unknown?.typed ?? search.amount ?? "")
+  const [typed, setTyped] = useState(
+    unknown === undefined ? (search.amount ?? "") : typedAmount(unknown.request, language)
+  )
   const [token, setToken] = useState(unknown?.request.token_kind ?? "usdt")
   const [malformed, setMalformed] = useState(false)
+  const amount = amountOf(method, typed, language)
   const create = useAction(async () => {
-    const amount = isRupiah(method) ? rupiahOf(typed) : usdMicroOf(typed)
     setMalformed(amount === undefined)
     if (amount === undefined) return
     const request: TopUpRequest = {
@@ -89,7 +103,7 @@ export const NewTopUp = () => {
       ...(isRupiah(method) ? { amount_idr: amount } : { amount_usd_micro: amount }),
       ...(method === "crypto_bep20" ? { token_kind: token } : {})
     }
-    const body = { ...request, operation_id: prepareTopUp(request, typed) }
+    const body = { ...request, operation_id: prepareTopUp(request) }
     const order = await bodyOf(api.POST("/api/reseller/topup", { body })).catch((error: unknown) => {
       if (error instanceof Problem && (!error.isUnknown || error.code === UNAVAILABLE)) forgetTopUp()
       setUnknown(pendingTopUp())
@@ -99,9 +113,11 @@ export const NewTopUp = () => {
     go(topUpPath(order.id))
   })
   const isRepeat =
-    unknown?.request.method === method && unknown.typed === typed && (unknown.request.token_kind ?? token) === token
+    unknown?.request.method === method &&
+    (unknown.request.amount_idr ?? unknown.request.amount_usd_micro) === amount &&
+    (unknown.request.token_kind ?? token) === token
   const refusedAmount = useAmountIssue(create.problem)
-  const issue = malformed ? texts.amountIssue : refusedAmount
+  const issue = malformed ? texts.amountIssues[isRupiah(method) ? "rupiah" : "dollars"] : refusedAmount
   return (
     <Page title={texts.create} back={{ path: pathOf("topUps"), text: shell.pages.topUps }} narrow>
       <Form onSubmit={() => create.run()} class="form card">
@@ -117,6 +133,7 @@ export const NewTopUp = () => {
                 onChange={() => {
                   if (isRupiah(each) !== isRupiah(method)) setTyped("")
                   create.forget()
+                  setMalformed(false)
                   setMethod(each)
                 }}
               />
@@ -154,7 +171,7 @@ export const NewTopUp = () => {
           onInput={setTyped}
           error={issue}
         />
-        <Preview method={method} typed={typed} />
+        <Preview method={method} amount={amount} />
         {isRepeat && !create.running && (
           <Notice kind="warn" title={texts.unknown}>
             <p>{texts.unknownText}</p>
