@@ -1,6 +1,7 @@
 /**
  * Formats the measured figures as tables. Beside each figure is its ratio to the figure of another target, such as the
- * bare proxy. The ratio depends less on the machine than the figure.
+ * bare proxy. The ratio depends less on the machine than the figure does. Only the table of times to the first byte
+ * shows differences instead of ratios.
  */
 import { best, type Figure, type Round, type Rounds } from "./Measurements.ts"
 import type { Target } from "./Target.ts"
@@ -10,7 +11,10 @@ export interface Column {
   readonly digits: number
   readonly figure: Figure
   readonly better: "higher" | "lower"
-  /** True if the figure is measured in the process of the target. A target without a process has no such figure. */
+  /**
+   * True if the figure is a measurement of the target's processes, such as CPU time. A target with unknown processes
+   * has no such figure.
+   */
   readonly ofProcess?: boolean
 }
 
@@ -57,7 +61,9 @@ export const streamColumns: ReadonlyArray<Column> = [
 const p50Micros: Figure = ({ result }) => result.p50Micros
 const p99Micros: Figure = ({ result }) => result.p99Micros
 
-/** Returns by how many microseconds the target's lowest latencies exceed the lowest latencies of the bare proxy. */
+/**
+ * Returns by how many microseconds the target's p50 and p99, each from its best round, exceed those of the bare proxy.
+ */
 export const addedMicros = (
   rounds: Rounds,
   target: Target,
@@ -83,9 +89,9 @@ export const ttfbTable = (rounds: Rounds, bare: Target): string =>
     })
   )
 
-/** Returns a target's best figure as a multiple of the bare proxy's best figure. */
-export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, bare: Target): number =>
-  best(rounds.get(target), figure, better) / best(rounds.get(bare), figure, better)
+/** Returns a target's best figure as a multiple of the best figure of `base`. */
+export const ratio = (rounds: Rounds, { figure, better }: Column, target: Target, base: Target): number =>
+  best(rounds.get(target), figure, better) / best(rounds.get(base), figure, better)
 
 /** Returns a table of the best figures of each target. Beside each figure is its ratio to the figure of `base`. */
 export const roundsTable = (

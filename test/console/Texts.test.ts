@@ -30,7 +30,7 @@ describe("the texts of the console", () => {
     expect([...flat(en), ...flat(id)].filter(([, text]) => text.trim() === "")).toEqual([])
   })
 
-  it("show every parameter in both languages", () => {
+  it("show the same parameters in both languages", () => {
     const shown = (table: object) =>
       flat(table).map(([path, text]) => [path, text.includes("<1>"), text.includes("<2>")])
     expect(shown(id)).toEqual(shown(en))
@@ -45,7 +45,10 @@ describe("the texts of the console", () => {
   })
 })
 
-/** Codes that no page of the console can get, and the code whose page shows the details itself. */
+/**
+ * Codes that need no text, because no page of the console can get them. The exception is `catalog_file_invalid`: the
+ * page that gets it shows the details of the error instead.
+ */
 const NOT_SHOWN = new Set([
   "endpoint_not_found",
   "delivery_not_found",
@@ -75,7 +78,7 @@ describe("the texts for errors", () => {
     expect([...new Set(codes)].filter((code) => !NOT_SHOWN.has(code) && !Object.hasOwn(known, code))).toEqual([])
   })
 
-  it("name the members that the service refuses, in the language of the user", () => {
+  it("are in the language of the user, and name the members of the request that the service refuses", () => {
     const details = [{ path: "email", message: "an email address" }]
     const problem = new Problem(422, "validation_error", "email must be an email address.", { details })
     expect(explain(problem, english)).toBe("The service does not accept this input: email.")
@@ -96,7 +99,10 @@ const SPOKEN = new Set([
   "title"
 ])
 
-/** Returns the texts in a file that are not from a table: in its markup, and literals that begin like a sentence. */
+/**
+ * Returns the texts that a file contains itself instead of taking them from the tables of texts: text in its JSX, the
+ * attributes in `SPOKEN`, and string literals that begin with a capital and a small letter.
+ */
 const literalTexts = (path: string): ReadonlyArray<string> => {
   const file = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.ES2022, true, ts.ScriptKind.TSX)
   const found: Array<string> = []

@@ -44,8 +44,8 @@ afterEach(async () => {
 })
 
 /**
- * Opens the page and waits until it has this state. Records its console errors in `troubles` and its requests in `asked`.
- * Requests that match `lost` fail.
+ * Opens the page and waits until it has this state. Records its console errors, console warnings and uncaught
+ * exceptions in `troubles`, and its requests in `asked`. Requests that match `lost` fail.
  */
 const visit = async (
   path = "/rankings",
@@ -203,8 +203,8 @@ describe.skipIf(typeof opened === "string")("the language of the rankings page",
   })
 })
 
-describe.skipIf(typeof opened === "string")("the rankings page without data", () => {
-  it("states that there is no usage yet", async () => {
+describe.skipIf(typeof opened === "string")("the notices of the rankings page", () => {
+  it("state that the window contains no usage", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
     expect(await text(page, "#notice-title")).toBe("No tokens in this time window")
@@ -213,7 +213,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(troubles).toEqual([])
   })
 
-  it("announces that the rankings cannot be loaded, and retries when the reader clicks the button", async () => {
+  it("announce that the rankings cannot be loaded, and load them again when the reader clicks the button", async () => {
     rankings.readable = false
     const page = await visit("/rankings", {}, "error")
     expect(await text(page, "#announcement")).toBe("The rankings could not be loaded")
@@ -223,7 +223,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(await page.locator("#notice").isVisible()).toBe(false)
   })
 
-  it("keeps the last data when a refresh fails, and states that it is out of date", async () => {
+  it("state that the data is out of date when a refresh fails, and keep the last data visible", async () => {
     const page = await visit()
     rankings.forget()
     rankings.readable = false
@@ -233,7 +233,7 @@ describe.skipIf(typeof opened === "string")("the rankings page without data", ()
     expect(await page.locator("#leaderboard").isVisible()).toBe(true)
   })
 
-  it("states that rankings are not published", async () => {
+  it("state that rankings are not published when they are disabled", async () => {
     rankings.enabled = false
     const page = await visit("/rankings", {}, "disabled")
     expect(await text(page, "#notice-title")).toBe("Rankings are not published here")

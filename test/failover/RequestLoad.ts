@@ -16,7 +16,10 @@ export interface Received {
   readonly status: number
   readonly isComplete: boolean
   readonly tokens: number
-  /** The body of a response whose status is not 200, or the last event of a stream that did not end normally. */
+  /**
+   * Empty if the response is complete. Otherwise the body of a response whose status is not 200, the last event of a
+   * stream that did not end normally, or the text of the exception if the request for a whole response failed.
+   */
   readonly body: string
   readonly beganAtMillis: number
   readonly endedAtMillis: number
@@ -30,8 +33,8 @@ const WHOLE_TOKENS = 5
 const WHOLE_EVERY_MILLIS = 250
 const PAUSE_MILLIS = 100
 /**
- * The maximum number of open requests for whole responses. While the database is unavailable, each of these requests
- * waits for its settlement.
+ * The maximum number of open requests for whole responses. While the database is unavailable, admitted requests stay
+ * open because they wait for their settlements.
  */
 const MAX_OPEN_WHOLE = 200
 
@@ -52,7 +55,7 @@ export class RequestLoad {
     this.#clients = [...streams(SHORT_STREAMS, SHORT), ...streams(LONG_STREAMS, LONG), this.#keepAsking()]
   }
 
-  /** The number of whole responses that were served after this time. */
+  /** The number of requests for whole responses that began after this time and got status 200. */
   servedSince(millis: number): number {
     return this.received.filter(
       ({ beganAtMillis, status, streamed }) => !streamed && status === 200 && beganAtMillis > millis

@@ -23,7 +23,7 @@ const translatedJson = (body: unknown) =>
 const asStream = (body: unknown) => messagesProtocol.stream.fromWholeResponse(streamed, context, bytes(body))
 
 describe("a whole message", () => {
-  it("has the public name of the model, and the provider's id, content and usage", () => {
+  it("has the public name of the model, the id, content and usage that the provider sent, and no member that names the provider", () => {
     const given = { ...message({ content: ["Hello"], usage: usage(5, 2, { read: 300 }) }), provider: "x" }
     expect(translatedJson(given)).toEqual(
       Either.right({
@@ -49,7 +49,7 @@ describe("a whole message", () => {
     expect(counted()).toMatch(/^f\{"id":1234567890/)
   })
 
-  it("has content without members that identify the provider", () => {
+  it("has content without the members and marks in ids that identify the provider, but with unchanged tool inputs", () => {
     const content = [
       { type: "text", text: "hi", provider_metadata: {} },
       { type: "tool_use", id: "toolu_bdrk_01", name: "f", input: { provider: "mine" } }
