@@ -1,7 +1,9 @@
+import type { LookupFunction } from "node:net"
+import { setTimeout } from "node:timers/promises"
 import * as JsonRpc from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
 import { Effect, Fiber, Schema, TestClock, TestContext } from "effect"
 import type { Agent } from "undici"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
 import {
   closeImmediately,
@@ -20,7 +22,7 @@ let agent: Agent
 
 beforeEach(async () => {
   upstream = await ScriptedUpstream.start({ basePath: `/v2/${KEY}?token=${KEY}` })
-  agent = Effect.runSync(JsonRpc.openAgent)
+  agent = Effect.runSync(JsonRpc.openAgent())
 })
 
 afterEach(async () => {
@@ -51,6 +53,26 @@ describe("a JSON-RPC call", () => {
     expect(await Effect.runPromise(callTo(url))).toBe("0x38")
     const { headers } = await upstream.received()
     expect(headers.authorization).toBe(`Basic ${Buffer.from("operator:p@ss").toString("base64")}`)
+  })
+
+  it("resolves the host name of a node once for concurrent calls", async () => {
+    const pending: Array<() => void> = []
+    const lookup: LookupFunction = (_, { all }, callback) => {
+      pending.push(() => (all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4)))
+    }
+    upstream.always(result("0x38"))
+    const shared = Effect.runSync(JsonRpc.openAgent(lookup))
+    try {
+      const node = JsonRpc.make("node 1 of 2", new URL(upstream.baseUrl.replace("127.0.0.1", "node.example")), shared)
+      const calls = [1, 2, 3].map(() => Effect.runPromise(node.call("eth_chainId", [], Schema.String)))
+      await vi.waitFor(() => expect(pending.length).toBeGreaterThan(0))
+      await setTimeout(100)
+      expect(pending).toHaveLength(1)
+      pending[0]?.()
+      expect(await Promise.all(calls)).toEqual(["0x38", "0x38", "0x38"])
+    } finally {
+      await shared.destroy()
+    }
   })
 
   it("ignores an error that is null", async () => {

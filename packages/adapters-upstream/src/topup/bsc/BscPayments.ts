@@ -46,7 +46,7 @@ const MAX_CONCURRENT_READS = 4
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
     const label = settings.simulated ? `${NAME}-simulator` : NAME
-    const agent = yield* Effect.acquireRelease(JsonRpc.openAgent, (open) => Effect.promise(() => open.destroy()))
+    const agent = yield* Effect.acquireRelease(JsonRpc.openAgent(), (open) => Effect.promise(() => open.destroy()))
     const unavailable = (kind: ProviderUnavailable["kind"], detail: string) =>
       new ProviderUnavailable({ provider: label, kind, ambiguous: false, detail })
     const notConfigured = (why: string) => unavailable("not_configured", why)

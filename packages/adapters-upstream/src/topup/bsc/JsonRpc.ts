@@ -5,6 +5,7 @@
  * A call whose connection fails is retried once, because the node may have closed a keep-alive connection. The retry is
  * safe, because no call changes data.
  */
+import type { LookupFunction } from "node:net"
 import { unescape } from "node:querystring"
 import type { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Data from "effect/Data"
@@ -12,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
+import { makeHostLookup } from "../../connection/HostLookup.ts"
 
 /** The error of a call that got no usable response. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
@@ -37,17 +39,18 @@ const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
-/** Creates the HTTP client that all BSC nodes share. */
-export const openAgent: Effect.Effect<Agent> = Effect.sync(
-  () =>
-    new Agent({
-      connections: MAX_CONNECTIONS,
-      pipelining: 1,
-      maxResponseSize: MAX_RESPONSE_BYTES,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      connect: { timeout: CALL_TIMEOUT_MILLIS }
-    })
-)
+/** Creates the HTTP client that all BSC nodes share. The default of `lookup` is the resolver of the operating system. */
+export const openAgent = (lookup?: LookupFunction): Effect.Effect<Agent> =>
+  Effect.sync(
+    () =>
+      new Agent({
+        connections: MAX_CONNECTIONS,
+        pipelining: 1,
+        maxResponseSize: MAX_RESPONSE_BYTES,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        connect: { timeout: CALL_TIMEOUT_MILLIS, lookup: makeHostLookup(lookup) }
+      })
+  )
 
 const Envelope = Schema.parseJson(
   Schema.Struct({
