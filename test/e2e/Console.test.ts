@@ -140,9 +140,16 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     })
 
     it("sees that an order is underpaid or expired", async () => {
-      await server.payer("underpay", await order("crypto_bep20", "10"))
+      const underpaid = await order("crypto_bep20", "10")
+      await server.payer("underpay", underpaid)
       await reseller.looksAgain()
       await reseller.sees(t.topUps.states.underpaid)
+      expect(await reseller.faults()).toEqual([])
+      await server.sql(`SET session_replication_role = replica;
+        UPDATE topup_order SET expires_at = expires_at - interval '1 day' WHERE id = '${underpaid.slice(4)}'`)
+      await reseller.looksAgain()
+      await reseller.sees(t.topUps.underpaidLate("5 USDT", "5 USDT"))
+      expect(await reseller.page.locator("svg.qr").count()).toBe(0)
       expect(await reseller.faults()).toEqual([])
 
       await server.payer("expire", await order("qris", "20000"))

@@ -4,6 +4,7 @@
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 import { jakartaDay } from "../format/Format.ts"
 import { api, bodyOf } from "./Client.ts"
+import { isPayable } from "./OrderState.ts"
 
 type Schemas = components["schemas"]
 export type Order = Schemas["ListedTopUpOrder"]
@@ -66,18 +67,3 @@ export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray
   const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))
   return topups.filter(({ status, expires_at }) => status === "crediting" || isPayable({ status, expires_at }))
 }
-
-/** True if the order is unpaid and its deadline has not passed. */
-export const isPayable = ({ status, expires_at }: Pick<Order, "status" | "expires_at">): boolean =>
-  status === "pending" && Date.parse(expires_at) > Date.now()
-
-/** True if a part of the amount has arrived. Only orders by `crypto_bep20` state the received amount. */
-export const isUnderpaid = (order: Order): boolean =>
-  order.status !== "credited" &&
-  order.received_raw !== undefined &&
-  order.expected_raw !== undefined &&
-  BigInt(order.received_raw) < BigInt(order.expected_raw)
-
-/** True if the payment arrived after the deadline. */
-export const isLate = ({ paid_at, expires_at }: Order): boolean =>
-  paid_at !== undefined && Date.parse(paid_at) > Date.parse(expires_at)

@@ -42,6 +42,7 @@ export const topUpTexts = {
     states: {
       waiting: "Waiting for payment",
       underpaid: "Underpaid",
+      underpaidLate: "Underpaid and overdue",
       overdue: "Overdue",
       crediting: "Paid",
       credited: "Credited",
@@ -53,6 +54,8 @@ export const topUpTexts = {
     waiting: "Pay the exact amount. The quota is added as soon as the payment arrives.",
     underpaid: (received: string, missing: string) =>
       `${received} arrived. Send the missing ${missing} to the same address.`,
+    underpaidLate: (received: string, missing: string) =>
+      `${received} arrived and ${missing} is missing, but the time to pay is over. Do not send more. If you have already sent the missing amount, the quota is still added. Otherwise, ask the operator about the amount that arrived.`,
     overdue: "The time to pay is over. Do not pay this order. A payment that you have already sent is still credited.",
     crediting: "The payment arrived. The quota is being added.",
     credited: (quota: string) => `${quota} of quota was added.`,

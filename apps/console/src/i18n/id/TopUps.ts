@@ -44,6 +44,7 @@ export const topUpTexts: typeof english = {
     states: {
       waiting: "Menunggu pembayaran",
       underpaid: "Kurang bayar",
+      underpaidLate: "Kurang bayar dan lewat batas waktu",
       overdue: "Lewat batas waktu",
       crediting: "Dibayar",
       credited: "Kuota masuk",
@@ -54,6 +55,8 @@ export const topUpTexts: typeof english = {
     anomalies: { late: "Terlambat", underpaid: "Kurang bayar", overpaid: "Lebih bayar" },
     waiting: "Bayar tepat sejumlah ini. Kuota masuk begitu pembayaran diterima.",
     underpaid: (received, missing) => `${received} sudah diterima. Kirim kekurangan ${missing} ke alamat yang sama.`,
+    underpaidLate: (received, missing) =>
+      `${received} sudah diterima dan masih kurang ${missing}, tetapi batas waktu sudah lewat. Jangan kirim lagi. Jika kekurangannya sudah Anda kirim, kuota tetap masuk. Jika belum, tanyakan kepada operator tentang jumlah yang sudah diterima.`,
     overdue:
       "Batas waktu sudah lewat. Jangan bayar pesanan ini. Pembayaran yang sudah Anda kirim tetap menambah kuota.",
     crediting: "Pembayaran diterima. Kuota sedang ditambahkan.",

@@ -3,9 +3,9 @@
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { type Loaded, useLoaded } from "../../api/Loaded.ts"
+import { isUnderpaid } from "../../api/OrderState.ts"
 import {
   firstOfMonth,
-  isUnderpaid,
   type Order,
   readCustomers,
   readOpenOrders,

@@ -1,25 +1,17 @@
 /**
  * Describes the state of an order: its status, and the consequences for an underpaid or late order.
  */
-import { isLate, isPayable, isUnderpaid, type Order } from "../../api/Reseller.ts"
+
+import { type OrderState, stateOf } from "../../api/OrderState.ts"
+import type { Order } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { Notice } from "../../ui/Notices.tsx"
 
-export type OrderState = "waiting" | "underpaid" | "overdue" | "crediting" | "credited" | "late" | "expired" | "failed"
-
-/** Returns the state that the reseller sees. An unpaid order past its deadline is not shown as waiting. */
-export const stateOf = (order: Order): OrderState => {
-  if (order.status === "credited") return isLate(order) ? "late" : "credited"
-  if (order.status === "crediting" || order.status === "failed") return order.status
-  if (isUnderpaid(order)) return "underpaid"
-  if (order.status === "expired") return "expired"
-  return isPayable(order) ? "waiting" : "overdue"
-}
-
 const kinds: { readonly [S in OrderState]: "info" | "good" | "warn" | "bad" } = {
   waiting: "info",
   underpaid: "warn",
+  underpaidLate: "warn",
   overdue: "warn",
   crediting: "info",
   credited: "good",
@@ -53,6 +45,7 @@ export const OrderNotice = ({ order }: { readonly order: Order }) => {
   const said: { readonly [S in OrderState]: string } = {
     waiting: topUps.waiting,
     underpaid: topUps.underpaid(`${received} ${token}`, `${missing} ${token}`),
+    underpaidLate: topUps.underpaidLate(`${received} ${token}`, `${missing} ${token}`),
     overdue: topUps.overdue,
     crediting: topUps.crediting,
     credited: topUps.credited(quota),

@@ -5,6 +5,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
+import { canBePaid, pollMillisOf, stateOf } from "../../api/OrderState.ts"
 import type { Order } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
@@ -12,15 +13,8 @@ import type { PageProps } from "../../routes/Routes.ts"
 import { pathOf } from "../../routes/Routes.ts"
 import { Loading, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
-import { OrderNotice, stateOf } from "./OrderStatus.tsx"
+import { OrderNotice } from "./OrderStatus.tsx"
 import { PayInstructions } from "./PayInstructions.tsx"
-
-const POLL_MILLIS = 4_000
-/**
- * The pause between two reads of an order in the state `overdue` or `expired`. A late payment is still credited, but
- * late payments are rare.
- */
-const SLOW_POLL_MILLIS = 30_000
 
 const useNow = (): number => {
   const [now, setNow] = useState(Date.now())
@@ -90,20 +84,19 @@ export const TopUp = ({ id }: PageProps) => {
   )
   const data = order.data
   const state = data === undefined ? undefined : stateOf(data)
-  const isPolledFast = state === "waiting" || state === "underpaid" || state === "crediting"
-  const isPolled = isPolledFast || state === "overdue" || state === "expired"
+  const pollMillis = state === undefined ? undefined : pollMillisOf(state)
   useEffect(() => {
-    if (!isPolled || order.loading) return
+    if (pollMillis === undefined || order.loading) return
     const reloadIfVisible = () => {
       if (!document.hidden) order.reload()
     }
-    const timer = setTimeout(reloadIfVisible, isPolledFast ? POLL_MILLIS : SLOW_POLL_MILLIS)
+    const timer = setTimeout(reloadIfVisible, pollMillis)
     document.addEventListener("visibilitychange", reloadIfVisible)
     return () => {
       clearTimeout(timer)
       document.removeEventListener("visibilitychange", reloadIfVisible)
     }
-  }, [isPolled, isPolledFast, order.loading, data])
+  }, [pollMillis, order.loading, data])
   const back = { path: pathOf("topUps"), text: shell.pages.topUps }
   if (data === undefined) {
     return (
@@ -112,13 +105,12 @@ export const TopUp = ({ id }: PageProps) => {
       </Page>
     )
   }
-  const mayPay = state === "waiting" || (state === "underpaid" && Date.parse(data.expires_at) > Date.now())
   return (
     <Page title={topUps.oneOf(format.usd(data.quota_usd_micro))} back={back}>
       <OrderNotice order={data} />
       <ProblemNotice problem={order.problem} />
       <div class="columns">
-        {mayPay && (
+        {canBePaid(stateOf(data)) && (
           <Card title={topUps.pay}>
             <PayInstructions order={data} />
             <Countdown until={data.expires_at} />
