@@ -12,8 +12,8 @@ export interface Column {
   readonly figure: Figure
   readonly better: "higher" | "lower"
   /**
-   * True if the figure is a measurement of the target's processes, such as CPU time. A target with unknown processes
-   * has no such figure.
+   * True if the figure is a measurement of the target's processes, such as CPU time. The target "no proxy" has
+   * no measured processes, so it has no such figure.
    */
   readonly ofProcess?: boolean
 }
