@@ -19,7 +19,7 @@ export const readQuota = async (signal: AbortSignal): Promise<bigint> =>
 export const readTiers = async (signal: AbortSignal): Promise<ReadonlyArray<Tier>> =>
   (await bodyOf(api.GET("/api/reseller/tiers", { signal }))).tiers
 
-/** Returns the names of the models that the reseller can sell. */
+/** Returns the names of the models that have a tier for sale. */
 export const readSoldModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => [
   ...new Set((await readTiers(signal)).map(({ model_name }) => model_name))
 ]
@@ -32,7 +32,7 @@ export type CustomerEntry = Awaited<ReturnType<typeof readCustomers>>[number]
 export interface Sales {
   readonly count: number
   readonly usdMicro: bigint
-  /** False if the month has more mints than were read. */
+  /** False if there are more mints than were read. `count` and `usdMicro` are then too low. */
   readonly isComplete: boolean
   readonly latest: ReadonlyArray<MintEntry>
 }
@@ -43,7 +43,10 @@ const MAX_PAGES = 10
 /** Returns the first day of the current month in Jakarta. */
 export const firstOfMonth = (): string => `${jakartaDay().slice(0, 7)}-01`
 
-/** Returns the sum of the mints since a day. A list has pages of 100 mints. At most 1,000 mints are read. */
+/**
+ * Returns the number, the sum and the latest five of the mints from the day `from` on. The gateway returns them in
+ * pages. At most `MAX_PAGES` pages are read.
+ */
 export const readSales = async (from: string, signal: AbortSignal): Promise<Sales> => {
   const mints: Array<MintEntry> = []
   let cursor: string | null = null

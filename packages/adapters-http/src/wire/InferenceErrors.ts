@@ -1,7 +1,7 @@
 /**
  * Defines the error table of the inference routes: one row with status, code, type and message for each error. The
  * error bodies of all these routes have the same form (docs/reference/errors.md#a6), with the members that the clients
- * of OpenAI and of Anthropic read.
+ * of OpenAI and of Anthropic read. The errors that only image requests have are in wire/ImageErrors.ts.
  *
  *     {"type":"error","error":{"type","code","message","param","details":{"error_code"}},"request_id"}
  */
@@ -182,7 +182,10 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
 
 const limitNames = { requests: "requests per minute", tokens: "tokens per minute", concurrent: "concurrent requests" }
 
-/** Returns the headers in which official clients find the rate limits of their key. */
+/**
+ * Returns the rate limits of the API key in the headers that OpenAI defines (`x-ratelimit-*`). They are the same for
+ * both dialects.
+ */
 const rateLimitHeaders = ({ requests, tokens }: KeyRateLimited): Record<string, string> => ({
   ...statusHeaders("requests", requests),
   ...statusHeaders("tokens", tokens)

@@ -1,5 +1,6 @@
 /**
- * Locks and writes the rows of limited keys: the limits that the ledger checks, and the counts.
+ * Locks and reads the rows of limited keys, and writes their counts. A row contains the limits that the ledger checks,
+ * and the counts.
  *
  * A transaction locks these rows after the holds and the accounts, in the order of the key ids, so two transactions
  * cannot deadlock. Each write of the counts or of the limits increments the revision of a row. A write that was decided
@@ -15,7 +16,10 @@ import type { Query, Rows, Statement } from "./DedicatedConnection.ts"
 import { validKeys } from "./HoldRows.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
-/** A row of a limited key. A row without limits is not a limited key. */
+/**
+ * A row of a limited key. The table can also contain a row without limits: its key is not a limited key, and `keyRows`
+ * omits the row.
+ */
 export interface CountedKeyRow extends CountedKey {
   readonly revision: bigint
 }
@@ -55,11 +59,10 @@ export const lockKeys = async (query: Query, keyIds: ReadonlyArray<ApiKeyId>): P
 
 export interface FreeKeys {
   readonly keys: CountedKeyRows
-  /** The users of the rows that another session has locked. */
   readonly contended: ReadonlyArray<UserId>
 }
 
-/** Locks the rows that no other session has locked. Does not wait. */
+/** Locks the rows that no other session has locked. Does not wait. `contended` contains the users of the other rows. */
 export const lockFreeKeys = async (query: Query, keyIds: ReadonlyArray<ApiKeyId>): Promise<FreeKeys> => {
   if (keyIds.length === 0) return { keys: NO_KEYS, contended: [] }
   const [locked, all] = await Promise.all([query(LOCK_FREE_KEYS, [keyIds]), query(READ_KEY_USERS, [keyIds])])
@@ -164,7 +167,8 @@ export class WorkingKeys {
   }
 
   /**
-   * Statements that write the changed rows. The database refuses them if a row or the validity of a key has changed.
+   * Returns the statement that writes the new counts. The database refuses to write if another transaction has changed
+   * one of these rows, or if the key of an admitted request is no longer valid or no longer limited.
    */
   get changes(): ReadonlyArray<WriteStatement> {
     const steps = [...this.#changed].map(([keyId, counts]): Step => {
@@ -176,7 +180,7 @@ export class WorkingKeys {
     return [{ part: UPDATE, values: [arrayOf([...this.#admitted]), ...STEP.arrays(steps)] }]
   }
 
-  /** The rows after the changes are written. */
+  /** Returns the rows as they are in the database after the changes have been written. */
   get written(): ReadonlyMap<ApiKeyId, CountedKeyRow> {
     return new Map(
       [...this.#read].map(([keyId, row]) => {

@@ -1,9 +1,13 @@
 /**
- * Runs one sweep over orphaned rows: holds of dead nodes, or image requests with an expired lease.
+ * Runs one sweep over the rows of dead nodes: the holds of orphaned requests, or abandoned image requests, whose lease
+ * has expired.
  *
- * The sweep settles batch by batch until no row is left. When the database rejects a batch, the sweep halves the batch
- * size until a batch has one row. That row is reported and excluded. When the database is unavailable, the sweep fails
- * instead of waiting, because the next sweep selects the orphaned rows again.
+ * The sweep settles batch by batch until all rows that are left are skipped, rejected or locked by another session.
+ * When the database rejects a batch, the sweep halves the batch size until a batch has one row. That row is reported
+ * and excluded. After each success, the size doubles again, up to the maximum.
+ *
+ * After a conflict with another transaction, the sweep waits and repeats the batch, at most five times in one sweep.
+ * When the connection is lost, the sweep fails immediately, because the next sweep selects the rows again.
  */
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
@@ -14,7 +18,10 @@ import type { Decided, Query } from "./DedicatedConnection.ts"
 export interface ReapedBatch {
   /** Number of rows that the transaction selected; 0 ends the sweep. */
   readonly taken: number
-  /** Selected rows that stay until the next sweep, because another session has locked their accounts. */
+  /**
+   * Selected rows that stay until the next sweep, because another session has locked an account or a limited key of
+   * their user.
+   */
   readonly skipped: ReadonlyArray<RequestId>
   /** Sum of the write-offs of all settlements in the transaction. */
   readonly writtenOff: UsdPico
@@ -23,7 +30,10 @@ export interface ReapedBatch {
 export interface Reaper {
   readonly maxBatchSize: number
   readonly transact: (work: (query: Query) => Promise<Decided<ReapedBatch>>) => Promise<ReapedBatch>
-  /** Decides one batch in one transaction. Calls `onLocked` with the ids of the locked rows. */
+  /**
+   * Decides one batch in one transaction. Calls `onLocked` with the ids of the rows that this transaction has selected
+   * and locked.
+   */
   readonly reapBatch: (
     query: Query,
     excluded: ReadonlyArray<RequestId>,
@@ -35,7 +45,7 @@ export interface Reaper {
 
 const MAX_RETRIES = 5
 
-/** Settles orphaned rows until none is left. Returns the number of settled rows. */
+/** Runs one sweep. Returns the number of settled rows. */
 export const reap = async ({ maxBatchSize, onRejected, reapBatch, transact }: Reaper): Promise<number> => {
   const excluded: Array<RequestId> = []
   let settled = 0

@@ -1,5 +1,6 @@
 /**
- * Stores the content that the client of one request has received, and the usage that the provider has reported.
+ * Stores the content that was written to the client of one request, how much of it is delivered, and the usage that the
+ * provider has reported.
  *
  * The relay updates this state for every frame. Checkpoints and the settlement read the state.
  */
@@ -29,7 +30,7 @@ export interface Allowance {
   readonly isOpen: boolean
   /** The reason why nothing more may be written. */
   readonly refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined
-  /** The maximum number of output tokens that the sent content can have. */
+  /** An upper limit of the output tokens in the content that has been sent so far. */
   readonly sentOutputLimit: Tokens
   /**
    * Called when `permits` may return true again, or when `refusal` is set. The attempt that writes the stream assigns
@@ -38,7 +39,7 @@ export interface Allowance {
   onChange: () => void
   /**
    * Returns true if this content may be written now, and then counts the content as sent. After false, `onChange` is
-   * called later.
+   * called later, unless `refusal` is already set.
    */
   readonly permits: (content: string) => boolean
   /** Repeats an extension that the ledger could not decide. Must be called from time to time while content waits. */
@@ -63,7 +64,7 @@ export class Delivery implements Indexed {
     this.#clock = clock
   }
 
-  /** Records content that was written to the client. The positions of `switches` count from the start of the content. */
+  /** Records content that was written to the client. The positions of `switches` count from the start of `content`. */
   send(content: string, switches?: ReadonlyArray<ChoiceSwitch>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()

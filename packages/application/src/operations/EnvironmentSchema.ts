@@ -8,14 +8,16 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** Declares a kind of value. The error for another value is `needs` followed by "is needed". */
+/**
+ * Declares a kind of value. The error for a value that is not of this kind is the text `needs` followed by "is needed".
+ */
 export const kind = <A, I>(needs: string, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({ message: () => ({ message: `${needs} is needed`, override: true }) })
 
-/** A whole number of decimal digits, without a sign. */
+/** A non-negative integer, written as 1 to 18 decimal digits. */
 const Digits = Schema.String.pipe(Schema.pattern(/^\d{1,18}$/))
 
-/** Declares an integer setting. `what` names the unit, for example `a whole number of seconds`. */
+/** Declares an integer setting. `what` begins the error text, for example `a whole number of seconds`. */
 export const wholeNumber = (what: string, from: number, to: number) =>
   kind(`${what} from ${from} to ${to}`, Schema.compose(Digits, Schema.NumberFromString).pipe(Schema.between(from, to)))
 
@@ -36,7 +38,7 @@ export const Secret = kind(
   "a secret of 32 characters or more",
   Schema.Redacted(Schema.String.pipe(Schema.minLength(32)))
 )
-/** A secret that a provider issued, in the provider's format. */
+/** A secret that another company issued, such as a payment provider, in the format of that company. */
 export const Credential = kind("a key without spaces", Schema.Redacted(Schema.String.pipe(Schema.pattern(/^\S+$/))))
 /** A base URL. A trailing slash is removed, so that paths can be appended. */
 export const HttpAddress = kind(

@@ -6,7 +6,8 @@ export const operatorTexts = {
     entry: "Console of the operator",
     entering: "Opening the session",
     entryText:
-      "Run this command on the server, and open the link that it prints. The link works once, for two minutes.",
+      "Run this command on the server, and open the link that it prints. " +
+      "You can open the link only once, within two minutes.",
     command: "the command"
   }
 }

@@ -8,7 +8,8 @@ export const operatorTexts: typeof english = {
     entry: "Konsol operator",
     entering: "Membuka sesi",
     entryText:
-      "Jalankan perintah ini di server, lalu buka tautan yang dicetaknya. Tautan berlaku sekali, selama dua menit.",
+      "Jalankan perintah ini di server, lalu buka tautan yang dicetaknya. " +
+      "Tautan hanya dapat dibuka sekali, dalam dua menit.",
     command: "perintah"
   }
 }

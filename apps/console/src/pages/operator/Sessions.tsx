@@ -1,5 +1,6 @@
 /**
- * The sessions of all operators in the last week. The operator can end any session, after a confirmation.
+ * Lists the sessions of all operators. The gateway deletes sessions that are older than a week when a new one is
+ * created. The operator can end any session that is open or waiting, after a confirmation.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

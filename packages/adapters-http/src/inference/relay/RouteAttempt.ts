@@ -102,10 +102,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     else this.#close(this.#verdict)
   }
 
-  /**
-   * Ends the attempt without a verdict on the provider: the client disconnected, the grace period of the shutdown is
-   * over, or the admission was refused.
-   */
+  /** Ends the attempt with the verdict `undecided`, for example because the client disconnected. */
   abort(): void {
     this.finish("undecided")
   }
@@ -172,7 +169,10 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     return this.target.response.blocked
   }
 
-  /** Returns true while nothing has arrived that the provider could bill. */
+  /**
+   * Returns true while the gateway has received nothing from the provider for which the provider may bill. A broken
+   * connection is then followed by an attempt on another route, if there is one.
+   */
   protected untouched(): boolean {
     return this.phase === "waiting"
   }
