@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import net, { type AddressInfo } from "node:net"
 import { layer, type Resolve, type SenderOptions } from "@tollgate/adapters-upstream/webhook/UndiciWebhookSender"
 import { signedHeaders } from "@tollgate/adapters-upstream/webhook/WebhookSignature"
 import { WebhookSender } from "@tollgate/application/webhook/WebhookDeliveries"
 import { Duration, Effect, Redacted } from "effect"
 import { Webhook } from "standardwebhooks"
-import { afterEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 
 const SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDb0/Z0TqgSSM="
 const OTHER = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
@@ -122,6 +122,20 @@ describe("a webhook", () => {
     const { origin, received } = await listening(() => {})
     expect(await send(origin, { timeout: Duration.seconds(1) })).toEqual({ _tag: "NoResponse", reason: "timeout" })
     expect(received.length).toBeLessThanOrEqual(1)
+  })
+
+  it("destroys a socket that does not connect within the timeout", async () => {
+    const socket = new net.Socket()
+    const connect = vi.spyOn(net, "connect").mockReturnValue(socket)
+    try {
+      const timeout = Duration.millis(200)
+      expect(await send("http://127.0.0.1:9", { timeout })).toEqual({ _tag: "NoResponse", reason: "timeout" })
+      expect(connect).toHaveBeenCalledTimes(1)
+      await vi.waitFor(() => expect(socket.destroyed).toBe(true), { timeout: 3_000 })
+    } finally {
+      connect.mockRestore()
+      socket.destroy()
+    }
   })
 
   it("fails if the endpoint refuses the connection or has no address", async () => {

@@ -54,7 +54,7 @@ const send = (
     if (target === undefined) return failed("target_refused")
     const addresses = yield* addressesOf(target, resolve ?? (target.isPrivate ? resolveLocal : resolvePublic))
     if (!target.isPrivate && !addresses.every(isPublic)) return failed("target_refused")
-    const status = yield* post(target, addresses, headers, call.body)
+    const status = yield* post(target, addresses, headers, call.body, timeout)
     return { _tag: "Responded", status } as const
   }).pipe(
     Effect.timeoutTo({ duration: timeout, onSuccess: (result) => result, onTimeout: () => failed("timeout") }),
@@ -79,13 +79,14 @@ const post = (
   { url }: AllowedTarget,
   addresses: ReadonlyArray<string>,
   headers: Readonly<Record<string, string>>,
-  body: string
+  body: string,
+  timeout: Duration.Duration
 ) =>
   Effect.acquireUseRelease(
     Effect.sync(
       () =>
         new Client(url.origin, {
-          connect: { lookup: pinnedTo(addresses), timeout: Duration.toMillis(TIMEOUT) },
+          connect: { lookup: pinnedTo(addresses), timeout: Duration.toMillis(timeout) },
           headersTimeout: 0,
           bodyTimeout: 0,
           maxHeaderSize: MAX_HEADER_BYTES
