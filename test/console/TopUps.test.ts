@@ -1,5 +1,12 @@
+import { resellerErrorBody } from "@tollgate/adapters-http/wire/ResellerErrors"
+import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { describe, expect, it } from "vitest"
 import { canBePaid, pollMillisOf, stateOf } from "../../apps/console/src/api/OrderState.ts"
+import { Problem, problemOf } from "../../apps/console/src/api/Problem.ts"
+import { formatOf } from "../../apps/console/src/format/Format.ts"
+import { texts as english } from "../../apps/console/src/i18n/en.ts"
+import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
+import { amountIssueOf } from "../../apps/console/src/pages/topups/AmountIssue.ts"
 
 type Order = Parameters<typeof stateOf>[0]
 
@@ -34,5 +41,38 @@ describe("the page of an order", () => {
       order({ status: "failed" }, 1)
     ].map((each) => pollMillisOf(stateOf(each)))
     expect(pauses).toEqual([4_000, 4_000, 30_000, 30_000, undefined, undefined])
+  })
+})
+
+describe.each([
+  ["id", indonesian],
+  ["en", english]
+] as const)("the message for a refused amount, in the language %s", (language, texts) => {
+  const format = formatOf(language)
+  const issueOf = (problem: Problem | undefined) => amountIssueOf(problem, texts, format)
+  const refusal = (members: ConstructorParameters<typeof AmountOutOfRange>[0]) => {
+    const { status, body } = resellerErrorBody(new AmountOutOfRange(members), "the id")
+    return problemOf(new Response(null, { status }), body)
+  }
+
+  it("names the bounds, or the payment provider if the refusal has no bounds", () => {
+    const bounds = { min: 10_000n, max: 9_500_000n }
+    expect(issueOf(refusal({ path: "amount_idr", bounds }))).toBe(
+      texts.topUps.amountRange(format.idr(10_000), format.idr(9_500_000))
+    )
+    expect(issueOf(refusal({ path: "amount_usd_micro", bounds: { min: 1_000_000n, max: 2_000_000n } }))).toBe(
+      texts.topUps.amountRange(format.usd(1_000_000), format.usd(2_000_000))
+    )
+    for (const path of ["amount_idr", "amount_usd_micro"] as const)
+      expect(issueOf(refusal({ path, bounds: null }))).toBe(texts.topUps.amountRefused)
+  })
+
+  it("shows the accepted form for an amount that is not valid, and is missing for other problems", () => {
+    const details = [{ path: "amount_idr", message: "a whole number" }]
+    expect(issueOf(new Problem(422, "validation_error", "amount_idr must be a whole number.", { details }))).toBe(
+      texts.topUps.amountIssues.rupiah
+    )
+    expect(issueOf(new Problem(503, "provider_unavailable", "The payment provider does not respond."))).toBeUndefined()
+    expect(issueOf(undefined)).toBeUndefined()
   })
 })

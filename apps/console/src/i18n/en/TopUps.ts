@@ -30,6 +30,7 @@ export const topUpTexts = {
       rupiah: "Enter rupiah without decimals, such as 50,000 or 50000.",
       dollars: "Enter dollars with at most six decimals, such as 25, 2.5 or 1,250.50."
     },
+    amountRefused: "The payment provider does not accept this amount. Enter another amount.",
     amountRange: (min: string, max: string) => `Enter an amount from ${min} to ${max}.`,
     fee: "Fee",
     toPay: "To pay",

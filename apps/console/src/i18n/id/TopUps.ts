@@ -32,6 +32,7 @@ export const topUpTexts: typeof english = {
       rupiah: "Isi rupiah tanpa desimal, misalnya 50.000 atau 50000.",
       dollars: "Isi dolar dengan paling banyak enam desimal, misalnya 25 atau 2,5 atau 1.250,50."
     },
+    amountRefused: "Penyedia pembayaran tidak menerima jumlah ini. Isi jumlah lain.",
     amountRange: (min, max) => `Isi jumlah dari ${min} sampai ${max}.`,
     fee: "Biaya",
     toPay: "Total bayar",

@@ -14,6 +14,7 @@ import { forgetTopUp, pendingTopUp, prepareTopUp, type TopUpRequest } from "../.
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
+import { amountIssueOf } from "./AmountIssue.ts"
 
 const methods = ["qris", "hosted_qris", "crypto", "crypto_bep20"] as const
 type Method = (typeof methods)[number]
@@ -65,25 +66,10 @@ const Preview = ({ method, amount }: PreviewProps) => {
   )
 }
 
-/**
- * Returns the reason why the amount is refused. The error detail of the gateway contains the bounds: `10000 to
- * 9500000`.
- */
-const useAmountIssue = (problem: Problem | undefined): string | undefined => {
-  const { topUps } = useTexts()
-  const format = useFormat()
-  const rupiah = problem?.issueOf("amount_idr")
-  const issue = rupiah ?? problem?.issueOf("amount_usd_micro")
-  if (issue === undefined) return undefined
-  const [, min, max] = /^(\d+) to (\d+)$/.exec(issue) ?? []
-  if (min === undefined || max === undefined) return topUps.amountIssues[rupiah === undefined ? "dollars" : "rupiah"]
-  const shown = (amount: string) =>
-    rupiah === undefined ? format.usd(amount) : format.idr(Number.parseInt(amount, 10))
-  return topUps.amountRange(shown(min), shown(max))
-}
-
 export const NewTopUp = () => {
-  const { topUps: texts, shell } = useTexts()
+  const allTexts = useTexts()
+  const { topUps: texts, shell } = allTexts
+  const format = useFormat()
   const language = useLanguage()
   const search = useStore($router)?.search ?? {}
   // The order whose result is unknown, because its response was lost.
@@ -116,7 +102,7 @@ export const NewTopUp = () => {
     unknown?.request.method === method &&
     (unknown.request.amount_idr ?? unknown.request.amount_usd_micro) === amount &&
     (unknown.request.token_kind ?? token) === token
-  const refusedAmount = useAmountIssue(create.problem)
+  const refusedAmount = amountIssueOf(create.problem, allTexts, format)
   const issue = malformed ? texts.amountIssues[isRupiah(method) ? "rupiah" : "dollars"] : refusedAmount
   return (
     <Page title={texts.create} back={{ path: pathOf("topUps"), text: shell.pages.topUps }} narrow>
