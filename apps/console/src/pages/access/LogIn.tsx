@@ -6,6 +6,7 @@ import { useStore } from "@nanostores/preact"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
+import { inactiveStatusOf } from "../../api/ResellerStatus.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { go, pathOf } from "../../routes/Routes.ts"
 import { $waiting, type Credentials } from "../../state/ReturnPath.ts"
@@ -14,19 +15,11 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
 
-export const NOT_ACTIVE = "reseller_not_active"
-
 /** Opens a session, or throws the refusal. */
 export const logIn = async (credentials: Credentials): Promise<void> => {
   const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/login", { body: { ...credentials } }))
   $waiting.set(undefined)
   openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
-}
-
-/** Returns the reseller's status from the refusal of a login. Only the message of the refusal contains the status. */
-const statusOf = (problem: Problem | undefined): "pending" | "rejected" | "suspended" | undefined => {
-  if (problem?.code !== NOT_ACTIVE) return undefined
-  return (["pending", "rejected", "suspended"] as const).find((status) => problem.message.includes(status))
 }
 
 export const LogIn = () => {
@@ -36,12 +29,12 @@ export const LogIn = () => {
     try {
       await logIn({ email, password })
     } catch (error) {
-      if (!(error instanceof Problem) || statusOf(error) !== "pending") throw error
+      if (!(error instanceof Problem) || inactiveStatusOf(error) !== "pending") throw error
       $waiting.set({ email, password })
       go(pathOf("waiting"))
     }
   })
-  const status = statusOf(action.problem)
+  const status = inactiveStatusOf(action.problem)
   return (
     <Page title={access.logIn} narrow>
       {ended !== undefined && action.problem === undefined && (

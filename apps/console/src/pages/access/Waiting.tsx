@@ -6,12 +6,13 @@ import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
+import { inactiveStatusOf } from "../../api/ResellerStatus.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { go, pathOf } from "../../routes/Routes.ts"
 import { $waiting } from "../../state/ReturnPath.ts"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
-import { logIn, NOT_ACTIVE } from "./LogIn.tsx"
+import { logIn } from "./LogIn.tsx"
 
 export const Waiting = () => {
   const { access } = useTexts()
@@ -25,8 +26,9 @@ export const Waiting = () => {
     try {
       await logIn(waiting)
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== NOT_ACTIVE) throw error
-      if (error.message.includes("pending")) setStillWaiting(true)
+      const status = error instanceof Problem ? inactiveStatusOf(error) : undefined
+      if (status === undefined) throw error
+      if (status === "pending") setStillWaiting(true)
       else go(pathOf("logIn"))
     }
   })
