@@ -2,8 +2,8 @@
  * Locks and reads the rows of limited keys, and writes their counts. A row contains the limits that the ledger checks,
  * and the counts.
  *
- * A transaction locks these rows after the holds and the accounts, in the order of the key ids, so two transactions
- * cannot deadlock. Each write of the counts or of the limits increments the revision of a row. A write that was decided
+ * A transaction locks these rows after the holds and the accounts, in the order of the key ids. `LockedRows.ts` states
+ * the exception. Each write of the counts or of the limits increments the revision of a row. A write that was decided
  * with cached rows is refused if a revision has changed.
  */
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
