@@ -72,8 +72,8 @@ const members = {
   network: Schema.optional(
     Schema.Literal("bsc").annotations({
       description:
-        "The network. Only for `crypto_bep20`, like `chain_id`, `token_kind`, `contract_address`, `expected_raw`, " +
-        "`received_raw`, `received_micro` and `deposit_address`."
+        "The network. This member, `chain_id`, `token_kind`, `contract_address`, `expected_raw`, `received_raw`, " +
+        "`received_micro` and `deposit_address` are present only for `crypto_bep20`."
     })
   ),
   chain_id: Schema.optional(integer("The chain id: 56.", 56)),

@@ -34,8 +34,8 @@ export const toAccount = <Unit extends bigint>(row: AccountRow, unit: (amount: b
 type InTransaction<A> = Effect.Effect<A, SqlError, SqlClient.SqlClient>
 
 /**
- * Locks and returns the quota account of a reseller. Returns undefined when the reseller does not exist, because a
- * reseller and its quota account are created together.
+ * Locks and returns the quota account of a reseller. Returns undefined if the account does not exist. Then the reseller
+ * does not exist either, because both are created together.
  */
 export const lockQuota = (resellerId: ResellerId): InTransaction<QuotaAccount | undefined> =>
   Effect.gen(function* () {
@@ -89,8 +89,8 @@ export const book = (booking: Booking, actor: string): InTransaction<void> =>
 export const bookOnce = ({ code, ref, unit, debit, credit, amount }: Booking, actor: string): InTransaction<boolean> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // `ON CONFLICT` has no conflict target, because a concurrent booking can violate any unique constraint of the table
-    // first.
+    // `ON CONFLICT` has no conflict target, because it is not known which unique constraint a concurrent booking
+    // violates first.
     const booked = yield* sql`INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor)
       VALUES (${yield* nextUuidV7}, ${code}, ${ref}, ${unit}, ${debit}, ${credit}, ${amount}, ${actor})
       ON CONFLICT DO NOTHING RETURNING id`

@@ -187,9 +187,9 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
 )
 
 /**
- * Creates the operations on drafts, which are orders that are not visible yet. A draft becomes ready or abandoned. A
- * transaction changes a draft only while its state is `creating`. Of two transactions, the first therefore determines
- * the state, and the second changes nothing.
+ * Makes the methods of the store for drafts, which are orders that are not visible yet. A draft becomes ready or
+ * abandoned. A transaction changes a draft only while its state is `creating`. Of two transactions, the first
+ * therefore determines the state, and the second changes nothing.
  */
 const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -30,8 +30,9 @@ export const layer: Layer.Layer<TopUpRecovery, never, SqlClient.SqlClient> = Lay
 
       skipDepositIndexes: (count, operator) =>
         Effect.gen(function* () {
-          // After a restore, the sequence can be up to 32 ahead of the last index that it gave out. Therefore lost
-          // orders can have indexes below its next value.
+          // The range begins after the highest stored index, and not at the next value of the sequence: after a
+          // restore, the sequence can be up to 32 ahead of the last index that it gave out, so lost orders can have
+          // indexes below its next value.
           const [range] = yield* sql<DepositIndexRange>`
             SELECT (SELECT coalesce(max(deposit_index), 0) + 1 FROM topup_order) AS first, max(index)::int AS last
             FROM (SELECT nextval('topup_deposit_index') AS index FROM generate_series(1, ${count})) AS skipped`

@@ -18,8 +18,9 @@ export interface ConfiguredProvidersSettings {
   /** The providers that take new payments. If several have the same payment method, the first is used. */
   readonly current: MadeProviders
   /**
-   * The providers that took payments under an earlier configuration. Their open orders are still refreshed. An earlier
-   * provider with the same label as a current provider is ignored, because an order stores only the label.
+   * The providers that took payments under an earlier configuration. Their orders are still refreshed. An earlier
+   * provider with the same label as a current provider is ignored, because an order stores only the label. Therefore a
+   * change of credentials leaves one provider. At present, no program sets this member.
    */
   readonly earlier?: MadeProviders | undefined
 }

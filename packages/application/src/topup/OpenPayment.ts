@@ -30,7 +30,10 @@ const MAX_REASON_LENGTH = 500
 
 export const unavailable = () => new PaymentProviderUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-/** Opens a payment. The cancellation of an orphaned payment runs in the scope, which lasts longer than the request. */
+/**
+ * Opens a payment. The cancellation of an orphaned payment runs in the scope of the layer `OrderPayments`, so it
+ * continues after the request.
+ */
 export const openPayment = (
   provider: PaymentProvider,
   draft: TopUpDraft,

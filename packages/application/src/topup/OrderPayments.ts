@@ -3,8 +3,8 @@
  * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
- * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A `crediting`
- * order has no pause, because its refresh sends no request to the provider.
+ * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A client's
+ * refresh of a `crediting` order ignores the pause, because this refresh sends no request to the provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
@@ -73,7 +73,10 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
      * it. This method must not be used for requests of clients.
      */
     readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
-    /** Refreshes an order after a webhook. The refresh begins after this call, at the end of the pause. */
+    /**
+     * Waits for the running refresh and the pause, then refreshes the order and returns it. A refresh that already runs
+     * does not count, because it may have read the payment before the change that the webhook reports.
+     */
     readonly refreshAfterWebhook: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
   }
 >() {}

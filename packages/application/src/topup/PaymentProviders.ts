@@ -88,7 +88,7 @@ export interface PaymentNotification {
 }
 
 export interface PaymentWebhook {
-  /** Verifies the signature over the raw body. */
+  /** Verifies the signature of the webhook. The adapter needs the raw bytes: each provider defines what is signed. */
   readonly verify: (
     headers: Readonly<Record<string, string | undefined>>,
     body: Uint8Array
@@ -102,7 +102,7 @@ export interface PaymentProvider {
   readonly label: string
   /** The name in the URL path of the provider's webhooks, for example `midtrans`. */
   readonly name: string
-  /** True if the adapter uses a simulator of the provider, so that no real money is paid. */
+  /** True if the adapter uses a simulator or the provider's test system (sandbox), so that no real money is paid. */
   readonly simulated: boolean
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean

@@ -28,13 +28,14 @@ const MAX_BATCHES = 25
 const PAGE_SIZE = 200
 
 export interface RefreshCounts {
+  /** The number of orders that the run tried to refresh. */
   readonly attempted: number
   /**
-   * The number of these orders whose payment was read from the provider, or whose refresh needed no provider. The other
-   * orders are unchanged.
+   * The number of the attempted orders whose payment was read from the provider, or whose refresh needed no provider.
+   * The other orders are unchanged.
    */
   readonly refreshed: number
-  /** The number of these orders that became `credited` during this run. */
+  /** The number of the attempted orders that became `credited` during this run. */
   readonly credited: number
 }
 

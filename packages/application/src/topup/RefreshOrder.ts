@@ -38,7 +38,7 @@ export const refreshFromProvider = (
     const { order } = stored
     const orders = yield* TopUpOrders
     const provider = yield* providerOf(order)
-    // A simulated order is credited only while its simulator is configured (docs/reference/reseller.md#x6).
+    // A simulated order is credited only while its simulator or sandbox is configured (docs/reference/reseller.md#x6).
     if (order.simulated && Option.isNone(provider)) return notRefreshed(order)
     if (order.status === "crediting") return { order: yield* orders.credit(order.id), refreshed: true }
     if (Option.isNone(provider)) return notRefreshed(order)

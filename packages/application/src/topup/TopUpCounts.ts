@@ -23,9 +23,9 @@ export interface MethodCounts {
 
 export const webhookOutcomes = ["accepted", "no_order", "refused", "failed"] as const
 /**
- * `accepted`: the webhook named an order, and the refresh of this order was started. `no_order`: the webhook named no
- * order of this provider. `refused`: the signature is wrong, or the provider has no webhooks. `failed`: an internal
- * error.
+ * `accepted`: the webhook named an order, and a refresh of this order was requested. The request is dropped if too many
+ * refreshes run. `no_order`: the webhook named no order of this provider. `refused`: the signature is wrong, or the
+ * provider has no webhooks. `failed`: an internal error.
  */
 export type WebhookOutcome = (typeof webhookOutcomes)[number]
 

@@ -30,7 +30,7 @@ export type QuotaAccount = Account<UsdMicro>
 export const available = <Unit extends bigint>({ creditsPosted, debitsPosted, debitsPending }: Account<Unit>): Unit =>
   minus(minus(creditsPosted, debitsPosted), debitsPending)
 
-/** Returns the balance that a customer sees. It includes the amounts that open holds set aside. */
+/** Returns the balance that the owner of the account sees. It includes the amounts that open holds set aside. */
 export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: Account<Unit>): Unit =>
   minus(creditsPosted, debitsPosted)
 

@@ -27,7 +27,7 @@ export const Reason = Schema.Trim.pipe(
   Schema.filter(noHalfSurrogate)
 )
 
-/** The operator who makes a change, and the reason for it. Both are recorded in the audit log. */
+/** The actor of a change (an operator, a reseller or the server) and the reason. Both are recorded in the audit log. */
 export interface Operator {
   /**
    * The operating system user that runs the command, or the operator's name in the operator session. For other changes:

@@ -8,7 +8,7 @@ import type { TokenRaw } from "../money/TokenRaw.ts"
 export const PaymentMethod = Schema.Literal("qris", "hosted_qris", "crypto", "crypto_bep20")
 export type PaymentMethod = typeof PaymentMethod.Type
 
-/** The dollar tokens that `crypto_bep20` accepts. */
+/** The dollar tokens of the methods `crypto` and `crypto_bep20`. */
 export const TokenKind = Schema.Literal("usdt", "usdc")
 export type TokenKind = typeof TokenKind.Type
 

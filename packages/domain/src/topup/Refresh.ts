@@ -10,8 +10,10 @@
  *   Failed       pending                            failed
  *   Refunded     pending                            failed, with an alert
  *   Refunded     every other status                 unchanged, with an alert
- *   Suspicious   any                                unchanged, with an alert; the received amount is stored
+ *   Suspicious   any                                unchanged, with an alert
  *   every other combination                         unchanged
+ *
+ * Every observation also updates the order's received amount and evidence.
  *
  * A query that fails gives no observation and changes nothing. An order is first marked as `crediting` and then credited.
  * After a crash between these two steps, the next refresh credits the order without a query to the provider.

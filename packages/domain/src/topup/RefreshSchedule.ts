@@ -4,9 +4,9 @@
  * An order is refreshed while it is pending or crediting. An expired or failed order is refreshed until one week after
  * its expiry, because a late payment is credited. The pause between two refreshes grows with the time since the expiry.
  *
- * A credited order that can receive more money is refreshed for one more week. The excess money is not credited, but an
- * operator must see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause grows from one minute
- * to six hours, which makes about fifty refreshes in total.
+ * A credited order that can receive more money is refreshed until one week after its credit. The excess money is not
+ * credited, but an operator must see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause
+ * grows from one minute to six hours, which makes about fifty refreshes in total.
  */
 import { canReceiveMore } from "./PaymentMethod.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"

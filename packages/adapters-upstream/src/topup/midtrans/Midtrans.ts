@@ -1,6 +1,6 @@
 /**
- * Takes QRIS payments through the Midtrans Core API. Each order is one charge. The response contains the text of the
- * QRIS code and the URL of its image.
+ * Takes QRIS payments through the Midtrans Core API. Each order is one payment (Midtrans calls it a charge). The
+ * response to its creation contains the text of the QRIS code and the URL of its image.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ const NO_ORDER = "RTO-probe"
 
 export interface MidtransSettings extends AccountSettings {
   readonly serverKey: Redacted.Redacted<string>
-  /** The acquirer of the QRIS codes: the company that processes the payments for the merchant. */
+  /** The acquirer of the QRIS codes: the company that processes the payments for the owner of the Midtrans account. */
   readonly acquirer: "gopay" | "airpay shopee"
 }
 

@@ -6,7 +6,7 @@ import type { PaymentLimits } from "./PaymentHttp.ts"
 
 /** The settings that every provider has. */
 export interface PaymentTerms {
-  /** True if the provider is a simulator on this machine, so that payments are not real money. */
+  /** True if the provider is a simulator on this machine. Payments at a sandbox are simulated too (`isRealMoney`). */
   readonly simulated: boolean
   /** The URL to which the provider sends webhooks. If undefined, payments are opened without such a URL. */
   readonly callbackUrl: string | undefined
