@@ -94,7 +94,11 @@ export class Visitor {
   }
 
   async sees(text: string | RegExp): Promise<void> {
-    await this.page.getByRole("main").getByText(text).filter({ visible: true }).first().waitFor()
+    const main = this.page.getByRole("main")
+    const found = main.getByText(text).filter({ visible: true }).first()
+    await found.waitFor().catch(async (cause) => {
+      throw new Error(`the page does not show ${text}; it shows: ${await main.textContent()}`, { cause })
+    })
   }
 
   /** Tells the page that its tab is visible again. The page of an order then reads the status of the order immediately. */
