@@ -167,7 +167,6 @@ describe("a server during shutdown", () => {
     const head = ["POST /v1/images/generations HTTP/1.1", "host: x", `x-api-key: ${KEY}`, "content-length: 100"]
     unfinished.send(`${[...head, "content-type: application/json"].join("\r\n")}\r\n\r\n{`)
     await eventually(() => gateway.inFlight.count === 4, "the start of the handler")
-    expect(gateway.inFlight.requests).toBe(2)
     await gateway.close()
     const logged = gateway.logged.filter((line) => line.includes("interrupting running requests"))
     expect(logged).toHaveLength(1)

@@ -2,40 +2,28 @@
  * Counts the work in progress: requests that wait for their start, requests whose handler is running, and responses
  * that are not completely sent. The shutdown waits for all of it.
  */
-import type { IncomingMessage } from "node:http"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 export class InFlightRequests {
   #count = 0
-  readonly #partsOf = new Map<IncomingMessage, number>()
   #waiting: Array<() => void> = []
   /** True from the start of the drain (the shutdown) on. Each response then closes its connection. */
   draining = false
   /** True when the delay of the drain is over. New requests are then refused. */
   refusing = false
 
-  /** The parts in progress. A request has several at once, such as its running handler and its open response. */
   get count(): number {
     return this.#count
   }
 
-  /** The requests of which at least one part is in progress. */
-  get requests(): number {
-    return this.#partsOf.size
-  }
-
-  started(request: IncomingMessage): void {
+  started(): void {
     this.#count += 1
-    this.#partsOf.set(request, (this.#partsOf.get(request) ?? 0) + 1)
   }
 
-  ended(request: IncomingMessage): void {
+  ended(): void {
     this.#count -= 1
-    const parts = this.#partsOf.get(request) ?? 0
-    if (parts > 1) this.#partsOf.set(request, parts - 1)
-    else this.#partsOf.delete(request)
     if (this.#count > 0) return
     for (const resume of this.#waiting.splice(0)) resume()
   }

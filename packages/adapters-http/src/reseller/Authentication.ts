@@ -95,7 +95,7 @@ const LoggedOut = Schema.Struct({
   logged_out: Schema.Literal(true).annotations({ description: "Always true: every token of the reseller has ended." })
 }).annotations({ identifier: "LoggedOut", examples: [{ logged_out: true }] })
 
-const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
+export const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
   .setPayload(SignupBody)
   .addSuccess(SignedUp, { status: 201 })
   .annotateContext(
@@ -109,7 +109,7 @@ const signUp = HttpApiEndpoint.post("signUp", "/api/reseller/auth/signup")
     })
   )
 
-const logIn = HttpApiEndpoint.post("logIn", "/api/reseller/auth/login")
+export const logIn = HttpApiEndpoint.post("logIn", "/api/reseller/auth/login")
   .setPayload(LoginBody)
   .addSuccess(LoggedIn)
   .annotateContext(

@@ -11,10 +11,11 @@ import * as Effect from "effect/Effect"
 import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 import { resellerErrorBody } from "../wire/ResellerErrors.ts"
+import { logIn, signUp } from "./Authentication.ts"
 
 const queues: ReadonlyMap<string, HashingQueue> = new Map([
-  ["/api/reseller/auth/login", "login"],
-  ["/api/reseller/auth/signup", "signup"]
+  [logIn.path, "login"],
+  [signUp.path, "signup"]
 ])
 
 /** Returns the refusal of a request to this path, or undefined if the request can be handled. */

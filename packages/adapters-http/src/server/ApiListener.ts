@@ -11,12 +11,9 @@ import type { Default as HttpApp } from "@effect/platform/HttpApp"
 import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
 import * as HttpPlatform from "@effect/platform/HttpPlatform"
 import * as HttpRouter from "@effect/platform/HttpRouter"
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Path from "@effect/platform/Path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
@@ -30,6 +27,8 @@ import { limitDiscarding } from "../http/UnreadBody.ts"
 
 export interface ApiListener {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId) => void
+  /** Returns the number of requests whose handling is not finished. */
+  readonly running: () => number
   readonly cutAll: () => void
 }
 
@@ -61,18 +60,15 @@ export const make = (
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
     // Effect's Node.js adapter runs each request in a fiber without a parent. The count of `inFlight` lets the shutdown
     // wait for these fibers, and this set lets the shutdown interrupt them.
-    const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R | HttpServerRequest.HttpServerRequest> =>
+    const tracked = <E, R>(sent: HttpApp<E, R>): HttpApp<E, R> =>
       Effect.withFiberRuntime((fiber) => {
-        const request = NodeHttpServerRequest.toIncomingMessage(
-          Context.unsafeGet(fiber.currentContext, HttpServerRequest.HttpServerRequest)
-        )
         running.add(fiber)
-        inFlight.started(request)
+        inFlight.started()
         return Effect.ensuring(
           sent,
           Effect.sync(() => {
             running.delete(fiber)
-            inFlight.ended(request)
+            inFlight.ended()
           })
         )
       })
@@ -86,14 +82,15 @@ export const make = (
       serve: (request, response, requestId) => {
         headers.presetOn(response, requestId)
         if (inFlight.draining) response.shouldKeepAlive = false
-        inFlight.started(request)
+        inFlight.started()
         response.on("prefinish", () => {
           response.socket?.setTimeout(options.writeStallMillis)
           limitDiscarding(request)
         })
-        response.on("close", () => inFlight.ended(request))
+        response.on("close", () => inFlight.ended())
         handler(request, response)
       },
+      running: () => running.size,
       cutAll: () => {
         for (const fiber of running) fiber.unsafeInterruptAsFork(FiberId.none)
       }

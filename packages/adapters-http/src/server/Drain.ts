@@ -25,10 +25,18 @@ export interface DrainTimes {
   readonly delay: Duration.Duration
 }
 
+/** The handlers of requests. */
+export interface RequestHandlers {
+  /** Returns the number of requests whose handling is not finished. */
+  readonly running: () => number
+  /** Interrupts the handling of all requests. */
+  readonly cutAll: () => void
+}
+
 export const drain = (
   { connections, server }: NodeServer,
   inFlight: InFlightRequests,
-  cutAll: () => void,
+  handlers: RequestHandlers,
   { delay, grace }: DrainTimes
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -50,13 +58,13 @@ export const drain = (
       )
     if (!(yield* idleWithin(Duration.subtract(grace, served)))) {
       yield* Effect.logWarning("shutdown: the grace period is over; interrupting running requests", {
-        requests: inFlight.requests
+        requests: handlers.running()
       })
-      cutAll()
+      handlers.cutAll()
       if (!(yield* idleWithin(INTERRUPT_TIMEOUT))) {
         server.closeAllConnections()
         if (!(yield* idleWithin(SETTLE_TIMEOUT))) {
-          yield* Effect.logError("shutdown: some requests did not end", { requests: inFlight.requests })
+          yield* Effect.logError("shutdown: some requests did not end", { requests: handlers.running() })
         }
       }
     }

@@ -183,9 +183,9 @@ export const layer = (
           guarded(response, requestId, () => {
             if (!response.destroyed) api.serve(request, response, requestId)
           })
-          inFlight.ended(request)
+          inFlight.ended()
         })
-        if (isAdded) inFlight.started(request)
+        if (isAdded) inFlight.started()
         else refuse(request, response, requestId, overloadedError)
       }
 
@@ -220,11 +220,14 @@ export const layer = (
       server.on("clientError", (error, socket) => respondToConnectionError(error, socket, headers, ids.next()))
 
       yield* Effect.addFinalizer(() => {
-        const cutAll = () => {
-          relay.cutAll()
-          api.cutAll()
+        const handlers = {
+          running: () => relay.running() + api.running(),
+          cutAll: () => {
+            relay.cutAll()
+            api.cutAll()
+          }
         }
-        return drain(nodeServer, inFlight, cutAll, {
+        return drain(nodeServer, inFlight, handlers, {
           grace: Duration.seconds(options.drainSeconds),
           delay: Duration.seconds(options.drainDelaySeconds)
         })

@@ -66,6 +66,8 @@ export interface RelayOptions {
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
   /** Ends every running request, except requests whose response is already complete. */
+  /** Returns the number of requests whose handling is not finished. */
+  readonly running: () => number
   readonly cutAll: () => void
 }
 
@@ -108,22 +110,23 @@ export const make = (
         const entry: Entry = { exchange, index: -1 }
         open.add(entry)
         counters.openRequests += 1
-        inFlight.started(request)
-        inFlight.started(request)
+        inFlight.started()
+        inFlight.started()
         response.on("error", ignore)
         response.on("close", () => {
           exchange.close()
-          inFlight.ended(request)
+          inFlight.ended()
         })
         const onOver = () => {
           open.delete(entry)
           counters.openRequests -= 1
-          inFlight.ended(request)
+          inFlight.ended()
         }
         // Node.js parses the part of the body that arrived together with the head before it runs the next tick.
         // Therefore a small body can be read there without waiting.
         process.nextTick(() => exchange.start(onOver))
       },
+      running: () => open.size,
       cutAll: () => open.each(({ exchange }) => exchange.cut())
     }
   })
