@@ -1,5 +1,5 @@
 /**
- * Caches the balances, holds and limited keys that the last transactions of a queue wrote.
+ * Caches the balances, holds and limited keys that the transactions of a queue read or wrote last.
  *
  * A stale cache never causes a wrong charge. When a transaction writes a decision from cached rows, the database
  * refuses the write if a row differs from the cache. A stale cache therefore costs only a second attempt.
@@ -42,8 +42,8 @@ export class BalanceCache {
   }
 
   /**
-   * Returns whether the owner's balances are cached and ample. Always false for a limited key: its limits can refuse
-   * the request.
+   * Returns whether the balances that can pay for the request are cached and ample. Returns false for a limited key,
+   * because its limits can refuse the request.
    */
   isAmple({ estimate, modelId, price, principal }: Admission): boolean {
     if (principal.limits?.counted) return false
@@ -52,7 +52,7 @@ export class BalanceCache {
     return isAmple(estimate, price, { payg: known.payg, plan: known.plans.get(modelId) })
   }
 
-  /** Returns the hold of a request if this queue has admitted the request and has not settled it. */
+  /** Returns the cached hold of a request; undefined if it is not cached. */
   hold(requestId: RequestId): Hold | undefined {
     return this.#holds.get(requestId)
   }

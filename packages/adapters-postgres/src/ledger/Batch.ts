@@ -182,7 +182,10 @@ export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batc
   for (const waiting of admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)
 }
 
-/** Records the result that each request has if the commit succeeded. Used when the commit outcome is unknown. */
+/**
+ * Records the result that each settlement and each admission has if the commit succeeded. Called when the outcome of the
+ * commit is unknown.
+ */
 export const recordUnknownCommit = <T extends WorkTypes>(
   { settlements, admissions }: Batch<T>,
   { settled, admitted }: Outcome<T>
@@ -194,7 +197,8 @@ export const recordUnknownCommit = <T extends WorkTypes>(
 /**
  * Returns the batch for the next attempt, without the admissions and extensions that were refused since the last
  * attempt. When an earlier attempt may have created the hold of a refused admission, the batch contains a settlement
- * that releases the hold. A hold that a refused extension may have grown stays, because its request is still open.
+ * that releases the hold. A hold that a refused extension may have grown stays, because its inference request is still
+ * open.
  */
 export const withoutRefused = <T extends WorkTypes>({ release }: WorkKind<T>, batch: Batch<T>): Batch<T> => {
   const { settlements, extensions, admissions } = batch

@@ -1,10 +1,9 @@
 /**
- * Stores the waiting requests of contended users. A user is contended while another session has locked a row of the
- * user.
+ * Stores the waiting requests of contended users. A user becomes contended when a transaction skips the requests of the
+ * user, because another session has locked a row of the user. The user stays contended until a later transaction
+ * completes requests of the user. In the meantime, the requests of the user are retried without waiting for locks.
  *
- * The requests wait here in order, so that they do not delay the requests of other users. A user is added when a
- * transaction had to skip the user's rows, and removed when a transaction with the user's requests succeeds. Between
- * these two transactions, all requests of the user are retried without waiting for locks.
+ * The requests of a user wait here in order. They do not delay the requests of other users.
  */
 import type { UserId } from "@tollgate/domain/customer/User"
 import {
@@ -40,7 +39,7 @@ export class ContendedUsers<T extends WorkTypes> {
     return this.waiting && performance.now() >= this.#dueAt
   }
 
-  /** Calls `callback` when a retry is due. While a callback is scheduled, further calls of `whenDue` are ignored. */
+  /** Calls `callback` when the next retry is due. Ignored while an earlier callback is still scheduled. */
   whenDue(callback: () => void): void {
     this.#timer ??= setTimeout(
       () => {

@@ -3,8 +3,8 @@
  * and the counts.
  *
  * A transaction locks these rows after the holds and the accounts, in the order of the key ids. `LockedRows.ts` states
- * the exception. Each write of the counts or of the limits increments the revision of a row. A write that was decided
- * with cached rows is refused if a revision has changed.
+ * the exception. Each write of the counts or of the limits increments the revision of the row. The database refuses a
+ * write of the counts if a revision has changed since the row was read.
  */
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"

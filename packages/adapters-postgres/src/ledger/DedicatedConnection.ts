@@ -1,10 +1,10 @@
 /**
  * Keeps one database connection for a single caller, and opens another connection after a loss.
  *
- * Each statement is prepared once per connection, with a plan that finds rows by index. A transaction costs two round
- * trips: the first begins the transaction and reads, the second writes and commits. A transaction that only writes is a
- * single statement. When a transaction exceeds its timeout, the socket is destroyed, so an unresponsive database
- * cannot block the caller.
+ * Each statement with parameters is prepared once per connection, with a plan that finds rows by index. A transaction
+ * that reads usually takes two round trips: the first begins the transaction and reads, the second writes and commits. A
+ * transaction that only writes is a single statement. When a transaction exceeds its timeout, the socket is destroyed,
+ * so an unresponsive database cannot block the caller.
  *
  * A backend is the Postgres process of one connection. A new connection first terminates the backend of the previous
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
@@ -48,7 +48,7 @@ export interface ConnectionLimits {
    * time.
    */
   readonly transactionMillis: number
-  /** Lock timeout of a transaction that reads before it writes. */
+  /** Lock timeout of a transaction with the lock wait `bounded`. */
   readonly lockMillis: number
 }
 
@@ -131,8 +131,8 @@ export class DedicatedConnection {
   }
 
   /**
-   * Runs a transaction of one statement. The statement does not wait for locks. A session that has locked a row
-   * probably changes this row, so the decision of this transaction would be outdated. Calls `onUnknownCommit` when the
+   * Runs a transaction of one statement. The statement does not wait for locks: a session that has locked a row
+   * probably changes this row, so the decision of this transaction is probably outdated. Calls `onUnknownCommit` when the
    * connection is lost and the outcome is unknown.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {

@@ -5,12 +5,12 @@
  *
  * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
- * wait. It refuses both when their deadline passes. It never refuses a settlement. When too many settlements wait, it
- * refuses admissions instead.
+ * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many settlements
+ * are unwritten, it refuses admissions.
  *
- * A batch that fails with a transient error is retried until it succeeds. When the database rejects a row, the queue
- * bisects the batch until only the request with this row is left, and fails that request. A request with a row that
- * another session has locked waits separately, in `ContendedUsers`.
+ * The queue retries a batch that fails with a transient error, until the batch succeeds or the queue stops. When the
+ * database rejects a row, the queue bisects the batch until only the request with this row is left, and fails that
+ * request. The requests of a user with a row that another session has locked wait separately, in `ContendedUsers`.
  */
 import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
@@ -248,7 +248,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#complete(others, outcome)
   }
 
-  /** Moves all requests of these users to `#contended`: those skipped because of a locked row, and those that wait. */
+  /** Moves the skipped requests and the waiting requests of these users to `#contended`. */
   #separate(failed: Batch<T>, users: ReadonlySet<UserId>): void {
     if (!this.#open) refuseLate(failed, Number.POSITIVE_INFINITY)
     if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
@@ -259,8 +259,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   /**
-   * Calls the callbacks. They can queue requests, such as the settlement of a response that waits for its hold. The
-   * next batch is collected afterwards, so it contains these requests.
+   * Calls the callbacks. A callback can queue a request, such as the settlement of a response that was complete before
+   * its hold was committed. The next batch is collected afterwards, so it contains this request.
    */
   #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))

@@ -38,7 +38,7 @@ const HOLD: Columns<NewHold> = {
 }
 
 const HOLDS = columnsOf(HOLD)
-/** A statement without a request of a limited key does not write the additional columns, and needs no time for them. */
+/** The additional columns are written only if a request has a limited key, so other statements spend no time on them. */
 const HOLDS_OF_COUNTED_KEYS = columnsOf<NewHold>({
   ...HOLD,
   key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico],
@@ -134,7 +134,7 @@ export const growHolds = (holds: ReadonlyArray<GrownHold>): WriteStatement =>
     ? { part: GROW_COUNTED, values: GROWN_HOLDS_OF_COUNTED_KEYS.arrays(holds) }
     : { part: GROW, values: GROWN_HOLDS.arrays(holds) }
 
-/** A hold that a transaction has locked in order to settle it. */
+/** A hold that a transaction has locked in order to settle or extend it. */
 export interface LockedHold {
   readonly requestId: RequestId
   readonly userId: UserId
@@ -195,7 +195,9 @@ export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
   }
 }
 
-/** The columns of the limits of a key. All are null if the key was not a limited key at the admission. */
+/**
+ * The columns of a hold that the limits of its key need. All are null if the key was not a limited key at the admission.
+ */
 export type KeyHoldColumns = readonly [keyPico: bigint | null, keyTokens: bigint | null, keyWindow: bigint | null]
 
 export const withKey = (plan: bigint, payg: bigint, [pico, tokens, window]: KeyHoldColumns): Hold => {
@@ -221,7 +223,8 @@ type HoldRow = readonly [
 const CHECKPOINT_BATCH_SIZE = 1_000
 
 /**
- * Saves the delivered tokens of running requests as checkpoints. Only holds of this node are updated.
+ * Saves the prompt tokens and the delivered output tokens of running requests as checkpoints. Only holds of this node are
+ * updated.
  *
  * A locked hold is skipped: it is being settled and needs no checkpoint, or is being extended and gets one in the next
  * round. A checkpoint therefore never waits for another transaction.

@@ -120,7 +120,7 @@ export class LedgerDecisions {
   }
 
   /**
-   * True if a request is refused, extended only in part, or settled already. Only a decision from current rows may have
+   * True if a request is refused, is extended only in part, or has no hold. Only a decision from current rows may have
    * such a result.
    */
   get isRefusal(): boolean {

@@ -43,7 +43,7 @@ export const pgDriver: Driver = {
   }
 }
 
-/** The driver of all ledger connections. Its default is the real driver, and only a simulation replaces it. */
+/** The driver of the ledger's connections. The default is the real driver. The simulation replaces it. */
 export class LedgerDriver extends Context.Reference<LedgerDriver>()("@tollgate/adapters-postgres/LedgerDriver", {
   defaultValue: () => pgDriver
 }) {}

@@ -1,5 +1,6 @@
 /**
- * Locks the holds and accounts that the decisions of a transaction need. The locks last until the transaction ends.
+ * Locks the holds, accounts and limited keys that the decisions of a transaction need. The locks last until the
+ * transaction ends.
  *
  * There are two modes. In the first mode, the transaction locks all rows, and waits for rows that another session has
  * locked. In the second mode, the transaction does not wait: it locks the free rows (rows that no other session has
@@ -109,8 +110,8 @@ export const lockAccounts = async (query: Query, owners: ReadonlyArray<Owner>): 
   new WorkingBalances(balancesOf(owners, await query(LOCK, parametersOf(owners))))
 
 /**
- * Locks the free accounts without waiting. A user with an account that another session has locked is contended, and
- * `balances` is incomplete for this user.
+ * Locks the accounts that can pay for the requests of these owners, and skips the accounts that another session has
+ * locked. The user of a skipped account is contended, and `balances` is incomplete for this user.
  */
 export const lockFreeAccounts = async (
   query: Query,

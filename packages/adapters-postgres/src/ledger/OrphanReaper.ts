@@ -1,6 +1,5 @@
 /**
- * Runs one sweep over the rows of dead nodes: the holds of orphaned requests, or abandoned image requests, whose lease
- * has expired.
+ * Runs one sweep. A sweep settles either the holds of orphaned requests, or the image requests with an expired lease.
  *
  * The sweep settles batch by batch until all rows that are left are skipped, rejected or locked by another session.
  * When the database rejects a batch, the sweep halves the batch size until a batch has one row. That row is reported

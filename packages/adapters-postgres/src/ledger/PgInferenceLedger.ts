@@ -2,7 +2,7 @@
  * Implements the inference ledger on Postgres. Requests share transactions through group commit queues.
  *
  * Each queue has its own connection, so several transactions can run concurrently. Every user belongs to one queue, so
- * two transactions of one process never wait for the same account.
+ * the queues of one process never wait for each other's accounts.
  */
 import {
   type Admission,
@@ -80,7 +80,7 @@ export const make = (options: LedgerOptions = defaults) =>
     const queueOf = ({ principal: { userId } }: Admission): Queue => queues[shareOf(userId) % queues.length] as Queue
 
     const writeOffs = yield* WriteOffs
-    /** Counts a committed settlement. A request that another node has settled is not counted here. */
+    /** Counts a committed settlement. A request that a sweep has settled is not counted here. */
     const count = ({ admission, route }: SettlementRequest, exit: Exit.Exit<Settled | undefined>): void => {
       const settled = exit._tag === "Success" ? exit.value : undefined
       if (settled === undefined) return

@@ -130,8 +130,8 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
  * The SQL expressions below define which part of a settlement the rankings count. All SQL of the rankings uses these
  * expressions.
  *
- * Counted tokens are all tokens that the provider is known to have used, charged or not. Tokens that the provider read
- * from its cache are not counted (docs/reference/rankings.md#c6). A failed request is counted when its provider used
+ * Counted tokens are the tokens that the provider is known to have used, charged or not, without the tokens that the
+ * provider read from its cache (docs/reference/rankings.md#c6). A failed request is counted when its provider used
  * tokens. Image requests are not counted.
  */
 
