@@ -27,7 +27,7 @@ import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** Provides the built console, and the settings that contain the service name. */
+/** Provides the built console, the service name, and whether the start page shows prices. */
 const pageSettings = ({ SERVICE_NAME, PUBLIC_PRICES, demo }: ServerConfig) =>
   Layer.mergeAll(
     Layer.sync(ConsoleFolder, consoleFolder),
@@ -60,7 +60,7 @@ const listener = (config: ServerConfig) =>
 const metricsServer = (config: ServerConfig) =>
   Layer.scopedDiscard(Effect.flatMap(nodeMetrics, (registry) => MetricsServer.serve(registry, config)))
 
-/** Publishes the metrics of this process. */
+/** A layer that publishes the metrics of this process. */
 type MetricsLayer = Layer.Layer<never, never, Effect.Effect.Context<typeof nodeMetrics>>
 
 /** Builds the server: the public listener, the metrics listener and the background tasks. */

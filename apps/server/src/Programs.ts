@@ -75,7 +75,7 @@ const prepare = (config: ServerConfig) =>
     return config.demo ? yield* startDemo(config) : undefined
   })
 
-/** Reports that the server serves. */
+/** Logs the address of the server, and prints the banner if there is one. */
 const announce = ({ host, port }: Address, printBanner: ((baseUrl: string) => Effect.Effect<void>) | undefined) =>
   Effect.gen(function* () {
     const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
@@ -86,7 +86,7 @@ const announce = ({ host, port }: Address, printBanner: ((baseUrl: string) => Ef
 
 /**
  * Fails when the process of the embedded Postgres ends. The server then ends too, so that a process manager can restart
- * it.
+ * the server.
  */
 const postgresLost = Effect.flatMap(PostgresProcess, ({ lost }) => lost)
 

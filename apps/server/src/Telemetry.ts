@@ -19,15 +19,17 @@ type Fields = Readonly<Record<string, unknown>>
 type TraceSettings = Partial<Pick<ServerConfig, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_TRACES_SAMPLER_ARG">>
 type LogSettings = Pick<ServerConfig, "LOG_FORMAT" | "LOG_LEVEL" | "production"> & TraceSettings
 
-/** Writes the log of this process. `standing` contains the fields of every entry. */
+/** Writes the log of this process. Every entry contains `commonFields`. */
 export const layer = (
   { LOG_FORMAT, LOG_LEVEL, production, ...traces }: LogSettings,
-  standing: Fields = {}
+  commonFields: Fields = {}
 ): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(
       Logger.defaultLogger,
-      Logger.withConsoleError(formats[LOG_FORMAT ?? (production ? "json" : "pretty")](entriesWith(standing, traces)))
+      Logger.withConsoleError(
+        formats[LOG_FORMAT ?? (production ? "json" : "pretty")](entriesWith(commonFields, traces))
+      )
     ),
     Logger.minimumLogLevel(levels[LOG_LEVEL])
   )
@@ -60,16 +62,16 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-/** Adds the fields of every entry, and the trace id of a request that is traced. */
+/** Adds the common fields, and the trace id of a request that is traced. */
 const entriesWith = (
-  standing: Fields,
+  commonFields: Fields,
   { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings
 ): Logger.Logger<unknown, Fields> =>
   Logger.map(fieldsOf, (fields) => {
     const id = fields.request_id ?? fields.requestId
     const isTraced =
       OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && typeof id === "string" && isSampled(id, OTEL_TRACES_SAMPLER_ARG)
-    return { ...fields, ...(isTraced ? { trace_id: traceIdOf(RequestId(id)) } : {}), ...standing }
+    return { ...fields, ...(isTraced ? { trace_id: traceIdOf(RequestId(id)) } : {}), ...commonFields }
   })
 
 const asJson = (entries: Logger.Logger<unknown, Fields>) =>

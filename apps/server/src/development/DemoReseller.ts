@@ -42,8 +42,8 @@ export const demoReseller = (
   }).pipe(Effect.orDie)
 
 /**
- * Warns if an earlier start has created the demo reseller. Its password is public, so any client could log in and open
- * payments of real money.
+ * Warns if an earlier start has created the demo reseller and the reseller is active. The password is public, so any
+ * client could log in and open payments of real money.
  */
 export const warnOfDemoReseller: Effect.Effect<undefined, never, Resellers> = Effect.gen(function* () {
   const known = yield* (yield* Resellers).credentials(email)

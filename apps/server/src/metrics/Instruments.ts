@@ -1,6 +1,6 @@
 /**
- * Makes metrics that read their values each time the metrics are read. The counters of the server are plain numbers, so
- * a metric costs a request only an addition.
+ * Creates metrics that read their values when Prometheus scrapes them. The server counts with plain numbers, so a
+ * counter costs a request only an addition.
  */
 import { Counter, Gauge, type Registry } from "prom-client"
 
@@ -9,7 +9,7 @@ export interface Sample<Label extends string> {
   readonly value: number
 }
 
-/** The way in which the values of several workers become one value. */
+/** How the values of several workers are combined to one value. */
 type Aggregator = "sum" | "min" | "max" | "first"
 
 export const counter = (registry: Registry, name: string, help: string, value: () => number) =>

@@ -1,6 +1,6 @@
 /**
- * Registers the metrics of this node. They name models and providers of the catalog, and payment methods, but no API key,
- * customer or reseller.
+ * Registers the metrics of this node. Their labels name models, providers, payment methods and payment providers, but
+ * no API key, customer or reseller.
  */
 import { defaultSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
 import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
@@ -30,7 +30,6 @@ import {
 } from "./OperationMetrics.ts"
 import { registerTraffic } from "./TrafficMetrics.ts"
 
-/** Registers the metrics of this node. */
 export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | InferenceLedger | Upstreams | CurrentCatalog> =
   Effect.gen(function* () {
     const counters = yield* RelayMetrics

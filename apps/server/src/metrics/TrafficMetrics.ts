@@ -110,10 +110,10 @@ const snakeCase = (name: string): string =>
 const byClass = (tokens: Readonly<Record<TokenClass, number>>): ReadonlyArray<readonly [string, number]> =>
   tokenClasses.map((each) => [snakeCase(each), tokens[each]])
 
-/** Converts an amount, rounded down to micro-USD. Prometheus stores floating-point numbers. */
+/** Returns an amount in USD, rounded down to six decimals. Prometheus stores floating-point numbers. */
 const usd = (pico: bigint): number => Number(floorToUsd(UsdPico(pico)))
 
-/** Shows histograms that the server computes itself. A route without observations has no histogram. */
+/** Publishes histograms that the server computes itself. A route without observations has no histogram. */
 class LatencyMetric extends Histogram<RouteLabel> {
   readonly #read: () => ReadonlyArray<readonly [RouteTraffic, LatencyHistogram]>
   readonly #about: { readonly name: string; readonly help: string }

@@ -12,7 +12,7 @@ import { type FromWorker, type ReadMetrics, WORKER_VARIABLE } from "./WorkerMess
  */
 export const ownNumber: string | undefined = cluster.isWorker ? process.env[WORKER_VARIABLE] : undefined
 
-/** Drains this worker when its primary process has ended. By default, node:cluster would exit immediately. */
+/** Drains this worker when its primary process has ended. By default, node:cluster would end the worker immediately. */
 export const drainWithoutPrimary = (): void => {
   const { worker } = cluster
   worker?.on("disconnect", () => {
@@ -22,7 +22,10 @@ export const drainWithoutPrimary = (): void => {
   })
 }
 
-/** Sends a message, and waits until it is written. A primary process that has ended gets none. */
+/**
+ * Sends a message to the primary process, and waits until the message is written. Does nothing if that process has
+ * ended.
+ */
 export const report = (message: FromWorker): Effect.Effect<void> =>
   Effect.async<void>((resume) => {
     if (process.send === undefined || !process.connected) return resume(Effect.void)

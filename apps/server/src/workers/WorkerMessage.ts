@@ -1,7 +1,7 @@
 /**
  * Defines the messages between the primary process and its workers.
  *
- * The primary process starts the workers and restarts a worker that dies. It serves no requests. Each worker is a node
+ * The primary process starts the workers and replaces a worker that dies. It serves no requests. Each worker is a node
  * with its own heartbeat, ledger queue and database connections.
  */
 import type { NodeId } from "@tollgate/application/operations/Nodes"

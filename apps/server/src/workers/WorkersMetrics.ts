@@ -1,5 +1,5 @@
 /**
- * Adds the metrics of all workers, so that one page describes the whole server.
+ * Combines the metrics of all workers, so that one page describes the whole server.
  *
  * Counters and histograms include the last values that were read from workers that have ended. Without these values, a
  * sum would decrease, and Prometheus would interpret this as a restart of the whole server.
@@ -36,23 +36,23 @@ export class WorkersMetrics {
   /** Adds the counters of a worker that has ended to the stored sums. */
   retire(worker: WorkerProcess): Promise<void> {
     this.#retired = this.#retired.then(async () => {
-      this.#ended = await sum([this.#ended, worker.lastMetrics.filter(isSum)]).getMetricsAsJSON()
+      this.#ended = await combined([this.#ended, worker.lastMetrics.filter(isSum)]).getMetricsAsJSON()
       this.#workers.delete(worker)
     })
     return this.#retired
   }
 
-  /** Returns the sums as Prometheus text. */
+  /** Returns the combined metrics as Prometheus text. */
   async metrics(): Promise<string> {
     const [own, ...ofWorkers] = await Promise.all([
       this.#own.getMetricsAsJSON(),
       ...[...this.#workers].map((worker) => worker.readMetrics())
     ])
-    return sum([own, this.#ended, ...ofWorkers]).metrics()
+    return combined([own, this.#ended, ...ofWorkers]).metrics()
   }
 }
 
-const sum = (metrics: ReadonlyArray<ProcessMetrics>): Registry => AggregatorRegistry.aggregate([...metrics])
+const combined = (metrics: ReadonlyArray<ProcessMetrics>): Registry => AggregatorRegistry.aggregate([...metrics])
 
 /** The type is a text at run time, although prom-client declares it as a number. */
 const isSum = ({ type }: { readonly type: unknown }): boolean => type === "counter" || type === "histogram"

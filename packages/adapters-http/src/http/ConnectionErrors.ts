@@ -29,20 +29,22 @@ interface HttpSocket extends Duplex {
   readonly parser?: { readonly incoming: IncomingMessage | null } | null
 }
 
-/** The error of Node.js. `rawPacket` contains the bytes that it has read, and the first `bytesParsed` of them are valid. */
+/**
+ * The error of Node.js. `rawPacket` contains the last bytes that were read. The first `bytesParsed` of them are valid.
+ */
 interface ConnectionFailure extends Error {
   readonly code?: string
   readonly rawPacket?: Uint8Array
   readonly bytesParsed?: number
 }
 
-/** The maximum number of ignored bytes after the last request of a connection. */
+/** The maximum number of ignored bytes after the last request of a connection. With more, the connection is closed. */
 const MAX_IGNORED_BYTES = 65_536
 const ignoredBytes = new WeakMap<Duplex, number>()
 
 /**
- * Returns true if the client has sent bytes after a request with `Connection: close`. They are no request, so the
- * response to that request continues (docs/reference/http.md#http-10).
+ * Returns true if the client has sent at most {@link MAX_IGNORED_BYTES} after a request with `Connection: close`. These
+ * bytes are ignored, and the response to this request continues (docs/reference/http.md#http-10).
  */
 const isAfterLastRequest = ({ bytesParsed = 0, code, rawPacket }: ConnectionFailure, socket: HttpSocket): boolean => {
   if (code !== "HPE_CLOSED_CONNECTION") return false

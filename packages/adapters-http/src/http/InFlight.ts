@@ -11,7 +11,7 @@ export class InFlightRequests {
   #waiting: Array<() => void> = []
   /** True from the start of the drain (the shutdown) on. Each response then closes its connection. */
   draining = false
-  /** True when the delay of the drain is over. New requests are then refused. */
+  /** True when the delay of the drain is over. New requests except probes are then refused. */
   refusing = false
 
   get count(): number {

@@ -1,6 +1,6 @@
 /**
- * Prepares a response that is the same for every client. The response is compressed only once, for the first client that
- * accepts gzip. Its ETag lets a client that already has the content get 304 without a body.
+ * Prepares a response that is the same for every client. The response is compressed only once, for the first client
+ * that accepts gzip. Its ETag lets a client that already has the content get 304 without a body.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -13,7 +13,7 @@ type Coding = (typeof CODINGS)[number]
 
 export interface Representation {
   readonly plain: HttpServerResponse.HttpServerResponse
-  /** Returns the response in each available coding. */
+  /** For each available coding, a function that returns the response in this coding. */
   readonly compressed: { readonly [C in Coding]?: () => HttpServerResponse.HttpServerResponse }
   readonly notModified: HttpServerResponse.HttpServerResponse
   readonly etag: string

@@ -79,7 +79,8 @@ const nothingToStop = () => {}
 /**
  * Returns whether the whole body can be read without waiting. Node.js 20 sets `complete` only after it has run the
  * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too. A request with `Expect`
- * must be `complete`: otherwise `Refusal.ts` ends a refusal of this request only at the end of the body.
+ * must be `complete`, because `Refusal.ts` ends the refusal of an incomplete request with `Expect` only when the body
+ * ends.
  */
 const hasWholeBody = ({ complete, headers, readableLength }: IncomingMessage): boolean =>
   complete || (headers.expect === undefined && readableLength > 0 && readableLength === announcedBytes(headers))
@@ -134,8 +135,8 @@ export interface InferenceBodyLimits {
 }
 
 /**
- * Reads the JSON body of a request to the relay or for a token count. The caller has already checked the API key, so a
- * client that waits for `100 Continue` gets it here.
+ * Reads the JSON body of a request that the relay serves. The caller has already checked the API key, so this function
+ * sends `100 Continue` to a client that waits for it.
  */
 export const readInferenceBody = (
   request: IncomingMessage,

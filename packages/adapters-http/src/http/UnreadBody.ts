@@ -46,15 +46,15 @@ export const limitDiscarding = (request: IncomingMessage): void => {
   request.once("close", () => clearTimeout(cut))
 }
 
-/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: 8 MiB per second. */
+/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: about 8 MiB per second. */
 const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
 /** The maximum number of bytes that a body delivers before it is paused again: one read of Node.js. */
 const PIECE_BYTES = 64 * 1024
 /**
- * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. At the full rate, hardly any of so many
- * bodies would reach its end before `Refusal.ts` closes its connection. Each piece also allocates a buffer, so that the
- * garbage collector runs earlier.
+ * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. Even at the full rate, hardly any of so
+ * many bodies would reach its end before `Refusal.ts` closes its connection. Each piece also allocates a buffer, so
+ * reading makes the garbage collector run more often.
  */
 const MAX_FAST_BODIES = 64
 

@@ -36,8 +36,9 @@ export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesAp
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
 /**
- * Handles the requests that match these groups but were not handled by the relay. Their paths only resemble the path of
- * a relayed route (doubled slashes, escapes), so the response is a 404 that contains the correct path.
+ * Returns 404 for requests that match these groups but were not handled by the relay. The router ignores case and
+ * doubled slashes and decodes escapes; the relay does not. If only doubled slashes make the path wrong, the 404
+ * contains the correct path.
  */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.group(relayGroups, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),

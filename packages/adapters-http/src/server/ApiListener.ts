@@ -1,6 +1,6 @@
 /**
- * Serves all requests that the relay (`inference/relay/`) does not serve. Effect's router dispatches these requests to
- * the handlers of the HttpApi.
+ * Serves the requests to the HttpApi, which are the requests that neither the relay nor `GatewayServer.ts` handles.
+ * Effect's router dispatches these requests to their handlers.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Etag from "@effect/platform/Etag"

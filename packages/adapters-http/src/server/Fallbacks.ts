@@ -1,7 +1,7 @@
 /**
  * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
  * defect (an unexpected exception, or an unavailable database). The body has the error format of the called API
- * (inference, reseller or other routes). A browser gets a page instead of this body for an unknown route or a defect
+ * (inference routes or other routes). A browser gets a page instead of this body for an unknown route or a defect
  * (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
@@ -38,7 +38,8 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // If the path and the method are known, the router has found no route because it cannot unescape the path.
+  // If the path and the method are known, the router has found no route because it cannot unescape the path, or because
+  // a path parameter is too long.
   if (methods.length === 0 || methods.includes(method)) {
     const intended = intendedPath(routes, path)
     return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)

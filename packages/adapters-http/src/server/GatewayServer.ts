@@ -57,8 +57,8 @@ export class GatewayServer extends Context.Tag("@tollgate/adapters-http/GatewayS
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
 
 /**
- * The number of last characters of an API key or token that identify a party. They contain the random part of the key or
- * the signature of the token.
+ * The number of characters at the end of an API key or token that identify a party. These characters contain the random
+ * part of the key, or the signature of the token.
  */
 const PARTY_NAME_LENGTH = 128
 

@@ -45,7 +45,7 @@ export const create = (options: GatewayOptions): NodeServer => {
     // TCP probes find clients that vanished without closing their connection.
     keepAlive: true,
     keepAliveInitialDelay: TCP_PROBE_MILLIS,
-    // `GatewayServer` checks the Host header instead, because the error response of Node.js has no request id.
+    // `RequestHead.ts` checks the Host header instead, because the error response of Node.js has no request id.
     requireHostHeader: false
   })
   // Node.js silently drops headers above this number. `RequestHead.ts` refuses a request with more than `MAX_HEADERS`.

@@ -25,7 +25,7 @@ const PARTY_BURST = 200
 const PARTY_INTERVAL_MILLIS = 10
 const BUSY_INTERVAL_MILLIS = 10
 const MAX_WAITING = 1_024
-const SWEEP_MILLIS = 1_000
+const PURGE_MILLIS = 1_000
 
 type Start = () => void
 
@@ -53,7 +53,7 @@ export class RequestStarts {
   #isAuthorizedNext = true
   #isScheduled = false
   #startedAt = Number.NEGATIVE_INFINITY
-  #sweptAt = 0
+  #purgedAt = 0
 
   constructor(surroundings: Surroundings = eventLoop(), maxWaiting: number = MAX_WAITING) {
     this.#surroundings = surroundings
@@ -140,8 +140,8 @@ export class RequestStarts {
     if (isAuthorized) {
       this.#countedUntil.set(name, Math.max(this.#countedUntil.get(name) ?? 0, now) + PARTY_INTERVAL_MILLIS)
     }
-    if (now - this.#sweptAt < SWEEP_MILLIS) return
-    this.#sweptAt = now
+    if (now - this.#purgedAt < PURGE_MILLIS) return
+    this.#purgedAt = now
     for (const [counted, until] of this.#countedUntil) if (until <= now) this.#countedUntil.delete(counted)
   }
 }

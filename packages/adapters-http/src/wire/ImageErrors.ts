@@ -17,7 +17,7 @@ import {
 } from "./InferenceErrors.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of an image request. A defect (an unexpected exception) is reported as `InternalError`. */
+/** Every error of an image request. An unexpected exception is reported as `InternalError`. */
 export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
 
 /** The errors that only image requests have. */

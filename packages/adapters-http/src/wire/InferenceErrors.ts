@@ -21,7 +21,7 @@ import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { KeyBudgetExceeded, KeyRateLimited, RateStatus } from "@tollgate/domain/ledger/KeyHold"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of a request to the relay. A defect (an unexpected exception) is reported as `InternalError`. */
+/** Every error of a request to the relay. An unexpected exception is reported as `InternalError`. */
 export type RelayError =
   | InvalidRequest
   | UnsupportedTool
@@ -183,8 +183,8 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
 const limitNames = { requests: "requests per minute", tokens: "tokens per minute", concurrent: "concurrent requests" }
 
 /**
- * Returns the rate limits of the API key in the headers that OpenAI defines (`x-ratelimit-*`). They are the same for
- * both dialects.
+ * Returns the rate limits of the API key in the headers that OpenAI defines (`x-ratelimit-*`). The headers are the same
+ * for both dialects.
  */
 const rateLimitHeaders = ({ requests, tokens }: KeyRateLimited): Record<string, string> => ({
   ...statusHeaders("requests", requests),
@@ -226,7 +226,7 @@ export const errorObject = (error: RelayError, dialect: ErrorDialect): ErrorObje
 export const errorBody = (error: RelayError, requestId: string, dialect: ErrorDialect): WireErrorBody =>
   bodyOf(wireErrorOf(error), error, requestId, dialect)
 
-/** Builds the error response from a row of any error table. */
+/** Builds the error response from a row of this table or of the table in `ImageErrors.ts`. */
 export const bodyOf = <E>(row: WireError<E>, error: E, requestId: string, dialect: ErrorDialect): WireErrorBody => ({
   status: row.status,
   headers: row.headers?.(error) ?? {},

@@ -8,7 +8,6 @@
  * case. For all other members, only the syntax is checked. The member that `each` requires in every element of an array
  * (such as `role` in `messages`) can be repeated: the scan checks only that its last value is a string.
  */
-
 import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
@@ -65,7 +64,10 @@ export const scanner = <Name extends string>(plan: ScanPlan<Name>): ((body: Buff
   return (body) => runSlices(scan(body))
 }
 
-/** Returns a function that scans a body in slices of {@link SLICE_BYTES}. */
+/**
+ * Returns a function that scans a body in slices: first a slice of {@link FIRST_SLICE_BYTES}, then slices of
+ * {@link SLICE_BYTES}. Tests pass a smaller `sliceBytes`, which then is the size of every slice.
+ */
 export const slicedScanner = <Name extends string>(
   plan: ScanPlan<Name>
 ): ((body: Buffer, sliceBytes?: number) => Slices<ScanResult<Name>>) => {

@@ -1,7 +1,7 @@
 /**
- * Collects the texts that no error text may contain: the names, the parts of the base URLs, and the API keys of all
- * providers in the catalog (docs/reference/inference.md#f15). A provider can forward a request to another provider of
- * the catalog, and the error text can then name that other provider.
+ * Finds the texts that no error text for a client may contain: the names, the parts of the base URLs, and the API keys
+ * of all providers in the catalog (docs/reference/inference.md#f15). A provider can forward a request to another
+ * provider of the catalog, and the error text can then name that other provider.
  *
  * Names and parts of base URLs are collected once for each version of the catalog, when the first error text is
  * redacted.

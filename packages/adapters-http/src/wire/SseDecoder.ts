@@ -5,8 +5,7 @@
  * their line is complete, so a character that is split between two chunks is not damaged.
  *
  * Some providers omit the blank line after the last event. Therefore an event at the end of the body is returned if its
- * data is complete. If its data is incomplete, the connection was closed inside the event,
- * and the event is dropped.
+ * data is complete. If its data is incomplete, the connection was closed inside the event, and the event is dropped.
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

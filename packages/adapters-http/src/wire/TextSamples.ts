@@ -2,8 +2,8 @@
  * Selects evenly spaced pieces of the text in a large body, while the body is scanned. The tokens of a text that is too
  * large to count are estimated from these pieces.
  *
- * The number of pieces is bounded: when all places are used, every second piece is dropped and the distance doubles.
- * The dropped half is chosen at random, so a client cannot predict the counted pieces of its text.
+ * The number of pieces is bounded: when all places are used, every second piece is dropped and the minimum distance is
+ * at least doubled. The dropped half is chosen at random, so a client cannot predict the counted pieces of its text.
  */
 import { randomInt } from "node:crypto"
 import { BACKSLASH } from "./JsonEscapes.ts"

@@ -38,8 +38,8 @@ export const refusalOfStatus = (
 }
 
 /**
- * Returns the error in a 2xx response or in one event of a stream: its member `error`, or the whole object if its type
- * is `error`. Returns undefined if there is no error.
+ * Returns the error in a 2xx response or in one event of a stream: its member `error`, or the whole object if its
+ * member `object` or `type` is `error`. Returns undefined if there is no error.
  */
 export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => {
   if (response.error !== undefined && response.error !== null) return refusalOfError(response.error)

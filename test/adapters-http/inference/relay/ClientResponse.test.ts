@@ -137,7 +137,7 @@ describe("content", () => {
       0
     )
     const text = new DeliveredText()
-    response.beginsWith(text, () => {})
+    response.setDelivery(text, () => {})
     const write = (content: string) => {
       text.append(content)
       response.write(`data: ${content}\n\n`)

@@ -66,7 +66,10 @@ const isEmpty = (delta: JsonObject): boolean => {
   return true
 }
 
-/** The maximum number of tool calls whose state is stored for one choice. No real response has more tool calls. */
+/**
+ * The maximum number of tool calls whose state is stored for one choice, so that a faulty provider cannot fill the
+ * memory. Real responses have far fewer tool calls.
+ */
 const MAX_REMEMBERED_CALLS = 1_000
 
 /**
@@ -110,7 +113,9 @@ class ToolCallDeltas {
     return index
   }
 
-  /** Returns true if a delta without an index starts a new call: if it has an id or a name, or is the first delta. */
+  /**
+   * Returns true if a delta without an index starts a new call: if it has a new id or a name, or is the first delta.
+   */
   #startsCall(delta: JsonObject, id: string): boolean {
     return this.#last < 0 || id !== "" || asText(asObject(delta.function)?.name) !== ""
   }
@@ -124,7 +129,7 @@ const callTypeOf = (delta: JsonObject): string => (delta.custom === undefined ? 
 /** The finish reasons in OpenAI's specification. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "function_call"
 
-/** The finish reason for the client, for each value that providers send. */
+/** Maps the known finish reasons of providers to the finish reasons for the client. */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],
   ["length", "length"],

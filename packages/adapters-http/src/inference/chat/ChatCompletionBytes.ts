@@ -1,6 +1,7 @@
 /**
- * Rewrites a provider's whole chat completion without parsing it: the bytes of the messages are copied, and only the
- * members around the messages are rewritten. Numbers and escapes inside the messages therefore stay as they are.
+ * Rewrites a provider's whole chat completion without parsing its messages. The members of a message are copied as
+ * bytes, except the role and the members that identify the provider. Numbers and escapes inside the messages therefore
+ * stay as they are.
  *
  * A completion with an unusual part, for example with tool calls, an error or a repeated member, is not rewritten here:
  * `ChatResponse.ts` parses it.

@@ -23,7 +23,7 @@ export const translatedResponse = (
   return spliced === undefined ? parsedCompletion(context, body) : Either.right(spliced)
 }
 
-/** Rewrites a completion of any form. */
+/** Rewrites a completion by parsing it, also if {@link splicedCompletion} cannot rewrite it. */
 export const parsedCompletion = (
   { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer
@@ -64,8 +64,8 @@ export const responseAsStream = (
   })
 
 /**
- * Rewrites a completion. Returns a failure unless the completion has at least one choice, every choice has a message,
- * and no choice has failed.
+ * Rewrites a completion. Returns a failure if the completion or one of its choices reports an error, if the completion
+ * has no choice, or if a choice has no message.
  */
 const fromCompletion = <A>(
   body: Buffer,

@@ -37,7 +37,9 @@ interface Choice {
 }
 
 export class ChatStream implements StreamTranslator {
-  /** The beginning of every frame: the members that are equal in all chunks of the stream, up to `choices`. */
+  /**
+   * The beginning of each frame with a chunk: the members that are equal in all chunks of the stream, up to `choices`.
+   */
   readonly #head: string
   readonly #includeUsage: boolean
   readonly #usage = new ChatUsage()

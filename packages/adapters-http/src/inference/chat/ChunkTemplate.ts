@@ -5,13 +5,16 @@
  */
 import { asArray, asObject } from "@tollgate/domain/inference/Json"
 
-/** The maximum number of consecutive attempts to make a template. Each attempt parses a chunk again. */
+/** The maximum number of attempts to make a template before a chunk matches it. Each attempt parses a chunk again. */
 const MAX_ATTEMPTS = 4
-/** The maximum length of a chunk that becomes a template, because each stream keeps its template. */
+/** The maximum length of a chunk that becomes a template, because each stream stores its template. */
 const MAX_LENGTH = 4_096
-/** Matches the characters that JSON escapes, and other control characters. A text with one of them is parsed. */
+/**
+ * Matches the characters that JSON escapes, and other control characters. A chunk with one of them in its text is
+ * parsed.
+ */
 const SPECIAL = /["\\\p{Cc}]/u
-/** Stands for the text while the place of the text is checked. A chunk with exactly this text becomes no template. */
+/** Replaces the text while the place of the text is checked. A chunk with exactly this text becomes no template. */
 const PROBE = "\u2047tollgate\u2047"
 
 export class ChunkTemplate {

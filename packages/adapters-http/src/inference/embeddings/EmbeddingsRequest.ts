@@ -137,7 +137,7 @@ class InputArray {
     return this.#countItem(at, end)
   }
 
-  /** Checks and counts the item that was read. Returns its end; -1 if it is refused. */
+  /** Checks and counts the item from `at` to `end`. Returns the end of the item; -1 if the item is refused. */
   #countItem(at: number, end: number): number {
     const { bytes } = this.#reader
     if (end < 0) return -1

@@ -27,12 +27,12 @@ export const translatedResponse = (
     return Either.left(invalidList(`the response has ${response.items.length} embeddings for ${inputs} inputs`))
   }
   const usage = usageOf(response.usage)
-  const figures =
+  const usageMember =
     usage.prompt === undefined
       ? ""
       : `,"usage":{"prompt_tokens":${usage.prompt.input},"total_tokens":${usage.prompt.input}}`
   return Either.right({
-    body: `{"object":"list","data":[${response.items.join(",")}],"model":${JSON.stringify(publicName)}${figures}}`,
+    body: `{"object":"list","data":[${response.items.join(",")}],"model":${JSON.stringify(publicName)}${usageMember}}`,
     // An embedding contains no text, so a local token count of the output is 0.
     encoding: "utf8",
     content: () => "",

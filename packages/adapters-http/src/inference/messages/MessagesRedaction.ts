@@ -1,5 +1,5 @@
 /**
- * Removes everything that identifies the provider from messages and their stream events
+ * Removes or replaces everything that identifies the provider in messages and their stream events
  * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids (`bdrk`, `vrtx`), and
  * the JSON members that `withoutProviderMembers` removes. If a function changes nothing, it returns the same object, so
  * that the caller can pass on the original bytes.
@@ -89,8 +89,8 @@ const withMember = (object: JsonObject, name: string, value: unknown): JsonObjec
 
 /**
  * Removes the cloud platform's mark from an id, for example `toolu_bdrk_01` becomes `toolu_01`. Ids remain unique
- * without the mark. Clients send the id of a tool call back with its result, and both ids lose the mark in the same
- * way.
+ * without the mark. The `id` of a tool call and the `tool_use_id` of the result of this call lose the mark in the same
+ * way, so they stay equal.
  */
 const plainId = (id: string): string => id.replace(PLATFORM_MARK, "$1_")
 

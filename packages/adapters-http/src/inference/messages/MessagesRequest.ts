@@ -1,5 +1,5 @@
 /**
- * Reads the request for a message or for its token count, and builds the headers for a provider. Only the
+ * Reads a request for a message or for a token count, and builds the headers for a provider. Only the
  * JSON members that routing, metering and billing need are read. The body is sent to the provider byte for byte, except
  * for the value of `model`.
  */

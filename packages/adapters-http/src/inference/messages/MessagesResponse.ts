@@ -69,7 +69,8 @@ const scan = scanner({ members: { content: {} }, media: { members: [], types: []
 
 /**
  * Encodes the message as JSON, but copies the original bytes of its content, because parsing and encoding could change
- * numbers in tool inputs. If the content occurs twice in the body, the content is encoded too.
+ * numbers in tool inputs. If the scanner refuses the body, for example because `content` occurs twice, the content is
+ * encoded too.
  */
 const withContentOf = (body: Buffer, message: JsonObject): string => {
   const scanned = scan(body)

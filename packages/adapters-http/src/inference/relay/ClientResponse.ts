@@ -34,7 +34,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** The maximum length in bytes of an unread request body that is discarded. A longer body closes the connection. */
+/** The maximum length in bytes of an unread request body after which the connection stays open. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {
@@ -78,7 +78,7 @@ export class ClientResponse {
   }
 
   /** Sets the object that records delivered content, and a callback that is called when `blocked` becomes false. */
-  beginsWith(text: DeliveredText, onUnblocked: () => void): void {
+  setDelivery(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
     this.#onUnblocked = onUnblocked
   }

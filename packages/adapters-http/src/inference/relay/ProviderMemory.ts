@@ -1,6 +1,6 @@
 /**
  * `ProviderMemory` limits the memory that the unfinished responses of one provider use together: whole responses, and
- * events of streams that are not complete yet. Each provider has its own limit. Therefore, if a provider sends endless
+ * incomplete events of streams. Each provider has its own limit. Therefore, if a provider sends endless
  * responses, only requests to this provider fail.
  *
  * A response reserves no memory for its first 256 KiB. Nearly all responses are smaller, so they reserve no memory.
@@ -40,7 +40,7 @@ export class ResponseMemory {
     this.#reservation = reservation
   }
 
-  /** Grows the reservation to at least `bytes` bytes. Returns false if the provider's limit is reached. */
+  /** Reserves memory for `bytes` bytes in total. Returns false if the provider's limit is reached. */
   reserve(bytes: number): boolean {
     if (bytes <= this.#bytes) return true
     const step = Math.max(STEP_BYTES, bytes - this.#bytes)

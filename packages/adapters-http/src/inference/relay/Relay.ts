@@ -65,9 +65,9 @@ export interface RelayOptions {
 
 export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
-  /** Ends every running request, except requests whose response is already complete. */
   /** Returns the number of requests whose handling is not finished. */
   readonly running: () => number
+  /** Ends every running request, except requests whose response is already complete. */
   readonly cutAll: () => void
 }
 
@@ -110,6 +110,7 @@ export const make = (
         const entry: Entry = { exchange, index: -1 }
         open.add(entry)
         counters.openRequests += 1
+        // Counted twice: until the response is closed, and until the handling has ended.
         inFlight.started()
         inFlight.started()
         response.on("error", ignore)
@@ -122,8 +123,8 @@ export const make = (
           counters.openRequests -= 1
           inFlight.ended()
         }
-        // Node.js parses the part of the body that arrived together with the head before it runs the next tick.
-        // Therefore a small body can be read there without waiting.
+        // Before the callbacks of the next tick, Node.js parses the part of the body that arrived together with the
+        // head. Therefore these callbacks can read a small body without waiting.
         process.nextTick(() => exchange.start(onOver))
       },
       running: () => open.size,

@@ -1,6 +1,6 @@
 /**
- * `RelayCounters` holds the relay's counters as plain numbers. The relay updates the counters while bytes pass, and the
- * metrics endpoint reads them. No label of these metrics contains the name of a provider.
+ * `RelayCounters` contains the relay's counters as plain numbers. The relay updates the counters while bytes pass, and
+ * the metrics of the server read them. No label of these metrics contains the name of a provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"

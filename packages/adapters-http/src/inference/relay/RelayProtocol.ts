@@ -50,7 +50,7 @@ export interface TranslatedResponse {
   readonly body: string
   /** The encoding of `body`. With `latin1`, each character of `body` stands for one byte of the JSON text in UTF-8. */
   readonly encoding: "utf8" | "latin1"
-  /** Returns the content, for a local count. Not called if the provider reports the usage. */
+  /** Returns the content. Called only if its tokens are counted locally. */
   readonly content: () => string
   readonly usage: ReportedUsage | undefined
 }
@@ -91,7 +91,7 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   ) => Either.Either<TranslatedResponse, ResponseFailure>
   /** Returns the usage that a whole response reports, even if the response cannot be delivered. */
   readonly usageOf: (response: JsonObject) => ReportedUsage
-  /** Returns the error for a provider's response whose status is not 2xx. Its text does not name the provider. */
+  /** Returns the error for a provider's response whose status is not 2xx. The error text does not name the provider. */
   readonly refusal: (
     status: number,
     retryAfter: string | undefined,

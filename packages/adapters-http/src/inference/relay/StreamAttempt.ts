@@ -70,7 +70,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#context = context
     this.#stream = stream
     this.#translator = stream.translator(target.request, context)
-    target.response.beginsWith(delivery.text, () => this.#readOn())
+    target.response.setDelivery(delivery.text, () => this.#readOn())
     if (delivery.allowance !== undefined) delivery.allowance.onChange = () => this.step(() => this.#allowanceChanged())
   }
 

@@ -51,7 +51,10 @@ const CALLS: ReadonlyMap<string, readonly [member: string, event: string]> = new
   ["custom_tool_call", ["input", "response.custom_tool_call_input"]],
   ["code_interpreter_call", ["code", "response.code_interpreter_call_code"]]
 ])
-/** For each type of content part: the member that a stream sends in deltas, and the event type, as in `CALLS`. */
+/**
+ * For each type of a content or summary part: the member that a stream sends in deltas, and the event type, as in
+ * `CALLS`.
+ */
 const PARTS: ReadonlyMap<string, readonly [member: string, event: string]> = new Map([
   ["output_text", ["text", "response.output_text"]],
   ["refusal", ["refusal", "response.refusal"]],

@@ -86,7 +86,7 @@ export class ResponsesStream implements StreamTranslator {
     return content
   }
 
-  /** Returns the redacted event. Returns the same object if nothing was changed. */
+  /** Returns the redacted event. An event without a response object is returned unchanged if nothing is redacted. */
   #redacted(event: JsonObject): JsonObject {
     let redacted = withoutProviderMembers(event)
     const response = asObject(event.response)

@@ -1,6 +1,6 @@
 /**
  * These routes serve the requests to fetch, cancel or delete a stored response, or to list its input items. Responses
- * are not stored, so an authenticated request always gets a 404 with a message that explains what to send instead.
+ * are not stored, so an authenticated request gets a 404 with a message that explains what to send instead.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
