@@ -40,7 +40,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     gauge(
       registry,
       "tollgate_open_requests",
-      "Requests that are running or whose settlement is not complete.",
+      "Requests whose response has not ended or whose settlement is not queued.",
       () => counters.openRequests
     )
     gauge(registry, "tollgate_open_streams", "Open event streams to clients.", () => counters.openStreams)
@@ -54,7 +54,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     gauge(
       registry,
       "tollgate_image_bytes",
-      "Bytes of images and of image request forms in memory.",
+      "Bytes reserved for image forms, source images and image responses.",
       () => counters.imageBytes
     )
     gauge(
@@ -66,7 +66,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     gauge(
       registry,
       "tollgate_image_limit_bytes",
-      "The limit of the bytes of images and of image request forms in memory.",
+      "The limit of the bytes reserved for image forms, source images and image responses.",
       () => defaultSettings.allImageBytes
     )
     counter(
@@ -75,7 +75,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
       "Bytes of responses written to sockets.",
       () => counters.responseBytes
     )
-    counter(registry, "tollgate_deltas_total", "Content deltas written to clients.", () => counters.deltas)
+    counter(registry, "tollgate_deltas_total", "Content deltas delivered to clients.", () => counters.deltas)
     countLedger(registry, load)
     countWriteOffs(registry, yield* WriteOffs)
     const catalog = yield* CurrentCatalog
@@ -108,7 +108,7 @@ const countRequests = (registry: Registry, counters: RelayCounters) => {
     new Histogram({ name, help, labelNames: ["protocol"], buckets: DURATIONS, registers })
   const duration = histogram(
     "tollgate_request_duration_seconds",
-    "Seconds from the acceptance of a request to its settlement."
+    "Seconds from the acceptance of a request to the end of its response."
   )
   const ttft = histogram(
     "tollgate_time_to_first_token_seconds",

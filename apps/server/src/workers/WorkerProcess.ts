@@ -18,7 +18,7 @@ export interface ProcessEnd {
   readonly signal: string | null
 }
 
-/** A worker that does not respond within this time has a blocked event loop. */
+/** The maximum time for reading the metrics of a worker. A worker that needs longer has a blocked event loop. */
 const METRICS_TIMEOUT_MILLIS = 1_000
 
 export class WorkerProcess {

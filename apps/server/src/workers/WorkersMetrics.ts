@@ -14,7 +14,7 @@ export class WorkersMetrics {
   readonly #own = new Registry()
   /** The sums of the counters and histograms of the workers that have ended. */
   #ended: ProcessMetrics = []
-  /** Completed when every worker that has ended is part of these sums. */
+  /** Completed when the sums contain every worker that was passed to {@link retire}. */
   #retired: Promise<void> = Promise.resolve()
 
   constructor() {

@@ -3,7 +3,7 @@
  * relay, and other requests to the HttpApi. The server itself refuses invalid requests, and responds to CORS preflight
  * requests if an origin is allowed. When the delay of the drain (the shutdown) is over, the server also refuses all
  * requests except probes. Every response has the headers of `CommonHeaders.ts`. `RequestStarts` decides when a request
- * to the HttpApi starts. `Drain.ts` describes the shutdown.
+ * to the HttpApi, except a probe, starts. `Drain.ts` describes the shutdown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"

@@ -1,6 +1,6 @@
 /**
- * Decides when each request to the HttpApi starts, so that many of these requests delay neither the requests to the
- * relay nor the requests of other parties (docs/reference/limits.md#l14).
+ * Decides when each request to the HttpApi, except a probe, starts, so that many of these requests delay neither the
+ * requests to the relay nor the requests of other parties (docs/reference/limits.md#l14).
  *
  * The start of a request occupies the event loop for up to one millisecond. Therefore at most one request starts in
  * each turn of the event loop, and at most one in 10 ms while the event loop is busy. A party is identified by its API

@@ -17,7 +17,9 @@ import {
 } from "./InferenceErrors.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of an image request. An unexpected exception is reported as `InternalError`. */
+/**
+ * The errors with which an image request is refused or ends. An unexpected exception is reported as `InternalError`.
+ */
 export type ImageError = ImageRequestError | { readonly _tag: "InternalError" }
 
 /** The errors that only image requests have. */

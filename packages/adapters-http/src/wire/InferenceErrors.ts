@@ -21,7 +21,9 @@ import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { KeyBudgetExceeded, KeyRateLimited, RateStatus } from "@tollgate/domain/ledger/KeyHold"
 import { retryAfter } from "./RetryAfter.ts"
 
-/** Every error of a request to the relay. An unexpected exception is reported as `InternalError`. */
+/**
+ * The errors with which the relay refuses or ends a request. An unexpected exception is reported as `InternalError`.
+ */
 export type RelayError =
   | InvalidRequest
   | UnsupportedTool
@@ -46,7 +48,8 @@ export interface WireErrorBody {
 }
 
 /**
- * The API that defines the values of `error.type`: Anthropic's on the messages routes, OpenAI's on all other routes.
+ * The API that defines the values of `error.type`: Anthropic's on the messages routes, OpenAI's on the other inference
+ * routes.
  */
 export type ErrorDialect = "openai" | "anthropic"
 

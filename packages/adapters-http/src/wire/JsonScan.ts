@@ -81,7 +81,7 @@ export const slicedScanner = <Name extends string>(
   }
 }
 
-/** The size in bytes of a body up to which its text is not sampled, because its prompt is small enough to be parsed. */
+/** A body of at most this many bytes is not sampled, because its prompt is small enough to be parsed. */
 const MAX_UNSAMPLED_BYTES = 64 * 1024
 
 type Found = { [name: string]: ScannedMember }
@@ -268,7 +268,7 @@ class Scan {
     this.#typeNames = [...this.#typeNames, name]
   }
 
-  /** Reads an element that is an object. Checks its member with the given name. */
+  /** Reads an element that is an object, and checks its member `name`. */
   *#element(open: number, depth: number, name: MemberNames, nameOfType: MemberPlan["nameOfType"]): Slices<number> {
     const reader = this.#reader
     let at = reader.skipSpace(open + 1)

@@ -36,7 +36,7 @@ import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
 import { retryAfter, secondsText } from "./RetryAfter.ts"
 import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
-/** Every error of a request to the operator API. */
+/** The errors of the use cases of the operator API, and of reading the requests to it. */
 export type OperatorFailure =
   | FailureOf<
       | typeof openSession

@@ -39,7 +39,7 @@ import { errorTable, type FailureOf, type RowsOf } from "./ErrorRow.ts"
 import { retryAfter, secondsText } from "./RetryAfter.ts"
 import { bearerChallenge, overloaded, requestTooLarge, validationFailed } from "./SharedErrorRows.ts"
 
-/** Every error of a request to the reseller routes. */
+/** The errors of the use cases of the reseller routes, and of reading the requests to these routes. */
 export type ResellerFailure =
   | FailureOf<
       | typeof signUp

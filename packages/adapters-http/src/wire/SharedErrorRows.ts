@@ -8,8 +8,8 @@ import type { ErrorRow } from "./ErrorRow.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
 /**
- * Returns an issue as a text. The message of an issue is an accepted form, such as `a whole number`, a phrase with its
- * own verb, such as `is missing`, or a phrase that begins with `no` or `not`.
+ * Returns an issue as a text. The message of an issue has one of three forms: an accepted value, such as `a whole
+ * number`; a phrase that begins with a verb, such as `is missing`; or a phrase that begins with `no` or `not`.
  */
 export const issueText = ({ message, path }: FieldIssue): string => {
   if (/^(is|must|has) /.test(message)) return `${path} ${message}`

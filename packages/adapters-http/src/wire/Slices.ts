@@ -1,6 +1,6 @@
 /**
- * A computation over a body, in slices: a generator that yields after each slice. A body of at most one slice yields
- * nothing, so its computation ends in the same turn of the event loop.
+ * A computation over a body, in slices: a generator that yields after each slice. For a body of at most one slice, the
+ * generator never yields, so the computation ends in the same turn of the event loop.
  */
 import { TURN_MILLIS, yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"
@@ -16,8 +16,8 @@ export const runSlices = <A>(slices: Slices<A>): A => {
 }
 
 /**
- * Runs the slices in turns, so that the event loop serves other requests in between. Is interrupted when `isOver` returns
- * true at the beginning of a turn.
+ * Runs the slices in turns, so that the event loop serves other requests in between. The effect is interrupted when
+ * `isOver` returns true at the beginning of a turn.
  */
 export const inTurns = <A>(slices: Slices<A>, isOver: () => boolean = () => false): Effect.Effect<A> =>
   Effect.gen(function* () {

@@ -26,10 +26,13 @@ export class TextSamples {
   #pieces: Array<Piece> = []
   /** The minimum distance between the beginnings of two pieces, in text bytes. */
   #distance = 1
-  /** The number of text bytes before the next piece. */
+  /** The position of the next piece, as the number of text bytes before it. */
   #next = 0
 
-  /** Adds a string value, before which the body has `textBefore` bytes of text. `textBytes` is its decoded size. */
+  /**
+   * Adds a string value, before which the body has `textBefore` bytes of text. `textBytes` is the decoded size of the
+   * value.
+   */
   add(start: number, end: number, textBefore: number, textBytes: number): void {
     const isOnePiece = end - start <= PIECE_BYTES
     while (this.#next < textBefore + textBytes) {

@@ -1,6 +1,6 @@
 /**
  * This route serves `POST /v1/messages/count_tokens`, which returns the number of tokens in a prompt. API keys, bodies
- * and errors are handled as in the relay, but the request is neither metered nor charged. A provider counts
+ * and errors are handled as in the relay, but the request is neither recorded nor charged. A provider counts
  * the tokens. If no provider returns a number, the gateway estimates the number.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"

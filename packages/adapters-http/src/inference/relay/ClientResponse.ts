@@ -18,7 +18,7 @@ export interface ClientResponseSettings {
   readonly counters: RelayCounters
   /** The time in milliseconds after which a client that receives no byte of a pending write is disconnected. */
   readonly writeStallMillis: number
-  /** Returns true while the server drains before it stops. Each connection is then closed after its response. */
+  /** Returns true while the server drains before it stops. Each response that begins then closes its connection. */
   readonly draining: () => boolean
   /** Returns true while the server refuses new requests before it stops. */
   readonly refusing: () => boolean

@@ -3,7 +3,7 @@
  * from the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream
  * with an error. Content counts as delivered when the client's socket has accepted the write that contains the content.
  *
- * The status is sent with the first frame or the first keepalive. Until then, another route can be tried.
+ * The status is sent with the first frame or the first keepalive. After that, no other route is tried.
  *
  * Frames that the hold does not cover yet are held back in order. Meanwhile nothing is read from the provider. No byte
  * is written before the hold is durable.

@@ -28,8 +28,8 @@ export const verdictOf = (status: number, error: RouteError): Verdict =>
       : "served"
 
 /**
- * Allows another route unless every provider would refuse the request. Providers do not bill refused requests, so
- * another attempt is safe.
+ * Returns the result of an attempt that the provider refused. Another route is tried unless every provider would refuse
+ * the request. Providers do not bill refused requests, so another attempt is safe.
  */
 export const refusedAttempt = (error: RouteError): FailedAttempt<RouteError> => ({
   error,

@@ -38,8 +38,8 @@ export interface ResponsesRefusal {
 }
 
 /**
- * Returns the refusal in an event; undefined if there is none. An event is a refusal if its response has failed or was
- * cancelled, if it has an error object, or if its `type` or its `event:` line is `error`.
+ * Returns the refusal in an event; undefined if there is none. An event contains a refusal if its response has failed
+ * or was cancelled, if it has an error object, or if its `type` or its `event:` line is `error`.
  */
 export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
   const response = asObject(event.response)
