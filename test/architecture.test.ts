@@ -135,8 +135,8 @@ describe("the source files", () => {
     expect(sources.filter((path) => !read(path).startsWith("/**"))).toEqual([])
   })
 
-  it("have at most 300 lines", () => {
-    const long = sources.filter((path) => read(path).split("\n").length > 300)
+  it("have at most 299 lines", () => {
+    const long = sources.filter((path) => read(path).trimEnd().split("\n").length > 299)
     expect(long).toEqual([])
   })
 
@@ -210,7 +210,7 @@ const texts = [
 
 describe("the documents", () => {
   it("link only to documents and anchors that exist", () => {
-    const dead = documents.flatMap((path) =>
+    const broken = documents.flatMap((path) =>
       [...read(path).matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)]
         .filter(([, target = ""]) => !/^[a-z]+:/.test(target))
         .filter(([, target = "", anchor]) => {
@@ -220,7 +220,7 @@ describe("the documents", () => {
         })
         .map(([link]) => `${path} -> ${link}`)
     )
-    expect(dead).toEqual([])
+    expect(broken).toEqual([])
   })
 
   it("name only files that exist", () => {

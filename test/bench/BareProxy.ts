@@ -31,7 +31,7 @@ const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) =>
       },
       {
         onRequestStart: (controller) => {
-          abort = () => controller.abort(new Error("the client left"))
+          abort = () => controller.abort(new Error("the client disconnected"))
           response.on("drain", () => controller.resume())
         },
         onResponseStart: (_, status, headers) => {

@@ -1,6 +1,6 @@
 /**
  * Simulates clients that use plain TCP sockets. Each connection sends its next request when the response to its
- * previous request is complete. The load generator runs in a separate process and receives each {@link Order} as a
+ * previous request is complete. The load generator runs in a separate process and receives each {@link LoadCommand} as a
  * message.
  */
 import { connect, type Socket } from "node:net"
@@ -18,11 +18,11 @@ export interface Load {
   readonly millis: number
 }
 
-export type Order =
-  | ({ readonly order: "run" } & Load)
-  | ({ readonly order: "open" } & Load)
-  | { readonly order: "close" }
-  | { readonly order: "parts"; readonly spans: ReadonlyArray<Span> }
+export type LoadCommand =
+  | ({ readonly command: "run" } & Load)
+  | ({ readonly command: "open" } & Load)
+  | { readonly command: "close" }
+  | { readonly command: "parts"; readonly spans: ReadonlyArray<Span> }
 
 export interface LoadResult {
   readonly requests: number
@@ -153,15 +153,15 @@ const open = async (load: Load): Promise<number> => {
 /** The latencies of the last run. */
 let latencies = new Latencies()
 
-const carryOut = async (order: Order): Promise<unknown> => {
-  switch (order.order) {
+const carryOut = async (command: LoadCommand): Promise<unknown> => {
+  switch (command.command) {
     case "run":
       latencies = new Latencies()
-      return new Run(order, latencies).run()
+      return new Run(command, latencies).run()
     case "parts":
-      return order.spans.map((span) => latencies.part(span))
+      return command.spans.map((span) => latencies.part(span))
     case "open":
-      return open(order)
+      return open(command)
     case "close": {
       for (const socket of idle) socket.destroy()
       idle = []
@@ -170,8 +170,8 @@ const carryOut = async (order: Order): Promise<unknown> => {
   }
 }
 
-process.on("message", (order: Order) => {
-  void carryOut(order).then((result) => process.send?.(result))
+process.on("message", (command: LoadCommand) => {
+  void carryOut(command).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit())
 process.send?.({ ready: 0 })

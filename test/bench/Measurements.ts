@@ -9,7 +9,7 @@
 
 import { type BenchProcess, MEASURED_CPU } from "./BenchProcess.ts"
 import type { RequestKind } from "./BenchRequest.ts"
-import type { Load, LoadResult, Order } from "./LoadGenerator.ts"
+import type { Load, LoadCommand, LoadResult } from "./LoadGenerator.ts"
 import { busyMicros, cpuMicros, residentKib } from "./ProcessFigures.ts"
 import type { Target } from "./Target.ts"
 
@@ -106,8 +106,8 @@ export class Bench {
     for (const target of targets) {
       const { port, keys, pids } = target
       const openQuarter = async (total: number): Promise<number> => {
-        const open = await this.#order<number>({
-          order: "open",
+        const open = await this.#send<number>({
+          command: "open",
           port,
           keys,
           kind: { kind: "idle" },
@@ -121,7 +121,7 @@ export class Bench {
       for (const opened of [1, 2]) await openQuarter(opened * quarter)
       const before = await openQuarter(3 * quarter)
       figures.set(target, ((await openQuarter(4 * quarter)) - before) / quarter)
-      await this.#order({ order: "close" })
+      await this.#send({ command: "close" })
       await pause(500)
     }
     return figures
@@ -154,7 +154,7 @@ export class Bench {
     const { port, keys } = target
     const before = cpuMicros(target.pids)
     const busyBefore = busyMicros(MEASURED_CPU)
-    const result = await this.#order<LoadResult>({ order: "run", port, keys, ...load })
+    const result = await this.#send<LoadResult>({ command: "run", port, keys, ...load })
     const used = cpuMicros(target.pids) - before
     if (result.errors > 0) throw new Error(`${target.name}: ${result.errors} errors, the first: ${result.firstError}`)
     this.#onResult(target, result)
@@ -162,8 +162,8 @@ export class Bench {
     return { result, cpuMicros: used, foreignShare: Math.max(0, foreign / (result.elapsedMillis * 1_000)) }
   }
 
-  #order<Result>(order: Order): Promise<Result> {
-    return this.#load.request<Result>(order)
+  #send<Result>(command: LoadCommand): Promise<Result> {
+    return this.#load.request<Result>(command)
   }
 }
 

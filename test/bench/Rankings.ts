@@ -131,7 +131,7 @@ const served = async (): Promise<boolean> => {
       rate > MIN_CACHED_PER_SECOND,
       `cached, the slowest window: ${rate.toFixed(0)}/s (must be more than ${MIN_CACHED_PER_SECOND})`
     )
-    print(`${MINUTES} minutes under load, both nodes are asked for all windows every five seconds ...`)
+    print(`${MINUTES} minutes under load, both nodes get requests for all windows every five seconds ...`)
     const { documents, minutes, maxDocuments } = await underLoad(node, MINUTES)
     for (const minute of minutes) printMinute(minute)
     const worst = Math.max(...minutes.map(({ computed }) => computed.ratio))

@@ -30,8 +30,8 @@ const WARM_UP_MILLIS = 20_000
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 const untilNextMinute = () => pause(MINUTE - (Date.now() % MINUTE) + MARGIN_MILLIS)
 
-const run = async (load: BenchProcess, order: Load): Promise<LoadResult> => {
-  const result = await load.request<LoadResult>({ order: "run", ...order })
+const run = async (load: BenchProcess, requested: Load): Promise<LoadResult> => {
+  const result = await load.request<LoadResult>({ command: "run", ...requested })
   if (result.errors > 0) throw new Error(`${result.errors} errors, the first: ${result.firstError}`)
   return result
 }
@@ -42,9 +42,9 @@ export const cachedRate = async ({ port }: Target): Promise<number> => {
   try {
     const rates: Array<number> = []
     for (const window of WINDOWS) {
-      const order = { port, keys: ["none"], kind: { kind: "rankings", window } as const, connections: 64 }
-      await run(load, { ...order, millis: 1_000 })
-      const { requests, elapsedMillis } = await run(load, { ...order, millis: 3_000 })
+      const requested = { port, keys: ["none"], kind: { kind: "rankings", window } as const, connections: 64 }
+      await run(load, { ...requested, millis: 1_000 })
+      const { requests, elapsedMillis } = await run(load, { ...requested, millis: 3_000 })
       rates.push((requests / elapsedMillis) * 1_000)
     }
     return Math.min(...rates)
@@ -99,7 +99,7 @@ export const underLoad = async (node: TollgateTarget, count: number): Promise<Un
     const computedMillis = computed.to - computed.from
     const long = computedMillis + AFTERMATH_MILLIS
     const [duringComputation, duringCached] = await load.request<[Part, Part]>({
-      order: "parts",
+      command: "parts",
       spans: [computed, cached].map(({ from }) => ({ from, to: from + long }))
     })
     return { p99Micros, computedMillis, computed: duringComputation, cached: duringCached }

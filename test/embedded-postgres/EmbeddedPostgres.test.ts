@@ -13,15 +13,15 @@ import { clusterParent } from "../support/ClusterParent.ts"
 const aTemporaryDirectory = () => mkdtempSync(join(clusterParent(), "tollgate-embedded-"))
 
 // Creating the data files of Postgres is the slowest step, so they are created once, and each test copies them.
-const made = aTemporaryDirectory()
-beforeAll(() => Effect.runPromise(Effect.scoped(start(made))))
-afterAll(() => rmSync(made, { recursive: true, force: true }))
+const template = aTemporaryDirectory()
+beforeAll(() => Effect.runPromise(Effect.scoped(start(template))))
+afterAll(() => rmSync(template, { recursive: true, force: true }))
 
 const anEmptyDirectory = Effect.acquireRelease(Effect.sync(aTemporaryDirectory), (directory) =>
   Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
-  Effect.sync(() => execFileSync("cp", ["-a", `${made}/.`, directory]))
+  Effect.sync(() => execFileSync("cp", ["-a", `${template}/.`, directory]))
 )
 
 const start = (directory: string) => EmbeddedPostgres.start({ directory })
@@ -203,11 +203,11 @@ describe("embedded Postgres", () => {
 
   it.runIf(asRoot)("runs for root in a private directory, to which only the user of Postgres gets access", () =>
     Effect.gen(function* () {
-      const ours = yield* anEmptyDirectory
-      const { socketDir } = yield* start(join(ours, "postgres"))
+      const requested = yield* anEmptyDirectory
+      const { socketDir } = yield* start(join(requested, "postgres"))
       yield* query(socketDir, "SELECT 1")
-      expect(existsSync(join(ours, "postgres", "data", "PG_VERSION"))).toBe(true)
-      expect(statSync(ours).mode & 0o777).toBe(0o710)
+      expect(existsSync(join(requested, "postgres", "data", "PG_VERSION"))).toBe(true)
+      expect(statSync(requested).mode & 0o777).toBe(0o710)
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 
@@ -215,11 +215,11 @@ describe("embedded Postgres", () => {
     "runs for root in another directory if the user of Postgres cannot reach the requested directory",
     () =>
       Effect.gen(function* () {
-        const ours = join(yield* anEmptyDirectory, "ours")
-        mkdirSync(ours, { mode: 0o700 })
-        const elsewhere = () => readFileSync(join(ours, "postgres", "moved-to"), "utf8").trim()
+        const requested = join(yield* anEmptyDirectory, "requested")
+        mkdirSync(requested, { mode: 0o700 })
+        const elsewhere = () => readFileSync(join(requested, "postgres", "moved-to"), "utf8").trim()
         yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
-        const { socketDir } = yield* start(join(ours, "postgres"))
+        const { socketDir } = yield* start(join(requested, "postgres"))
         yield* query(socketDir, "SELECT 1")
         expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
       }).pipe(Effect.scoped, Effect.runPromise)

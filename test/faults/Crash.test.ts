@@ -123,8 +123,8 @@ it(
     const settlements = new Map(
       (await observer.query<SettlementRow>("SELECT * FROM settlement")).map((row) => [row.request_id, row])
     )
-    const answered = calls.filter(({ client }) => client.status === 200)
-    const wrong = answered.flatMap((call) => {
+    const served = calls.filter(({ client }) => client.status === 200)
+    const wrong = served.flatMap((call) => {
       const row = settlements.get(call.client.requestId)
       const faults = row === undefined ? ["not settled"] : faultsOf(call, row)
       return faults.map((fault) => `${fault}: ${describeCall(call, row)}`)
@@ -132,9 +132,9 @@ it(
     expect(wrong).toEqual([])
     expect(calls.filter(({ client }) => client.ending === "refused").map(({ client }) => client.body)).toEqual([])
 
-    const known = new Set(answered.map(({ client }) => client.requestId))
-    const unheard = [...settlements.values()].filter(({ request_id }) => !known.has(request_id))
-    expect(unheard.filter(({ cost_pico }) => cost_pico > 0n)).toEqual([])
+    const known = new Set(served.map(({ client }) => client.requestId))
+    const unreceived = [...settlements.values()].filter(({ request_id }) => !known.has(request_id))
+    expect(unreceived.filter(({ cost_pico }) => cost_pico > 0n)).toEqual([])
 
     for (const customer of customers) {
       const [charged] = await observer.query<{ pico: string; written_off: string }>(
@@ -154,15 +154,15 @@ it(
     expect([...checkpointed.keys()].filter((id) => settlements.get(id)?.ending === "orphaned").length).toBeGreaterThan(
       0
     )
-    const complete = answered.filter(({ client }) => client.ending === "done")
+    const complete = served.filter(({ client }) => client.ending === "done")
     expect(complete.length).toBeGreaterThan(kills * 10)
 
-    const received = answered.reduce((sum, { client }) => sum + client.deltas.length, 0)
+    const received = served.reduce((sum, { client }) => sum + client.deltas.length, 0)
     const charged = [...settlements.values()].reduce((sum, row) => sum + row.charged_output, 0n)
     recordFigures({
       "servers killed": kills,
       "streams that the clients received completely": complete.length,
-      "streams that a kill cut": answered.length - complete.length,
+      "streams that a kill cut": served.length - complete.length,
       "requests settled by another server": orphaned.length,
       "output tokens that the clients received": received,
       "output tokens that were charged": charged,

@@ -145,15 +145,15 @@ it(
   async () => {
     const happened: Array<keyof typeof faults> = []
     let stopped = false
-    const keepAsking = async (ask: () => Promise<void>) => {
+    const keepSending = async (send: () => Promise<void>) => {
       while (!stopped) {
-        await ask()
+        await send()
         await sleep(20)
       }
     }
     const load = [
-      ...Array.from({ length: STREAMS }, () => keepAsking(stream)),
-      ...Array.from({ length: WHOLE_RESPONSES }, () => keepAsking(wholeResponse))
+      ...Array.from({ length: STREAMS }, () => keepSending(stream)),
+      ...Array.from({ length: WHOLE_RESPONSES }, () => keepSending(wholeResponse))
     ]
     const served = () => responses.filter(({ status }) => status === 200).length
     try {

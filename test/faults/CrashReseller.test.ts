@@ -159,10 +159,10 @@ const METHODS = [
 
 /** Creates an order and pays it. If the response is lost, the client cannot pay, because it has no payment instructions. */
 const topUp = async (actor: Actor, round: number): Promise<void> => {
-  const made = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
-  if (made === undefined || made.status === 503) return
-  expect(made.status, JSON.stringify(made.body)).toBe(201)
-  const order = made.body as unknown as Order
+  const created = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
+  if (created === undefined || created.status === 503) return
+  expect(created.status, JSON.stringify(created.body)).toBe(201)
+  const order = created.body as unknown as Order
   const paid = await fetch(`${simulatorUrl}/pay/${order.order_number}`, { method: "POST" })
   expect(paid.status, await paid.text()).toBe(200)
   await refreshUntilCredited(actor, order)
@@ -189,13 +189,13 @@ const mint = async (actor: Actor, operationId: string): Promise<void> => {
 
 /** Creates a key, and revokes it in every second round. A key whose response is lost stays unused: its secret is shown once. */
 const makeKey = async (actor: Actor, round: number): Promise<void> => {
-  const made = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
-  if (made === undefined) return
-  expect(made.status, JSON.stringify(made.body)).toBe(201)
-  const id = String(made.body.key_id)
+  const created = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
+  if (created === undefined) return
+  expect(created.status, JSON.stringify(created.body)).toBe(201)
+  const id = String(created.body.key_id)
   const revoked = round % 2 === 0
   if (revoked) expect((await requestUntilResponse("revoke", actor.token, `DELETE /keys/${id}`)).status).toBe(200)
-  actor.keys.push({ id, secret: String(made.body.secret), revoked })
+  actor.keys.push({ id, secret: String(created.body.secret), revoked })
 }
 
 /** Kills a server that has received the webhook of a payment, while it waits for the row of the order. */
@@ -216,7 +216,7 @@ const killAfterWebhook = async (actor: Actor): Promise<void> => {
   await refreshUntilCredited(actor, order)
 }
 
-const keepGoing = async (actor: Actor, nth: number, stopped: () => boolean): Promise<void> => {
+const sendUntilStopped = async (actor: Actor, nth: number, stopped: () => boolean): Promise<void> => {
   for (let round = nth; !stopped(); round++) {
     await topUp(actor, round)
     if (actor.minted.size < MAX_MINTS) await mint(actor, `operation ${round}`)
@@ -234,7 +234,7 @@ it(
 
     let stopped = false
     let replacement: Promise<unknown> = Promise.resolve()
-    const load = Promise.all(actors.map((actor, nth) => keepGoing(actor, nth, () => stopped)))
+    const load = Promise.all(actors.map((actor, nth) => sendUntilStopped(actor, nth, () => stopped)))
     const killing = async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const before = progress()

@@ -47,7 +47,7 @@ afterAll(async () => {
 const startServer = () => ServerProcess.beside(observer, { DATABASE_URL: throughCable(), ...DEAD_SOON })
 
 /** Makes one request. The server then has the key and the balance of the customer in its caches. */
-const remember = async (server: ServerProcess, customer: Customer): Promise<void> => {
+const fillCaches = async (server: ServerProcess, customer: Customer): Promise<void> => {
   expect(await StreamClient.open(server.url, customer.key, { deltas: 1 }).over).toBe("done")
   await observer.settled()
 }
@@ -56,7 +56,7 @@ describe("a server whose database is frozen after the request was sent to the pr
   it("writes no byte before the database responds again, then delivers and charges the stream once", async () => {
     const server = await startServer()
     const customer = await observer.newCustomer(AMPLE_USD_MICRO)
-    await remember(server, customer)
+    await fillCaches(server, customer)
     const before = observer.upstream.requests.length
     cable.freeze()
     const client = StreamClient.open(server.url, customer.key, { deltas: 20 })
@@ -79,7 +79,7 @@ describe("a server whose database is frozen after the request was sent to the pr
       for (let kill = 0; kill < KILLS; kill++) {
         const server = await startServer()
         const customer = await observer.newCustomer(AMPLE_USD_MICRO)
-        await remember(server, customer)
+        await fillCaches(server, customer)
         const before = observer.upstream.requests.length
         const balance = await observer.balanceUsdMicro(customer)
         cable.freeze()

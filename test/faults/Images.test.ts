@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
-import { json, script, signal, silence, until as whenTold } from "../support/upstream/Script.ts"
+import { json, script, signal, silence, until as untilFired } from "../support/upstream/Script.ts"
 
 /** The first bytes of a PNG file. This test does not check the content of images. */
 const PICTURE = Buffer.from("89504e470d0a1a0a", "hex").toString("base64")
-const ANSWER = { data: [{ b64_json: PICTURE }], usage: { input_tokens: 10, output_tokens: 45, total_tokens: 55 } }
+const RESPONSE = { data: [{ b64_json: PICTURE }], usage: { input_tokens: 10, output_tokens: 45, total_tokens: 55 } }
 const COST = 10n + 2n * 45n
 const CREDIT = 1_000n
 
@@ -28,12 +28,16 @@ afterAll(async () => {
 
 const server = (nth: number): ServerProcess => servers[nth % servers.length] as ServerProcess
 
-interface Told {
+interface ReceivedResult {
   readonly status: number
   readonly code: string | undefined
 }
 
-const generate = async (nth: number, { key }: Customer, headers: Record<string, string> = {}): Promise<Told> => {
+const generate = async (
+  nth: number,
+  { key }: Customer,
+  headers: Record<string, string> = {}
+): Promise<ReceivedResult> => {
   const response = await fetch(`${server(nth).url}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
@@ -43,11 +47,11 @@ const generate = async (nth: number, { key }: Customer, headers: Record<string, 
   return { status: response.status, code: body.error?.code }
 }
 
-const tally = (all: ReadonlyArray<Told>) => {
+const tally = (all: ReadonlyArray<ReceivedResult>) => {
   const counts: Record<string, number> = {}
   for (const { code, status } of all) {
-    const told = code ?? String(status)
-    counts[told] = (counts[told] ?? 0) + 1
+    const label = code ?? String(status)
+    counts[label] = (counts[label] ?? 0) + 1
   }
   return counts
 }
@@ -61,24 +65,24 @@ const statesOf = ({ userId }: Customer) =>
 describe("image requests of one customer on two servers", () => {
   it("run one at a time: of 100 parallel requests, one succeeds and 99 are refused", async () => {
     const customer = await observer.newCustomer(CREDIT)
-    const rest = signal()
-    const answer = json(ANSWER)
-    observer.upstream.next(script({ ...answer, steps: [whenTold(rest), ...answer.steps] }))
-    const waiting: Array<Told> = []
+    const mayRespond = signal()
+    const upstreamScript = json(RESPONSE)
+    observer.upstream.next(script({ ...upstreamScript, steps: [untilFired(mayRespond), ...upstreamScript.steps] }))
+    const waiting: Array<ReceivedResult> = []
     const calls = Array.from({ length: 100 }, async (_, nth) => {
-      const told = await generate(nth, customer)
-      waiting.push(told)
-      return told
+      const result = await generate(nth, customer)
+      waiting.push(result)
+      return result
     })
     await until(() => waiting.length === 99)
-    rest.fire()
+    mayRespond.fire()
     expect(tally(await Promise.all(calls))).toEqual({ 200: 1, image_concurrency_limit: 99 })
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
   })
 
   it("run once per idempotency key: of 50 parallel requests, one succeeds and 49 are refused", async () => {
     const customer = await observer.newCustomer(CREDIT)
-    observer.upstream.next(json(ANSWER))
+    observer.upstream.next(json(RESPONSE))
     const calls = Array.from({ length: 50 }, (_, nth) => generate(nth, customer, { "Idempotency-Key": "order-17" }))
     expect(tally(await Promise.all(calls))).toEqual({ 200: 1, idempotency_key_reused: 49 })
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
@@ -87,12 +91,12 @@ describe("image requests of one customer on two servers", () => {
 
   it("cost nothing when their server is killed, block the customer until the lease expires, and then wait for an image review", async () => {
     const customer = await observer.newCustomer(CREDIT)
-    const asked = observer.upstream.requests.length
+    const requestsBefore = observer.upstream.requests.length
     observer.upstream.next(silence)
-    const doomed = generate(0, customer, { "Idempotency-Key": "doomed" }).catch(() => "cut")
-    await until(() => observer.upstream.requests.length > asked)
+    const cutRequest = generate(0, customer, { "Idempotency-Key": "killed" }).catch(() => "cut")
+    await until(() => observer.upstream.requests.length > requestsBefore)
     await server(0).kill()
-    expect(await doomed).toBe("cut")
+    expect(await cutRequest).toBe("cut")
     expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
 
     // The hold is released when the server counts as dead. The next image request is accepted after the lease has
@@ -104,13 +108,13 @@ describe("image requests of one customer on two servers", () => {
       "UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE user_id = $1",
       [customer.userId]
     )
-    observer.upstream.next(json(ANSWER))
+    observer.upstream.next(json(RESPONSE))
     expect(await generate(1, customer)).toEqual({ status: 200, code: undefined })
     expect(await statesOf(customer)).toEqual([
       { state: "abandoned", reason: "abandoned" },
       { state: "settled", reason: null }
     ])
-    expect(await generate(1, customer, { "Idempotency-Key": "doomed" })).toMatchObject({
+    expect(await generate(1, customer, { "Idempotency-Key": "killed" })).toMatchObject({
       code: "idempotency_key_reused"
     })
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)

@@ -16,18 +16,23 @@ import { messagesDialect } from "./upstream/AnthropicDialect.ts"
 import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO } from "./upstream/EventStreamFaults.ts"
 import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { messagesWire } from "./upstream/EventWire.ts"
-import { brokenAfter, type Due, type Fault, type Figures, failure, streamFault } from "./upstream/Fault.ts"
+import { brokenAfter, type ExpectedCharge, type Fault, type Figures, failure, streamFault } from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
 import { refusalFaults } from "./upstream/RefusalFaults.ts"
 
 const events = goodEvents(messagesWire)
 const words = [textStart, textDelta(HELLO), textDelta(HELLO), textDelta(HELLO)]
-const completeStream = (upstream: string, upstreamScript: ReadonlyArray<WireEvent>, due: Due, seen?: Figures): Fault =>
+const completeStream = (
+  upstream: string,
+  upstreamScript: ReadonlyArray<WireEvent>,
+  charge: ExpectedCharge,
+  seen?: Figures
+): Fault =>
   streamFault(
     upstream,
     upstreamScript.map(sent),
     { kind: "complete", text: DELIVERED_TEXT, ...(seen && { usage: seen }) },
-    due
+    charge
   )
 
 /**

@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 /** Sends a request for a whole response to a node and waits for the response. */
-const ask = async (
+const send = async (
   node: { readonly url: string },
   { key }: Customer,
   play: Play,
@@ -88,13 +88,13 @@ describe("a balance that covers only some requests", () => {
 
   /** Returns the amount held for one request in micro-USD. It reads the hold while such a request is open. */
   const heldMicro = async (): Promise<bigint> => {
-    const go = signal()
+    const proceed = signal()
     const rich = await a.newCustomer(1_000_000n)
     a.upstream.always((request) => {
-      const answer = asPlayed()(request)
-      return { ...answer, steps: [() => go.fired, ...answer.steps] }
+      const response = asPlayed()(request)
+      return { ...response, steps: [() => proceed.fired, ...response.steps] }
     })
-    const asked = ask(a, rich, play)
+    const sending = send(a, rich, play)
     let held: bigint | undefined
     await until(async () => {
       const [hold] = await a.query<{ payg_pico: bigint }>("SELECT payg_pico FROM open_request WHERE user_id = $1", [
@@ -103,16 +103,18 @@ describe("a balance that covers only some requests", () => {
       held = hold?.payg_pico
       return held !== undefined
     })
-    go.fire()
-    await asked
+    proceed.fire()
+    await sending
     return (held ?? 0n) / 1_000_000n
   }
 
   /** Sends 200 parallel requests, half of them to each node. */
   const race = async (customer: Customer, promptTokens: number): Promise<ReadonlyArray<number>> => {
     a.upstream.always(asPlayed())
-    const asked = Array.from({ length: 200 }, (_, i) => ask(i % 2 === 0 ? a : b, customer, { ...play, promptTokens }))
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    const sending = Array.from({ length: 200 }, (_, i) =>
+      send(i % 2 === 0 ? a : b, customer, { ...play, promptTokens })
+    )
+    const statuses = (await Promise.all(sending)).map(({ status }) => status)
     expect(statuses.filter((status) => status !== 200 && status !== 402)).toEqual([])
     await a.settled()
     return statuses
@@ -150,10 +152,10 @@ describe("a change on one node", () => {
     const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
     for (const [i, customer] of customers.entries()) {
       // These requests put the key into the cache of both nodes.
-      for (const node of [a, b]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(200)
+      for (const node of [a, b]) expect((await send(node, customer, { deltas: 1 })).status).toBe(200)
       if (i % 2 === 0) await revokeKeysOf(customer)
       else await a.query("UPDATE api_key SET revoked_at = clock_timestamp() WHERE user_id = $1", [customer.userId])
-      for (const node of [b, a]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(401)
+      for (const node of [b, a]) expect((await send(node, customer, { deltas: 1 })).status).toBe(401)
     }
   })
 
@@ -163,7 +165,7 @@ describe("a change on one node", () => {
     const client = StreamClient.open(b.url, customer.key, { deltas: 1_200, everyMillis: 1 })
     await client.received(1)
     await revokeKeysOf(customer)
-    expect((await ask(b, customer, { deltas: 1 })).status).toBe(401)
+    expect((await send(b, customer, { deltas: 1 })).status).toBe(401)
     expect(client.ending).toBeUndefined()
     // The hold grows after the revocation, because the stream is longer than its first slice of 1,024 tokens.
     expect(await client.over).toBe("done")
@@ -172,25 +174,25 @@ describe("a change on one node", () => {
 
   it("to the catalog takes effect on both nodes, and admitted requests keep their price", async () => {
     const customer = await a.newCustomer(10_000n)
-    const go = signal()
+    const proceed = signal()
     const before = StreamClient.open(b.url, customer.key, { deltas: 1_000, everyMillis: 5 })
-    a.upstream.always(asPlayed(go))
+    a.upstream.always(asPlayed(proceed))
     await before.received(1)
     const dearer = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 20_000_000 }
     await a.applyCatalog({ model: { public_name: "m2", price_usd_micro_per_million_tokens: dearer } })
-    await until(async () => (await ask(b, customer, { deltas: 1 }, { model: "m2" })).status === 200)
-    for (const node of [a, b]) expect((await ask(node, customer, { deltas: 1 })).status).toBe(404)
+    await until(async () => (await send(b, customer, { deltas: 1 }, { model: "m2" })).status === 200)
+    for (const node of [a, b]) expect((await send(node, customer, { deltas: 1 })).status).toBe(404)
     await a.applyCatalog({ model: { price_usd_micro_per_million_tokens: dearer } })
-    await until(async () => (await ask(b, customer, { deltas: 1 })).status === 200)
+    await until(async () => (await send(b, customer, { deltas: 1 })).status === 200)
 
-    go.fire()
+    proceed.fire()
     expect(await before.over).toBe("done")
     const settled = await a.settlementOf(before.requestId)
     const cost = BigInt(PROMPT_TOKENS) + 2n * BigInt(before.deltas.length)
     expect(settled.cost_pico).toBe(cost * 1_000_000n)
     await a.applyCatalog()
     await until(async () => {
-      const after = await ask(b, customer, { deltas: 1 })
+      const after = await send(b, customer, { deltas: 1 })
       const { cost_pico } = await a.settlementOf(after.headers.get("x-request-id") ?? "")
       return cost_pico === (BigInt(PROMPT_TOKENS) + 2n) * 1_000_000n
     })
@@ -202,8 +204,8 @@ describe("a live node", () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
-    const go = signal()
-    a.upstream.always(asPlayed(go))
+    const proceed = signal()
+    a.upstream.always(asPlayed(proceed))
     const client = StreamClient.open(paused.url, customer.key, { deltas: 1_000, everyMillis: 20 })
     await until(async () => {
       const [hold] = await a.query<{ seen: bigint }>(
@@ -218,7 +220,7 @@ describe("a live node", () => {
     const receivedSoFar = client.deltas.length
     paused.signal("SIGCONT")
     await client.received(receivedSoFar + 10)
-    go.fire()
+    proceed.fire()
 
     expect(await client.over).toBe("done")
     a.upstream.always(asPlayed())
@@ -239,25 +241,25 @@ describe("a live node", () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
-    const go = signal()
+    const proceed = signal()
     a.upstream.always((request) => {
       const whole = asPlayed()(request)
-      return { ...whole, steps: [untilFired(go), ...whole.steps] }
+      return { ...whole, steps: [untilFired(proceed), ...whole.steps] }
     })
-    const asked = ask(paused, customer, { deltas: 3 })
+    const sending = send(paused, customer, { deltas: 3 })
     await until(async () => (await holdsOf(customer)) === 1)
     paused.signal("SIGSTOP")
     await until(async () => (await holdsOf(customer)) === 0)
     paused.signal("SIGCONT")
-    go.fire()
+    proceed.fire()
 
-    const answer = await asked
-    expect(answer.status).toBe(503)
-    const requestId = answer.headers.get("x-request-id") ?? ""
+    const response = await sending
+    expect(response.status).toBe(503)
+    const requestId = response.headers.get("x-request-id") ?? ""
     expect(await settlementsOf(customer)).toMatchObject([{ request_id: requestId, ending: "failed", cost_pico: 0n }])
     expect(paused.stderr).toContain("another node has settled the request")
     a.upstream.always(asPlayed())
-    expect((await ask(paused, customer, { deltas: 3 })).status).toBe(200)
+    expect((await send(paused, customer, { deltas: 3 })).status).toBe(200)
     expect(await paused.stop()).toEqual({ code: 0, signal: null })
     await sweeper.stop()
     expect(await a.audit()).toEqual([])

@@ -9,7 +9,7 @@ import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts
 import { responsesWire } from "./upstream/EventWire.ts"
 import {
   brokenAfter,
-  type Due,
+  type ExpectedCharge,
   type ExpectedResult,
   type Fault,
   failure,
@@ -32,15 +32,15 @@ const failed = (code: string, usage: unknown = null): WireEvent => ({
   type: "response.failed",
   response: { ...begun(), status: "failed", error: { code, message: "kwyjibo" }, usage }
 })
-const completeStream = (upstream: string, events: ReadonlyArray<WireEvent>, due: Due): Fault =>
-  streamFault(upstream, events.map(sent), { kind: "complete", text: DELIVERED_TEXT }, due)
+const completeStream = (upstream: string, events: ReadonlyArray<WireEvent>, charge: ExpectedCharge): Fault =>
+  streamFault(upstream, events.map(sent), { kind: "complete", text: DELIVERED_TEXT }, charge)
 const withoutContent = (upstream: string, body: object, expected: ExpectedResult = failure): ReadonlyArray<Fault> =>
   (["whole", "stream"] as const).map((requested) => ({
     upstream,
     requested,
     upstreamScript: () => json(body),
     expected,
-    due: "nothing"
+    charge: "nothing"
   }))
 
 /** Faults of this protocol only. The final event of a stream repeats the whole response and reports the usage. */

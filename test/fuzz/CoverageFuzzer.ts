@@ -9,7 +9,7 @@
 import { Session } from "node:inspector"
 import { FastCheck } from "effect"
 import { readCorpus } from "./Corpus.ts"
-import { type Finding, faultOf, type Round, smallest } from "./GrammarFuzzer.ts"
+import { type Finding, type FuzzRun, faultOf, smallest } from "./GrammarFuzzer.ts"
 import { type Change, changed, changes } from "./Mutation.ts"
 import type { Check, FuzzTarget, OpenTarget } from "./Target.ts"
 
@@ -30,11 +30,11 @@ class Coverage {
   }
 
   /** Returns the blocks that were executed since the last call and are not known. */
-  take(): ReadonlyArray<string> {
+  newBlocks(): ReadonlyArray<string> {
     const reached: Array<string> = []
-    this.#session.post("Profiler.takePreciseCoverage", (error, taken) => {
+    this.#session.post("Profiler.takePreciseCoverage", (error, coverage) => {
       if (error !== null) throw error
-      for (const { url, functions } of taken.result) {
+      for (const { url, functions } of coverage.result) {
         if (!url.includes("/packages/")) continue
         for (const { ranges } of functions) {
           for (const { startOffset, endOffset, count } of ranges) {
@@ -60,7 +60,7 @@ class Coverage {
   }
 }
 
-export interface GuidedRound extends Round {
+export interface GuidedRun extends FuzzRun {
   /** The inputs that reached new code, without the corpus. */
   readonly reached: ReadonlyArray<Buffer>
   /** The number of blocks of code that were reached. */
@@ -68,12 +68,12 @@ export interface GuidedRound extends Round {
 }
 
 /** Checks inputs until `isOver` returns true or an input shows a fault. The same seed makes the same inputs. */
-export const guidedRound = async (
+export const guidedRun = async (
   target: FuzzTarget,
   { check }: OpenTarget,
   seed: number,
   isOver: (inputs: number) => boolean
-): Promise<GuidedRound> => {
+): Promise<GuidedRun> => {
   const coverage = new Coverage()
   const pool: Array<Buffer> = []
   const reached: Array<Buffer> = []
@@ -81,10 +81,10 @@ export const guidedRound = async (
   const runBatch = async (batch: ReadonlyArray<Buffer>, keep: Array<Buffer>): Promise<Finding | undefined> => {
     inputs += batch.length
     const finding = await firstFinding(check, batch)
-    if (finding !== undefined || coverage.take().length === 0) return finding
+    if (finding !== undefined || coverage.newBlocks().length === 0) return finding
     for (const input of batch) {
       await check(input)
-      const blocks = coverage.take()
+      const blocks = coverage.newBlocks()
       coverage.learn(blocks)
       if (blocks.length > 0 && pool.length < MAX_POOL_SIZE) {
         pool.push(input)
@@ -97,8 +97,8 @@ export const guidedRound = async (
     const corpus = readCorpus(target.name).map(({ bytes }) => bytes)
     let finding = await runBatch(corpus, [])
     finding ??= await runBatch(FastCheck.sample(target.grammar, { seed, numRuns: FIRST_INPUTS }), reached)
-    for (let round = 1; finding === undefined && !isOver(inputs); round++) {
-      finding = await runBatch(nextBatch(target, pool, seed + round), reached)
+    for (let batch = 1; finding === undefined && !isOver(inputs); batch++) {
+      finding = await runBatch(nextBatch(target, pool, seed + batch), reached)
     }
     return { inputs, finding, reached, blocks: coverage.blocks }
   } finally {

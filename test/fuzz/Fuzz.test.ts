@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { readCorpus } from "./Corpus.ts"
-import { guidedRound } from "./CoverageFuzzer.ts"
-import { faultOf, grammarRound } from "./GrammarFuzzer.ts"
+import { guidedRun } from "./CoverageFuzzer.ts"
+import { faultOf, grammarRun } from "./GrammarFuzzer.ts"
 import { plantedFaults } from "./PlantedFaults.ts"
 import { type FuzzTarget, pure } from "./Target.ts"
 import { targets } from "./Targets.ts"
@@ -15,7 +15,7 @@ describe.each(targets.map((target) => [target.name, target] as const))("the fuzz
       for (const { name: entry, bytes } of readCorpus(name)) {
         expect(await faultOf(open.check, bytes), `corpus/${name}/${entry}`).toBeUndefined()
       }
-      const { finding } = await grammarRound(target, open, SEED, target.testInputs)
+      const { finding } = await grammarRun(target, open, SEED, target.testInputs)
       const shown = finding && { ...finding, input: finding.input.toString("latin1") }
       expect(shown, `seed ${SEED}`).toBeUndefined()
     } finally {
@@ -31,7 +31,7 @@ describe("a planted fault", () => {
     async (_name, _about, target) => {
       const open = await target.open()
       try {
-        const { finding } = await grammarRound(target, open, SEED, 4_000)
+        const { finding } = await grammarRun(target, open, SEED, 4_000)
         expect(finding?.message).toBeDefined()
       } finally {
         await open.close()
@@ -45,15 +45,14 @@ describe("a planted fault", () => {
   })
 })
 
-describe("a round that is guided by coverage", () => {
-  it("keeps the inputs that reach code which no earlier input has reached", async () => {
+describe("a run that is guided by coverage", () => {
+  it("keeps inputs that reach new code, and counts the blocks of code that were reached", async () => {
     const base = targets.find(({ name }) => name === "catalog-files") as FuzzTarget
     const open = await base.open()
-    const round = await guidedRound({ ...base, open: pure(() => {}) }, open, SEED, (inputs) => inputs >= 600)
+    const run = await guidedRun({ ...base, open: pure(() => {}) }, open, SEED, (inputs) => inputs >= 600)
     await open.close()
-    expect(round.finding).toBeUndefined()
-    // Each kept input reached code that the corpus and all inputs before it had not reached.
-    expect(round.reached.length).toBeGreaterThan(0)
-    expect(round.blocks).toBeGreaterThan(10)
+    expect(run.finding).toBeUndefined()
+    expect(run.reached.length).toBeGreaterThan(0)
+    expect(run.blocks).toBeGreaterThan(10)
   })
 })

@@ -10,18 +10,18 @@ export interface Finding {
   readonly message: string
 }
 
-export interface Round {
+export interface FuzzRun {
   readonly inputs: number
   readonly finding: Finding | undefined
 }
 
 /** Checks this number of inputs. Ends at the first finding. The same seed makes the same inputs. */
-export const grammarRound = async (
+export const grammarRun = async (
   target: FuzzTarget,
   { check }: OpenTarget,
   seed: number,
   inputs: number
-): Promise<Round> => {
+): Promise<FuzzRun> => {
   let checked = 0
   const property = FastCheck.asyncProperty(inputsOf(target), async (input) => {
     checked += 1

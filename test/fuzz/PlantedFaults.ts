@@ -89,7 +89,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   ),
   streamed(
     "chat",
-    "the end mark is missing",
+    "the final `[DONE]` is missing",
     translating((it) => ({ ...it, frames: it.frames.replace("data: [DONE]\n\n", "") }))
   ),
   streamed(

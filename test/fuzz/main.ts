@@ -12,8 +12,8 @@ import { readFileSync } from "node:fs"
 import { proofMillis, recordFigures } from "../support/Figures.ts"
 import { path, positiveNumber, readProgram, refuse, someOf, wholeNumber } from "../support/Program.ts"
 import { saveInput } from "./Corpus.ts"
-import { guidedRound } from "./CoverageFuzzer.ts"
-import { type Finding, faultOf, grammarRound } from "./GrammarFuzzer.ts"
+import { guidedRun } from "./CoverageFuzzer.ts"
+import { type Finding, faultOf, grammarRun } from "./GrammarFuzzer.ts"
 import type { FuzzTarget, OpenTarget } from "./Target.ts"
 import { targets } from "./Targets.ts"
 
@@ -37,7 +37,7 @@ interface Row {
 }
 
 /** The number of inputs of the grammar between two checks of the time. */
-const ROUND_SIZE = 500
+const RUN_SIZE = 500
 const PROGRESS_MILLIS = 10_000
 
 const seed = values.seed ?? Math.floor(Math.random() * 1e9)
@@ -63,8 +63,8 @@ const runTarget = async (target: FuzzTarget, millis: number, maxInputs: number):
     saidAt = elapsed()
     say(`${target.name}: ${now} inputs in ${Math.round(saidAt / 1000)} s, ${findings} findings`)
   }
-  for (let round = 0; elapsed() < millis / 2 && inputs < maxInputs / 2; round++) {
-    const { inputs: checked, finding } = await grammarRound(target, open, seed + round, ROUND_SIZE)
+  for (let run = 0; elapsed() < millis / 2 && inputs < maxInputs / 2; run++) {
+    const { inputs: checked, finding } = await grammarRun(target, open, seed + run, RUN_SIZE)
     inputs += checked
     if (finding !== undefined) {
       findings += 1
@@ -73,7 +73,7 @@ const runTarget = async (target: FuzzTarget, millis: number, maxInputs: number):
     }
     progress(inputs)
   }
-  const guided = await guidedRound(target, open, seed, (checked) => {
+  const guided = await guidedRun(target, open, seed, (checked) => {
     progress(inputs + checked)
     return elapsed() >= millis || inputs + checked >= maxInputs
   })

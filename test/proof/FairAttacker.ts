@@ -2,7 +2,7 @@
  * Runs one attack at a time, in its own process. The process also runs an upstream that accepts every connection and
  * never responds.
  *
- * The messages are {@link Order}s. The process replies to `start` when the attack is running, and to `stop` with the
+ * The messages are {@link AttackCommand}s. The process replies to `start` when the attack is running, and to `stop` with the
  * number of responses for each status since the start.
  */
 import { once } from "node:events"
@@ -13,9 +13,9 @@ import { Attack, type AttackName, type Target } from "./FairAttacks.ts"
 // A real attacker has its own machine. Here it gets the processor time that the server and the measured clients leave.
 setPriority(constants.priority.PRIORITY_LOW)
 
-export type Order =
-  | { readonly order: "start"; readonly attack: AttackName; readonly target: Target }
-  | { readonly order: "stop" }
+export type AttackCommand =
+  | { readonly command: "start"; readonly attack: AttackName; readonly target: Target }
+  | { readonly command: "stop" }
 
 const hanging = createServer((socket) => {
   socket.on("error", () => {})
@@ -24,11 +24,11 @@ const hanging = createServer((socket) => {
 
 let attack: Attack | undefined
 
-process.on("message", (order: Order) => {
-  if (order.order === "start") {
-    attack = new Attack(order.target)
-    attack.run(order.attack)
-    setTimeout(() => process.send?.(order.attack), 1_500)
+process.on("message", (command: AttackCommand) => {
+  if (command.command === "start") {
+    attack = new Attack(command.target)
+    attack.run(command.attack)
+    setTimeout(() => process.send?.(command.attack), 1_500)
     return
   }
   attack?.stop()

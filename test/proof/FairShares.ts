@@ -111,13 +111,13 @@ const measure = async (
   const outcomes: Record<string, number> = {}
   for (let round = 0; round < ROUNDS; round++) {
     await probe.during("quiet", periodMillis)
-    await attacker.request({ order: "start", attack, target })
+    await attacker.request({ command: "start", attack, target })
     const otherReseller = readAsOtherReseller(deployment)
     await probe.during("attack", periodMillis)
     const { sent, served } = await otherReseller()
     watched.sent += sent
     watched.served += served
-    for (const [status, count] of Object.entries(await attacker.request<Outcomes>({ order: "stop" })))
+    for (const [status, count] of Object.entries(await attacker.request<Outcomes>({ command: "stop" })))
       outcomes[status] = (outcomes[status] ?? 0) + count
     await pause(3_000)
   }

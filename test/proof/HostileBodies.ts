@@ -82,7 +82,7 @@ const attackOf = async (): Promise<Readonly<Record<string, string>>> => {
   return statuses as Readonly<Record<string, string>>
 }
 
-const takeFundsOfAttacker = async (): Promise<void> => {
+const removeFundsOfAttacker = async (): Promise<void> => {
   const scope = Effect.runSync(Scope.make())
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
@@ -100,7 +100,7 @@ const takeFundsOfAttacker = async (): Promise<void> => {
 }
 
 try {
-  if (!values.funded) await takeFundsOfAttacker()
+  if (!values.funded) await removeFundsOfAttacker()
   const warmUp = new ChatProbe(tollgate.port, other)
   await warmUp.during("quiet", QUIET_MILLIS / 4)
   warmUp.close()

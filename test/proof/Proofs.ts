@@ -123,7 +123,7 @@ export const proofs: ReadonlyArray<Proof> = [
   },
   {
     name: "disconnect",
-    promise: "A client that disconnects pays for exactly what it received.",
+    promise: "If a client disconnects, the customer pays exactly for the output that was delivered.",
     wanted: () => "a disconnect after each frame, in three protocols",
     command: () => tests(["test/e2e/Disconnect.test.ts", "test/e2e/Messages.test.ts", "test/e2e/Responses.test.ts"]),
     load: "beside"

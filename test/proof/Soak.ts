@@ -70,12 +70,12 @@ const url = `http://127.0.0.1:${tollgate.port}`
 
 let unchecked: Array<Call> = []
 const faults: Array<string> = []
-const counts = { requests: 0, left: 0, refused: 0, tokens: 0n }
+const counts = { requests: 0, disconnected: 0, refused: 0, tokens: 0n }
 
-const stream = async (key: string, play: Play, leavesAfter: number | undefined): Promise<void> => {
+const stream = async (key: string, play: Play, disconnectsAfter: number | undefined): Promise<void> => {
   const client = StreamClient.open(url, key, play, { model: MODEL })
-  if (leavesAfter !== undefined) {
-    await client.received(leavesAfter)
+  if (disconnectsAfter !== undefined) {
+    await client.received(disconnectsAfter)
     client.leave()
   }
   const ending = await client.over
@@ -86,8 +86,9 @@ const stream = async (key: string, play: Play, leavesAfter: number | undefined):
       receivedTokens: client.deltas.length
     })
     if (ending === "done") counts.tokens += BigInt(client.deltas.length)
-    else counts.left += 1
-    if (leavesAfter === undefined && ending !== "done") faults.push(`a stream ended as ${ending}: ${client.requestId}`)
+    else counts.disconnected += 1
+    if (disconnectsAfter === undefined && ending !== "done")
+      faults.push(`a stream ended as ${ending}: ${client.requestId}`)
   } else counts.refused += 1
 }
 
@@ -184,7 +185,7 @@ try {
   const figures = {
     minutes,
     requests: counts.requests,
-    "streams whose client disconnected": counts.left,
+    "streams whose client disconnected": counts.disconnected,
     "tokens of complete responses, each charged once": counts.tokens,
     "MiB of memory, median of the first and of the second half": `${memory.before.toFixed(0)} / ${memory.after.toFixed(0)}`,
     "descriptors, median of the first and of the second half": `${open.before} / ${open.after}`,

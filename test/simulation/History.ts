@@ -148,7 +148,7 @@ export class History {
 
   #onLog(process: Process, line: string): void {
     this.#log(() => `${process.name} logs: ${line}`)
-    const isExpected = line.includes("asked by the simulation")
+    const isExpected = line.includes("requested by the simulation")
     if (line.startsWith("the database rejected") && !isExpected) this.#invariants.fail(`${process.name}: ${line}`)
     if (line.startsWith("an orphaned hold cannot be settled")) this.#invariants.fail(`${process.name}: ${line}`)
     if (line.startsWith("the ledger stopped with unwritten") && this.#phase === "stopping")
@@ -295,12 +295,12 @@ export class History {
   #sweep(): void {
     this.#phase = "sweeping"
     this.#asOperator((operator) => {
-      const round = (): void =>
+      const sweep = (): void =>
         operator.sweep(() => {
           if ([...this.#database.requests.rows()].length === 0) this.#phase = "over"
-          else this.time.after(500, operator.process, round)
+          else this.time.after(500, operator.process, sweep)
         })
-      round()
+      sweep()
     })
   }
 

@@ -113,7 +113,7 @@ export class Invariants {
     const { prompt, output: reportedOutput } = request.reported
     const isComplete = ending === "complete"
     const delivered = BigInt(
-      tokensOf(request.script.streamed ? request.takenCharacters : (request.script.chunks[0] ?? 0))
+      tokensOf(request.script.streamed ? request.acceptedCharacters : (request.script.chunks[0] ?? 0))
     )
     const mostOutput = isComplete && reportedOutput !== undefined ? reportedOutput : delivered
     this.#require(output <= mostOutput, () => `${name} charges ${output} output tokens of ${mostOutput}`)

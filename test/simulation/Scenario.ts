@@ -19,13 +19,13 @@ export interface Script {
   /** Whether the provider fails after its content. */
   readonly fails: boolean
   /** The time after which the client disconnects. */
-  readonly leavesAfterMillis: number | undefined
+  readonly disconnectsAfterMillis: number | undefined
   /** The tokens that the provider reports in addition to the used ones; undefined if it reports no usage. */
   readonly reportedPrompt: number | undefined
   readonly reportedOutput: number | undefined
   /** Whether the provider reports usage in each frame. */
   readonly reportsEarly: boolean
-  /** The probability that the client's socket takes a write later. */
+  /** The probability that the client's socket accepts a write with a delay. */
   readonly slowSocket: number
 }
 
@@ -99,7 +99,7 @@ export const scriptOf = (random: Random): Script => {
     chunks: Array.from({ length: streamed ? length : 1 }, chunk),
     chunkMillis: random.pick([1, 20, 200]),
     fails: random.chance(0.1),
-    leavesAfterMillis: random.chance(0.25) ? random.skewed(1, 1_500) : undefined,
+    disconnectsAfterMillis: random.chance(0.25) ? random.skewed(1, 1_500) : undefined,
     reportedPrompt: reported(0.6),
     reportedOutput,
     reportsEarly: reportedOutput !== undefined && random.chance(0.2),

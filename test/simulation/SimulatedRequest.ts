@@ -32,7 +32,7 @@ const TICK_MILLIS = 100
 const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
-/** Receives what the clients of a request received, so that the checks do not depend on the checked code. */
+/** Is called when content was written to a client. The checks use these calls, so they do not depend on the checked code. */
 export interface Observer {
   /** Called when content was written to the client. */
   readonly onSent: (request: SimulatedRequest) => void
@@ -50,7 +50,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
   onDisconnect: () => void = () => {}
   delivery: Delivery | undefined
   sentCharacters = 0
-  takenCharacters = 0
+  acceptedCharacters = 0
   isOver = false
   isWritten = false
   outcome = "running"
@@ -97,8 +97,8 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
       run: this.#run
     }
     new AdmittedRequest(this, request, ROUTE, this.admission, ports, (exit) => this.#respond(exit)).admit()
-    const { leavesAfterMillis } = this.script
-    if (leavesAfterMillis !== undefined) this.#after(leavesAfterMillis, () => this.#leave())
+    const { disconnectsAfterMillis } = this.script
+    if (disconnectsAfterMillis !== undefined) this.#after(disconnectsAfterMillis, () => this.#disconnect())
   }
 
   readonly nowMillis = (): number => performance.now()
@@ -143,7 +143,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     if (Exit.isSuccess(exit) && exit.value !== undefined && !this.#gone) exit.value()
   }
 
-  #leave(): void {
+  #disconnect(): void {
     if (this.isOver || this.#gone) return
     this.#gone = true
     this.#aborted = true
@@ -162,7 +162,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     const write = () => {
       this.isWritten = true
       this.sentCharacters = characters
-      this.takenCharacters = characters
+      this.acceptedCharacters = characters
       this.#observer.onWritten(this)
     }
     this.#end(Exit.succeed({ _tag: "Completed", content: () => "x".repeat(characters), write }))
@@ -196,29 +196,29 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     this.sentCharacters += characters
     this.#observer.onSent(this)
     if (this.script.reportsEarly) delivery.report({ ...this.reported, output: Tokens.fromCount(this.#chunks) })
-    this.#taken(() => {})
+    this.#accept(() => {})
     return true
   }
 
-  /** The client's socket takes the written content, immediately or later. */
-  #taken(then: () => void): void {
+  /** The client's socket accepts the written content, immediately or later. */
+  #accept(then: () => void): void {
     const { text } = this.delivery as Delivery
     const [characters, deltas] = [text.sentCharacters, text.sentDeltas]
-    const take = () => {
-      if (characters > this.takenCharacters && !this.#gone) {
-        this.takenCharacters = characters
+    const accept = () => {
+      if (characters > this.acceptedCharacters && !this.#gone) {
+        this.acceptedCharacters = characters
         text.markDelivered(characters, deltas)
       }
       then()
     }
-    if (this.#time.random.chance(this.script.slowSocket)) this.#after(this.#time.random.skewed(1, 400), take)
-    else take()
+    if (this.#time.random.chance(this.script.slowSocket)) this.#after(this.#time.random.skewed(1, 400), accept)
+    else accept()
   }
 
   #complete(): void {
     this.delivery?.report(this.reported)
-    this.#taken(() => {
-      if (!this.#aborted && this.takenCharacters === this.sentCharacters) this.#end(STREAMED)
+    this.#accept(() => {
+      if (!this.#aborted && this.acceptedCharacters === this.sentCharacters) this.#end(STREAMED)
       else if (!this.#aborted) this.#after(50, () => this.#complete())
     })
   }

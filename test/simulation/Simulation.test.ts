@@ -4,7 +4,7 @@ import { type Fault, faults, firstViolation, removeBundles } from "./PlantedFaul
 
 /** The number of seeds. `npm run simulate` and the proof run many more. */
 const SEEDS = 2_000
-/** The seeds that are searched for a planted fault. Every planted fault is found within half of them. */
+/** The number of seeds in which each planted fault must be found. */
 const FAULT_SEEDS = 200
 
 describe("simulated histories of the ledger", () => {

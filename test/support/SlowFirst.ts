@@ -28,7 +28,7 @@ const SLOW_FILES: ReadonlyArray<string> = [
   "adapters-http/inference/relay/HostileProviders",
   "faults/CrashDatabase",
   "e2e/ResellerAccess",
-  "faults/DatabaseAway",
+  "faults/DatabaseUnavailable",
   "faults/EarlyCall",
   "adapters-http/images/ImagesRoutes",
   "faults/Crash",

@@ -20,7 +20,7 @@ const price = (each: number) => ({ input: each, cache_read: each, cache_write: e
 // The tests run in order. Each test applies its own catalog after the catalog of the previous test.
 describe("the catalog in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("is stored exactly as the file defines it", () =>
+    it.effect("is stored as the file defines it", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         expect(yield* apply(terms)).toEqual({
@@ -38,7 +38,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("keeps its version when the same file is applied again", () =>
+    it.effect("does not change when the same file is applied again", () =>
       Effect.gen(function* () {
         const terms = Stores.catalogOf({ public_name: "a", tiers: [tier(500, 2_000_000)] }, { public_name: "b" })
         yield* apply(terms)
@@ -139,11 +139,11 @@ describe("the catalog in Postgres", () => {
         yield* apply(
           Stores.catalogOf({ public_name: "o", routes, tiers }, { ...image, capabilities: ["edit", "generate"] })
         )
-        const turned = Stores.catalogOf(
+        const reversed = Stores.catalogOf(
           { public_name: "o", routes: [...routes].reverse(), tiers: [...tiers].reverse() },
           { ...image, capabilities: ["generate", "edit"] }
         )
-        expect((yield* apply(turned)).changed).toEqual([])
+        expect((yield* apply(reversed)).changed).toEqual([])
       })
     )
 
@@ -164,7 +164,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies concurrent files one at a time, and then contains the last file", () =>
+    it.effect("applies concurrent files one at a time, and then contains the models of the last file", () =>
       Effect.gen(function* () {
         const before = yield* load
         const files = Array.from({ length: 6 }, (_, i) =>
@@ -180,12 +180,12 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies all changes of a file, or no change when one of them fails", () =>
+    it.effect("applies no change of a file when one of its changes fails", () =>
       Effect.gen(function* () {
         const before = yield* load
         const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
-        // The parser of catalog files refuses this value, so the test adds it afterwards. The database rejects the
-        // value after half of the catalog was written.
+        // The parser of catalog files refuses the weight 0, so the test adds it afterwards. The database rejects it
+        // after the statements before it have written a part of the catalog.
         const broken = {
           ...terms,
           models: terms.models.map((model) =>

@@ -40,13 +40,13 @@ describe("a transaction", () => {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
         const meet = yield* meetingOfTwo
-        let rounds = 0
+        let executions = 0
         // Each transaction reads both numbers and writes one of them. Two such transactions succeed one after the
         // other, but one of them fails when they run concurrently.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {
-              rounds++
+              executions++
               yield* sql`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE`
               const [row] = yield* sql<{ sum: bigint }>`SELECT sum(n) AS sum FROM ${table}`
               yield* meet
@@ -54,7 +54,7 @@ describe("a transaction", () => {
             })
           )
         yield* Effect.all([skewed(1), skewed(2)], { concurrency: 2 })
-        expect(rounds).toBeGreaterThan(2)
+        expect(executions).toBeGreaterThan(2)
         expect(yield* sql`SELECT n FROM ${table} ORDER BY n`).toEqual([{ n: 1 }, { n: 2 }])
       })
     )

@@ -142,7 +142,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("also encrypts the secrets of webhook endpoints, which are counted until they are rotated", () =>
+    it.scoped("is also counted for the secrets of webhook endpoints; a rotated secret has the current pepper", () =>
       Effect.gen(function* () {
         const [before, during, after] = [yield* aServer("before"), yield* aServer("during"), yield* aServer("after")]
         const { endpoint } = yield* before.createEndpoint
@@ -156,7 +156,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced once when several servers have authenticated the key", () =>
+    it.scoped("is replaced once for each key, even if several servers have authenticated the key", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const keys = yield* Effect.replicateEffect(before.create, 10)
@@ -233,7 +233,7 @@ describe("the pepper of API keys", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is counted over the keys that are neither revoked nor expired", () =>
+    it.scoped("is counted for each key that is neither revoked nor expired", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const during = yield* aServer("during")

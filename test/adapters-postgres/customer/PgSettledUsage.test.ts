@@ -58,7 +58,7 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.id)
 
 /** Reads all items, page by page. Each page starts after the last position of the previous page. */
-const readOn = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
+const readAllPages = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
   Effect.gen(function* () {
     const { read } = usage ?? (yield* SettledUsage)
     const items: Array<UsageItem> = []
@@ -127,7 +127,7 @@ describe("settled usage in Postgres", () => {
         expect(all).toHaveLength(24)
         const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
         expect(keys).toEqual([...new Set(keys)].sort().reverse())
-        for (const limit of [1, 2, 3, 5, 24]) expect(yield* readOn(one.resellerId, limit)).toEqual(all)
+        for (const limit of [1, 2, 3, 5, 24]) expect(yield* readAllPages(one.resellerId, limit)).toEqual(all)
       })
     )
 
@@ -154,7 +154,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("has daily sums that begin at midnight in Jakarta", () =>
+    it.effect("has daily sums, and a day begins at midnight in Jakarta", () =>
       Effect.gen(function* () {
         const { days } = yield* SettledUsage
         const { resellerId, ledger, settlement } = yield* aUsage
@@ -218,9 +218,9 @@ describe("settled usage in Postgres", () => {
               yield* session(pause === 6 ? "ROLLBACK" : "COMMIT")
             }
           })
-        const chains: Array<ReadonlyArray<UsageItem>> = []
+        const lists: Array<ReadonlyArray<UsageItem>> = []
         const reading = Effect.gen(function* () {
-          while (writing) chains.push(yield* readOn(resellerId, 7))
+          while (writing) lists.push(yield* readAllPages(resellerId, 7))
         })
         const written = Effect.ensuring(
           Effect.forEach(sessions, write, { concurrency: "unbounded" }),
@@ -230,12 +230,12 @@ describe("settled usage in Postgres", () => {
         )
         yield* Effect.all([written, reading, reading], { concurrency: "unbounded" })
 
-        const all = idsOf(yield* readOn(resellerId, 100))
+        const all = idsOf(yield* readAllPages(resellerId, 100))
         expect(all.length).toBeGreaterThan(100)
         expect(new Set(all).size).toBe(all.length)
-        expect(chains.length).toBeGreaterThan(3)
-        // Each reader has read the oldest items of the final list, without a gap.
-        for (const chain of chains) expect(idsOf(chain)).toEqual(all.slice(all.length - chain.length))
+        expect(lists.length).toBeGreaterThan(3)
+        // Each list consists of the oldest items of the final list, without a gap.
+        for (const list of lists) expect(idsOf(list)).toEqual(all.slice(all.length - list.length))
       })
     )
 

@@ -41,7 +41,7 @@ const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
 
 const RICH = { usdMicro: 100n }
-const WHOLE = [100_000_000n, 0n]
+const UNDEBITED = [100_000_000n, 0n]
 
 describe("image requests in Postgres", () => {
   layer(Layer.mergeAll(PgOpenHolds.layer(), PgUsageRollUps.layer).pipe(Layer.provideMerge(Stores.layer)), {
@@ -131,7 +131,7 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("leave no rows when they are refused, so their idempotency key can be used again", () =>
+    it.scoped("store no rows when they are refused, so their idempotency key can be used again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({})
@@ -148,7 +148,7 @@ describe("image requests in Postgres", () => {
         yield* sql`UPDATE app_user SET status = 'blocked' WHERE id = ${customer.user.id}`
         expect(yield* node.tryBegin(anImage(customer), "k")).toBe("InvalidApiKey")
         expect(yield* storedImages(customer)).toEqual([])
-        expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+        expect((yield* balancesOf(customer)).payg).toEqual(UNDEBITED)
         yield* sql`UPDATE app_user SET status = 'active' WHERE id = ${customer.user.id}`
         const image = anImage(customer)
         expect(yield* node.tryBegin(image, "k")).toBe("begun")
@@ -197,7 +197,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("leave their idempotency key unused when nothing was sent to a provider", () =>
+    it.scoped("do not use up their idempotency key when nothing was sent to a provider", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()
@@ -232,7 +232,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("end once after their lease expires when two sweeps and their own node end them concurrently", () =>
+    it.scoped("end once after their lease expires when two reapers and their own node end them concurrently", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
@@ -243,7 +243,7 @@ describe("image requests in Postgres", () => {
         )
         expect(yield* nodes[1].abandon).toBe(0)
         yield* expireLeases
-        const [swept, made] = yield* Effect.all(
+        const [abandoned, outcomes] = yield* Effect.all(
           [
             Effect.all([nodes[0].abandon, nodes[1].abandon], unbounded),
             Effect.all(
@@ -253,8 +253,8 @@ describe("image requests in Postgres", () => {
           ],
           unbounded
         )
-        const finishedInTime = made.filter((outcome) => outcome !== undefined).length
-        expect(swept[0] + swept[1] + finishedInTime).toBe(40)
+        const finishedInTime = outcomes.filter((outcome) => outcome !== undefined).length
+        expect(abandoned[0] + abandoned[1] + finishedInTime).toBe(40)
         expect(yield* openHolds).toBe(0n)
         expect(yield* nodes[1].abandon).toBe(0)
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -262,7 +262,7 @@ describe("image requests in Postgres", () => {
     )
 
     it.scoped(
-      "block further requests of their customer until their lease expires when their node is dead, even if their hold is settled",
+      "of a dead node block further requests of their customer until their lease expires, even if their hold is settled",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
@@ -271,7 +271,7 @@ describe("image requests in Postgres", () => {
           yield* dead.begin(image)
           yield* dead.nodes.leave
           expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(1)
-          expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+          expect((yield* balancesOf(customer)).payg).toEqual(UNDEBITED)
           expect(yield* node.tryBegin(anImage(customer))).toBe("ImageConcurrencyLimit")
           expect(yield* Stores.brokenInvariants).toEqual([])
           yield* expireLeases
@@ -284,7 +284,7 @@ describe("image requests in Postgres", () => {
     )
 
     it.scoped(
-      "are abandoned when they finish after a sweep has settled their hold, because it considered their node dead",
+      "are abandoned when they finish after a sweep has considered their node dead and settled their hold",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
@@ -383,23 +383,25 @@ describe("image requests in Postgres", () => {
       )
     }
 
-    it.scoped("are released if the database began them although their caller was refused at the deadline", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
-        const node = yield* wired(shortTimeouts)
-        const happened = node.cable.atNextCommit("response lost")
-        const beginning = yield* Effect.fork(node.tryBegin(anImage(customer), "k"))
-        yield* Effect.promise(() => happened)
-        node.cable.cut()
-        expect(yield* Fiber.join(beginning)).toBe("Overloaded")
-        node.cable.mend()
-        yield* eventually(storedImages(customer), (rows) => rows.every(({ state }) => state !== "running"))
-        const again = anImage(customer)
-        yield* eventually(node.tryBegin(again, "k"), (begun) => begun === "begun")
-        yield* node.finish(finished(again))
-        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+    it.scoped(
+      "end without a charge if they were committed, but refused because the commit was unconfirmed at the deadline",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer(RICH)
+          const node = yield* wired(shortTimeouts)
+          const happened = node.cable.atNextCommit("response lost")
+          const beginning = yield* Effect.fork(node.tryBegin(anImage(customer), "k"))
+          yield* Effect.promise(() => happened)
+          node.cable.cut()
+          expect(yield* Fiber.join(beginning)).toBe("Overloaded")
+          node.cable.mend()
+          yield* eventually(storedImages(customer), (rows) => rows.every(({ state }) => state !== "running"))
+          const again = anImage(customer)
+          yield* eventually(node.tryBegin(again, "k"), (begun) => begun === "begun")
+          yield* node.finish(finished(again))
+          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.scoped("are refused when too many requests wait to begin, and do not begin later", () =>
@@ -421,7 +423,7 @@ describe("image requests in Postgres", () => {
     )
 
     it.scoped(
-      "end with their latest outcome after a database outage, so a client that has disconnected is not charged",
+      "end with their latest outcome after a database outage, so there is no charge if the client has disconnected",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer(RICH)
@@ -436,7 +438,7 @@ describe("image requests in Postgres", () => {
           gone = true
           node.cable.mend()
           expect(yield* Fiber.join(finishing)).toMatchObject({ state: "abandoned", response: { _tag: "None" } })
-          expect((yield* balancesOf(customer)).payg).toEqual(WHOLE)
+          expect((yield* balancesOf(customer)).payg).toEqual(UNDEBITED)
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
     )

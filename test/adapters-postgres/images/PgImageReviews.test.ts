@@ -13,7 +13,7 @@ import { aCustomer, aNode, aRequest, aRequestId, balancesOf, type Customer, comp
 import { anImage, anImageNode, ends, finished } from "./Images.ts"
 
 /** Begins and ends an image request of this customer. */
-const anEnded = (customer: Customer, reason: ReviewReason) =>
+const anEndedImage = (customer: Customer, reason: ReviewReason) =>
   Effect.gen(function* () {
     const node = yield* anImageNode()
     const image = anImage(customer)
@@ -42,8 +42,8 @@ describe("image reviews in Postgres", () => {
         const list = (which: "waiting" | "all", limit: number) => reviewed.list(which, { limit, after: undefined })
         const customer = yield* aCustomer({ usdMicro: 1n })
         expect(yield* list("waiting", 10)).toEqual([])
-        const first = yield* anEnded(customer, "timeout")
-        const second = yield* anEnded(customer, "unmetered")
+        const first = yield* anEndedImage(customer, "timeout")
+        const second = yield* anEndedImage(customer, "unmetered")
         const common = {
           userId: customer.user.id,
           email: customer.user.email,
@@ -72,7 +72,7 @@ describe("image reviews in Postgres", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 100n })
-        const image = yield* anEnded(customer, "unmetered")
+        const image = yield* anEndedImage(customer, "unmetered")
         expect(yield* resolve(image, charging(30n))).toMatchObject({
           requestId: image,
           balancePico: 70_000_000n,
@@ -95,7 +95,7 @@ describe("image reviews in Postgres", () => {
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()
-        const image = yield* anEnded(customer, "abandoned")
+        const image = yield* anEndedImage(customer, "abandoned")
         const texts = Array.from({ length: 20 }, () => aRequest(customer))
         const [results] = yield* Effect.all(
           [
@@ -112,8 +112,8 @@ describe("image reviews in Postgres", () => {
         )
         expect(results.filter((one) => one === "resolved")).toHaveLength(1)
         expect(results.filter((one) => one === "ReviewResolved")).toHaveLength(19)
-        const [left] = (yield* balancesOf(customer)).payg
-        expect([98_000_000n, 88_000_000n]).toContain(left)
+        const [remaining] = (yield* balancesOf(customer)).payg
+        expect([98_000_000n, 88_000_000n]).toContain(remaining)
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
@@ -122,7 +122,7 @@ describe("image reviews in Postgres", () => {
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
-        const image = yield* anEnded(customer, "withheld")
+        const image = yield* anEndedImage(customer, "withheld")
         const text = aRequest(customer)
         yield* ledger.admit(text)
         expect(yield* tryResolve(image, charging(1n))).toBe("InsufficientBalance")
@@ -137,7 +137,7 @@ describe("image reviews in Postgres", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aCustomer({ usdMicro: 1n })
-        const image = yield* anEnded(customer, "timeout")
+        const image = yield* anEndedImage(customer, "timeout")
         yield* resolve(image, WAIVED)
         const forgeries = [
           `UPDATE image_request SET state = 'settled' WHERE request_id = '${image}'`,

@@ -49,7 +49,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("has the same limits with cached counts as with locked rows, and does not limit other keys", () =>
+    it.scoped("is limited by the counts that the ledger caches, and does not limit other keys", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ spend_usd_micro_total: 1 })
         const other = yield* aCustomer({ usdMicro: 1_000_000n })
@@ -96,7 +96,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("obeys limits that are set while another node has cached the key without limits", () =>
+    it.scoped("obeys limits that are set while a node has cached the key without limits", () =>
       Effect.gen(function* () {
         const stale = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()
@@ -194,7 +194,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("refuses an expired key that a server has cached", () =>
+    it.scoped("is refused after its expiry, although a server has cached it", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()

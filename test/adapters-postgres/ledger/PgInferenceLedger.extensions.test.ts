@@ -104,7 +104,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("grows a hold only to the end of the balance, and further after a credit", () =>
+    it.scoped("grows a hold until the balance is used up, and further after a credit", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()

@@ -115,8 +115,8 @@ const wrongAccounts = Effect.gen(function* () {
       OR debits_pending > credits_posted - debits_posted)`
 }).pipe(Effect.orDie)
 
-const ROUNDS = 30
-const STEPS_PER_ROUND = 8
+const GROUPS = 30
+const STEPS_PER_GROUP = 8
 
 const RUNS = 4
 const PER_RUN = 150
@@ -132,8 +132,8 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
           aNode({ batchSize: 4, queues: 2 }),
           aNode({ batchSize: 6 })
         ])
-        const [, , mortal] = nodes
-        yield* mortal.nodes.leave
+        const [, , dead] = nodes
+        yield* dead.nodes.leave
         let operations = 0
 
         const play = ({ node, input, output, extensions, end, also }: Story, customer: Customer) =>
@@ -199,26 +199,26 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
       })
     )
 
-    it.scoped("set aside no more than the balances after every round of extensions, and write nothing off", () =>
+    it.scoped("set aside no more than the balances after each group of concurrent steps, and write nothing off", () =>
       Effect.gen(function* () {
         const sweeps = yield* OpenHolds
         const nodes = yield* Effect.all([aNode({ batchSize: 4 }), aNode({ queues: 2 }), aNode({ batchSize: 2 })])
         yield* nodes[2].nodes.leave
-        const rounds = FastCheck.array(
-          FastCheck.array(step, { minLength: STEPS_PER_ROUND, maxLength: STEPS_PER_ROUND }),
+        const groups = FastCheck.array(
+          FastCheck.array(step, { minLength: STEPS_PER_GROUP, maxLength: STEPS_PER_GROUP }),
           {
-            minLength: ROUNDS,
-            maxLength: ROUNDS
+            minLength: GROUPS,
+            maxLength: GROUPS
           }
         )
-        for (const run of FastCheck.sample(rounds, RUNS)) {
+        for (const run of FastCheck.sample(groups, RUNS)) {
           const customers = yield* Effect.all([
             aCustomer({ usdMicro: 2n }),
             aCustomer({ usdMicro: 1n, planTokens: 600n }),
             aCustomer({ planTokens: 900n })
           ])
           const open: Array<Open> = []
-          const take = (at: number) => open.splice(at % Math.max(1, open.length), 1)
+          const removeOpen = (at: number) => open.splice(at % Math.max(1, open.length), 1)
 
           const ledgerOf = (node: number) => (nodes[node] ?? nodes[0]).ledger
           const settle = ({ admission, node, hold }: Open, deliveredPercent: bigint) =>
@@ -241,11 +241,11 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
                 const hold = yield* Effect.either(ledgerOf(one.node).admit(admission))
                 if (Either.isRight(hold)) open.push({ admission, node: one.node, hold: hold.right })
               } else if (one.kind === "extend") {
-                const [running] = take(one.at)
+                const [running] = removeOpen(one.at)
                 if (running === undefined) return
                 const { admission, node, hold } = running
-                const asked = extension(admission, one.output, admission.estimate.inputCeiling)
-                const grown = yield* ledgerOf(node).extend(asked)
+                const growth = extension(admission, one.output, admission.estimate.inputCeiling)
+                const grown = yield* ledgerOf(node).extend(growth)
                 if (grown === undefined) {
                   expect(node).toBe(2)
                   return
@@ -254,13 +254,13 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
                 expect(grown.paygPico).toBeGreaterThanOrEqual(hold.paygPico)
                 open.push({ admission, node, hold: grown })
               } else if (one.kind === "settle") {
-                yield* Effect.forEach(take(one.at), (running) => settle(running, one.deliveredPercent))
+                yield* Effect.forEach(removeOpen(one.at), (running) => settle(running, one.deliveredPercent))
               } else if (one.kind === "sweep") yield* sweeps.sweep
               else yield* mint(customers[one.customer] ?? customers[0], 50n)
             })
 
-          for (const round of run) {
-            yield* Effect.forEach(round, play, { concurrency: "unbounded" })
+          for (const group of run) {
+            yield* Effect.forEach(group, play, { concurrency: "unbounded" })
             expect(yield* wrongAccounts).toEqual([])
           }
           yield* Effect.forEach(open.splice(0), (running) => settle(running, 50n), { concurrency: "unbounded" })

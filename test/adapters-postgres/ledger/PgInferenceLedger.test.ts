@@ -230,7 +230,7 @@ describe("the inference ledger in Postgres", () => {
         const request = aRequest(customer)
         yield* ledger.admit(request)
         const outcomes = yield* Effect.all(
-          [ledger, another, ledger, another].map((either) => either.settle(complete(request))),
+          [ledger, another, ledger, another].map((node) => node.settle(complete(request))),
           unbounded
         )
         expect(outcomes.filter((settled) => settled !== undefined)).toHaveLength(1)
@@ -248,8 +248,8 @@ describe("the inference ledger in Postgres", () => {
         const { ledger } = yield* aNode({ lockMillis: 5_000 })
         const [before, request] = [aRequest(customer), aRequest(customer)]
         yield* Effect.all([ledger.admit(before), ledger.admit(request)])
-        let left = false
-        const settlement = { admission: request, measure: () => measured(left ? "failed" : "complete") }
+        let disconnected = false
+        const settlement = { admission: request, measure: () => measured(disconnected ? "failed" : "complete") }
         // The locked account delays the first settlement, which delays the next settlement. Meanwhile the client
         // disconnects.
         const settled = yield* sql.withTransaction(
@@ -259,7 +259,7 @@ describe("the inference ledger in Postgres", () => {
             yield* Effect.repeat(lockWaits, { until: (count) => count === 1n })
             const settled = yield* Effect.forkScoped(ledger.settle(settlement))
             yield* Effect.yieldNow()
-            left = true
+            disconnected = true
             return settled
           })
         )

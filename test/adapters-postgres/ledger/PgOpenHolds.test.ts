@@ -122,19 +122,25 @@ describe("open holds in Postgres", () => {
           const sql = yield* SqlClient.SqlClient
           const { sweepSilent } = yield* OpenHolds
           const customer = yield* aCustomer({ usdMicro: 1n })
-          const [sweeper, silent, alive, gone, left] = yield* Effect.all([aNode(), aNode(), aNode(), aNode(), aNode()])
-          const requests = yield* Effect.forEach([sweeper, silent, alive, gone, left], ({ ledger }) => {
+          const [sweeper, silent, alive, gone, deregistered] = yield* Effect.all([
+            aNode(),
+            aNode(),
+            aNode(),
+            aNode(),
+            aNode()
+          ])
+          const requests = yield* Effect.forEach([sweeper, silent, alive, gone, deregistered], ({ ledger }) => {
             const request = aRequest(customer)
             return Effect.as(ledger.admit(request), request)
           })
           yield* sql`DELETE FROM gateway_node WHERE id = ${gone.nodes.self}`
-          yield* left.nodes.leave
+          yield* deregistered.nodes.leave
           const read = yield* sweeper.nodes.beat
           const others = [silent, alive, gone].map(({ nodes }) => nodes.self)
           expect(read.map(({ node }) => node).sort()).toEqual(others.sort())
           expect(read.find(({ node }) => node === gone.nodes.self)?.beatAt).toBeNull()
           yield* alive.nodes.beat
-          // The database's clock jumps by an hour: every stored heartbeat looks an hour old.
+          // The update has the effect of a database clock that jumps by an hour: every stored heartbeat is an hour old.
           yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 hour'`
           expect(yield* sweepSilent([])).toBe(1)
           yield* sql`UPDATE gateway_node SET beat_at = beat_at + interval '1 hour'`
@@ -240,7 +246,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are swept in batches until no orphaned hold is left", () =>
+    it.scoped("are all swept when their node is dead, even if they do not fit into one batch", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1_000n })

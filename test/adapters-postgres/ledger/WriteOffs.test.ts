@@ -59,8 +59,8 @@ describe("the sums of write-offs", () => {
         const { begin, finish } = yield* anImageNode()
         const image = anImage(yield* poor)
         yield* begin(image)
-        const made = outcomeOf({ _tag: "Completed", usage: { prompt: usage, output: usage.output } }, true)
-        expect(yield* finish(finished(image, made))).toEqual(made)
+        const outcome = outcomeOf({ _tag: "Completed", usage: { prompt: usage, output: usage.output } }, true)
+        expect(yield* finish(finished(image, outcome))).toEqual(outcome)
         expected.image = WRITTEN_OFF
         expect(byReason()).toEqual(expected)
       })

@@ -15,7 +15,7 @@ const names = migrations.map(({ name }) => name)
 const LAST_WITH_DOWNTIME = "0015_operator_sessions"
 const ruled = migrations.slice(names.indexOf(LAST_WITH_DOWNTIME) + 1)
 
-/** Returns the violations of the rule by a migration that follows the migrations with these names. */
+/** Returns the violations of these rules by a migration that follows the migrations with these names. */
 const violations = (
   { compatibleSince, contracts = [], name, statements }: Migrations.Migration,
   earlier: ReadonlyArray<string>
@@ -140,7 +140,7 @@ describe("a migration that waits for a table lock", () => {
       )
     )
 
-  it.scopedLive("lets other statements pass between its tries, and is applied when the lock is free", () =>
+  it.scopedLive("lets other statements run between its tries, and is applied when the lock is free", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* whileRead((release) =>

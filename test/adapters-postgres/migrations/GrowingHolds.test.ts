@@ -106,8 +106,8 @@ describe("migration 0010", () => {
           ledger.settle(complete({ ...aRequest(customer), requestId }, input, output))
         yield* settle(running, 10n, 30n)
         expect(yield* sweep).toBe(2)
-        // The plan had 10 tokens left for the orphaned request, whose other 5 tokens cost 20,000 pico-USD. Of the
-        // pay-as-you-go balance of 1,000,000 pico-USD, 980,000 are left. This response costs 1,018,000.
+        // The plan covered 10 tokens of the orphaned request; the other 5 tokens cost 20,000 pico-USD. The
+        // pay-as-you-go balance was 1,000,000 pico-USD, and is now 980,000. This response costs 1,018,000.
         const settled = yield* settle(expensive, 10n, 252n)
         expect(settled?.settlement).toMatchObject({ planTokens: 0n, paygPico: 980_000n, writeoffPico: 38_000n })
         expect(yield* journal(customer)).toEqual(

@@ -33,7 +33,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("are all applied, or none is applied when one of them fails", () =>
+  it.scopedLive("are not applied when one of them fails", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {

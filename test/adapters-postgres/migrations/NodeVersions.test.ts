@@ -10,7 +10,7 @@ import { Effect, Fiber } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const DEAD_AFTER_SECONDS = 3_600
-const PATIENT = { lockMillis: 60_000, pauseMillis: 10, tries: 1 }
+const ONE_LONG_TRY = { lockMillis: 60_000, pauseMillis: 10, tries: 1 }
 const names = migrations.map(({ name }) => name)
 const upTo = (name: string) => migrations.slice(0, names.indexOf(name) + 1)
 
@@ -60,7 +60,7 @@ describe("a living node", () => {
       }).pipe(within(migrations))
   )
 
-  it.scopedLive("of a release before 0019 continues after the migrations that its release allows", () =>
+  it.scopedLive("of a release before 0019 must stop only before a migration that does not support its release", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`INSERT INTO gateway_node (id) VALUES (${nodeId(1)})`
@@ -84,7 +84,7 @@ describe("a living node", () => {
         statements: `SELECT pg_advisory_xact_lock(90); ${expanding.statements}`
       }
       const migrating = yield* Effect.fork(
-        migrateWithoutOlderNodes(DEAD_AFTER_SECONDS, [...migrations, waiting, contracting], PATIENT)
+        migrateWithoutOlderNodes(DEAD_AFTER_SECONDS, [...migrations, waiting, contracting], ONE_LONG_TRY)
       )
       yield* sql`SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
         WHERE datname = current_database() AND objid = 90 AND NOT granted`.pipe(

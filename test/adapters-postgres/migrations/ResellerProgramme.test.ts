@@ -288,7 +288,7 @@ const amounts: ReadonlyArray<WrongState> = [
 const CREDITED = "status = 'credited', paid_at = now(), credited_at = now(), next_look_at = NULL"
 const paidFirst = (id: string) => `${updated("topup_order", "status = 'crediting', paid_at = now()", id)};`
 
-const lives: ReadonlyArray<WrongState> = [
+const lifecycles: ReadonlyArray<WrongState> = [
   wrong(
     "an order in the status 'crediting' without a payment time",
     ({ pending }) => updated("topup_order", "status = 'crediting'", pending),
@@ -417,7 +417,7 @@ const allowed = new Set([
 ])
 
 /** Returns the statements that change a pending order to a status. */
-const wayTo: Record<TopUpStatus, (id: string) => string> = {
+const statementsTo: Record<TopUpStatus, (id: string) => string> = {
   pending: () => "",
   expired: (id) => `${updated("topup_order", "status = 'expired'", id)};`,
   failed: (id) => `${updated("topup_order", "status = 'failed'", id)};`,
@@ -425,8 +425,8 @@ const wayTo: Record<TopUpStatus, (id: string) => string> = {
   credited: (id) => paidFirst(id)
 }
 
-const moves = TopUpStatus.literals.flatMap((from) => TopUpStatus.literals.map((to) => ({ from, to })))
-const wrongMoves = moves
+const transitions = TopUpStatus.literals.flatMap((from) => TopUpStatus.literals.map((to) => ({ from, to })))
+const wrongTransitions = transitions
   .filter(({ from, to }) => from !== to && !allowed.has(`${from} to ${to}`))
   .map(({ from, to }) =>
     wrong(
@@ -434,7 +434,7 @@ const wrongMoves = moves
       ({ pending, credited }) =>
         from === "credited"
           ? updated("topup_order", `status = '${to}'`, credited)
-          : `${wayTo[from](pending)} ${updated("topup_order", `status = '${to}'`, pending)}`,
+          : `${statementsTo[from](pending)} ${updated("topup_order", `status = '${to}'`, pending)}`,
       RESTRICT,
       "status does not move"
     )
@@ -498,7 +498,7 @@ const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
 
 describe("the schema of the reseller programme", () => {
   layer(ledgers, { excludeTestServices: true })((it) => {
-    for (const state of [...resellers, ...quota, ...amounts, ...lives, ...wrongMoves, ...mints]) {
+    for (const state of [...resellers, ...quota, ...amounts, ...lifecycles, ...wrongTransitions, ...mints]) {
       it.effect(`refuses ${state.what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -526,12 +526,12 @@ describe("the schema of resellers and orders", () => {
         })
       )
 
-    for (const move of allowed) {
-      const [from, to] = move.split(" to ") as [TopUpStatus, TopUpStatus]
-      accepts(`an order that changes from ${move}`, ({ pending, quota }) => {
+    for (const transition of allowed) {
+      const [from, to] = transition.split(" to ") as [TopUpStatus, TopUpStatus]
+      accepts(`an order that changes from ${transition}`, ({ pending, quota }) => {
         const change = to === "crediting" ? "status = 'crediting', paid_at = now()" : `status = '${to}'`
-        if (to !== "credited") return `${wayTo[from](pending)} ${updated("topup_order", change, pending)}`
-        return `${wayTo[from](pending)}
+        if (to !== "credited") return `${statementsTo[from](pending)} ${updated("topup_order", change, pending)}`
+        return `${statementsTo[from](pending)}
           INSERT INTO transfer (id, code, ref, unit, debit_account, credit_account, amount, actor) VALUES
             (gen_random_uuid(), 'topup', '${pending}', 'usd_micro', '${EXTERNAL_PAYMENTS}', '${quota}', 10000000, 'ada');
           UPDATE topup_order SET status = 'credited', credited_at = now(), next_look_at = NULL WHERE id = '${pending}'`

@@ -15,7 +15,10 @@ export const breakingChanges = (migration: string): ReadonlyArray<string> => {
   const isOwn = (table: string | undefined) => table !== undefined && created.has(table)
   const added = new Set(statements.flatMap((text) => [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, name]) => name)))
 
-  /** Returns whether a text names a new column. Servers of the previous release write null into a new column. */
+  /**
+   * Returns whether a text names a new column. Servers of the previous release do not write this column, so it
+   * contains null or its default.
+   */
   const isAboutAdded = (text: string) => [...added].some((column) => new RegExp(`\\b${column}\\b`).test(text))
 
   const changeOf = (text: string): ReadonlyArray<string> => {

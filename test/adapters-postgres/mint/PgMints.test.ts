@@ -213,7 +213,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("are allowed for exactly thirty of three hundred concurrent requests on two nodes", () =>
+    it.scoped("are allowed for exactly thirty of three hundred concurrent requests of a reseller on two nodes", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints

@@ -509,7 +509,7 @@ describe("the audit of a ledger", () => {
   it.live("reports the numbers of rows, the write-offs, and the cost of provider usage that was not charged", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
-      const left = counted(
+      const clientGone = counted(
         settlementOf(ledger, {
           request_id: "gen_random_uuid()",
           ending: "'client_gone'",
@@ -526,7 +526,7 @@ describe("the audit of a ledger", () => {
           writeoff_pico: "1000000000000"
         })
       )
-      yield* plant(left)
+      yield* plant(clientGone)
       const { checks, figures } = yield* Effect.flatMap(Audit, ({ audit }) => audit)
       expect(checks.filter(({ violations }) => violations > 0n)).toEqual([])
       expect(figures).toEqual([

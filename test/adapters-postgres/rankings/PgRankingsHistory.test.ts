@@ -97,24 +97,24 @@ const shown = ({ firstUse, cuts, models }: UsageHistory) => ({
     .sort((a, b) => (a.publicName < b.publicName ? -1 : 1))
 })
 
-const off = (read: number, exact: number) => (exact < 100 ? Math.abs(read - exact) : Math.abs(read - exact) / exact)
+const errorOf = (read: number, exact: number) => (exact < 100 ? Math.abs(read - exact) : Math.abs(read - exact) / exact)
 const isNear = (actual: ModelSpeed | undefined, exact: ModelSpeed | undefined) =>
   (actual === undefined && exact === undefined) ||
   (actual !== undefined &&
     exact !== undefined &&
     actual.samples === exact.samples &&
     [
-      off(actual.decitokensPerSecondP50, exact.decitokensPerSecondP50),
-      off(actual.ttftMillisP50, exact.ttftMillisP50)
+      errorOf(actual.decitokensPerSecondP50, exact.decitokensPerSecondP50),
+      errorOf(actual.ttftMillisP50, exact.ttftMillisP50)
     ].every((error) => error < 0.01))
 
 const isExactEverywhere = Effect.gen(function* () {
   const { read } = yield* RankingsHistory
   for (const now of instants) {
     const minute = minuteOf(now)
-    const ask = (firstUse: Date | undefined) => historyQueryFor(now, firstUse)
-    const actual = yield* read(minute, ask)
-    const exact = historyOf(usage, minute, ask)
+    const queryFor = (firstUse: Date | undefined) => historyQueryFor(now, firstUse)
+    const actual = yield* read(minute, queryFor)
+    const exact = historyOf(usage, minute, queryFor)
     expect(shown(actual), now.toISOString()).toEqual(shown(exact))
     if (now.getTime() < END - DAY / 2) continue
     const speeds = new Map(actual.models.map(({ publicName, speed }) => [publicName, speed]))

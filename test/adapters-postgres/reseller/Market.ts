@@ -25,30 +25,20 @@ import * as Programme from "../../support/Programme.ts"
 import { operator } from "../../support/Stores.ts"
 import { type aNode, aRequest, type Customer, complete } from "../ledger/Customers.ts"
 
-type Kind =
-  | "topUp"
-  | "reconcile"
-  | "credit"
-  | "mint"
-  | "adjust"
-  | "makeKey"
-  | "charge"
-  | "revoke"
-  | "background"
-  | "read"
+type Kind = "topUp" | "observe" | "credit" | "mint" | "adjust" | "makeKey" | "charge" | "revoke" | "background" | "read"
 
 type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
 
 /**
- * A random action. `reseller` selects the reseller, `pick` the existing object, and `size` the amount. `seen` is the
- * state of the payment.
+ * A random action. `reseller` selects the reseller, `pick` the existing object, and `size` the amount. `observed` is
+ * the state of the payment.
  */
 export interface Action {
   readonly kind: Kind
   readonly reseller: number
   readonly pick: number
   readonly size: number
-  readonly seen: PaymentObservation["_tag"]
+  readonly observed: PaymentObservation["_tag"]
 }
 
 const often = <A>(weight: number, value: A) => ({ weight, arbitrary: FastCheck.constant(value) })
@@ -56,7 +46,7 @@ const often = <A>(weight: number, value: A) => ({ weight, arbitrary: FastCheck.c
 export const action: FastCheck.Arbitrary<Action> = FastCheck.record({
   kind: FastCheck.oneof(
     often(3, "topUp" as const),
-    often(5, "reconcile" as const),
+    often(5, "observe" as const),
     often(3, "credit" as const),
     often(6, "mint" as const),
     often(2, "adjust" as const),
@@ -69,7 +59,7 @@ export const action: FastCheck.Arbitrary<Action> = FastCheck.record({
   reseller: FastCheck.nat(5),
   pick: FastCheck.nat(1_000),
   size: FastCheck.integer({ min: 1, max: 40 }),
-  seen: FastCheck.constantFrom("Paid", "Paid", "Pending", "Expired", "Failed", "Refunded", "Suspicious")
+  observed: FastCheck.constantFrom("Paid", "Paid", "Pending", "Expired", "Failed", "Refunded", "Suspicious")
 })
 
 type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]
@@ -115,10 +105,10 @@ export class Market {
         this.#orders.push(draft.id)
       }),
 
-    reconcile: ({ pick, seen }: Action) =>
+    observe: ({ pick, observed }: Action) =>
       Effect.gen(this, function* () {
         if (this.#orders.length === 0) return
-        const observation = { _tag: seen, received: undefined, paidAt: undefined, reason: "so" }
+        const observation = { _tag: observed, received: undefined, paidAt: undefined, reason: "so" }
         yield* Programme.recordObservation(of(this.#orders, pick), observation)
       }),
 
@@ -130,9 +120,9 @@ export class Market {
         const { user } = of(this.#customers, pick)
         const operationId = OperationId.make(`${pick % 50}`)
         const request = { operationId, customerEmail: user.email, planTierId: of(this.#tiers, size) }
-        const made = yield* Effect.either((yield* Mints).mint(resellerId, request))
-        if (Either.isLeft(made)) return
-        const { mint, alreadyApplied } = made.right
+        const result = yield* Effect.either((yield* Mints).mint(resellerId, request))
+        if (Either.isLeft(result)) return
+        const { mint, alreadyApplied } = result.right
         const operation = `${resellerId} ${operationId}`
         expect(this.#mints.get(operation) ?? mint.id).toBe(mint.id)
         this.#mints.set(operation, mint.id)
@@ -146,8 +136,8 @@ export class Market {
         const resellerId = of(this.#resellers, reseller)
         const change = QuotaChange(BigInt(size) * (pick % 3 === 0 ? -10_000n : 10_000n))
         const operationId = OperationId.make(`${this.#resellers[0]} ${pick % 60}`)
-        const made = yield* Effect.either((yield* Quota).adjust({ resellerId, change, operationId }, operator))
-        if (Either.isRight(made) && !made.right.alreadyApplied) add(this.#quota, resellerId, change)
+        const adjusted = yield* Effect.either((yield* Quota).adjust({ resellerId, change, operationId }, operator))
+        if (Either.isRight(adjusted) && !adjusted.right.alreadyApplied) add(this.#quota, resellerId, change)
       }),
 
     makeKey: ({ reseller, pick, size }: Action) =>
@@ -155,11 +145,11 @@ export class Market {
         const customer = pick % CUSTOMERS
         const { create } = yield* CustomerKeys
         const actor = size % 2 === 0 ? customer % RESELLERS : reseller
-        const made = yield* Effect.either(
+        const created = yield* Effect.either(
           create(of(this.#resellers, actor), of(this.#customers, customer).user.id, "k")
         )
-        expect(Either.isRight(made)).toBe(customer % RESELLERS === actor)
-        if (Either.isRight(made)) this.#keys.push({ id: made.right.key.id, customer })
+        expect(Either.isRight(created)).toBe(customer % RESELLERS === actor)
+        if (Either.isRight(created)) this.#keys.push({ id: created.right.key.id, customer })
       }),
 
     charge: ({ pick, size }: Action) =>
@@ -170,9 +160,9 @@ export class Market {
         const input = BigInt(size)
         const request = aRequest({ user, principal: { keyId: id, userId: user.id }, model }, input, 1n)
         const ledger = of(this.#ledgers, pick)
-        const gone = this.#revoked.has(id)
+        const wasRevoked = this.#revoked.has(id)
         const admitted = yield* Effect.either(ledger.admit(request))
-        if (gone) expect(admitted).toMatchObject({ _tag: "Left", left: { _tag: "InvalidApiKey" } })
+        if (wasRevoked) expect(admitted).toMatchObject({ _tag: "Left", left: { _tag: "InvalidApiKey" } })
         if (Either.isRight(admitted)) yield* ledger.settle(complete(request, input, BigInt(pick % 50)))
       }),
 
@@ -181,9 +171,9 @@ export class Market {
         if (this.#keys.length === 0) return
         const { id, customer } = of(this.#keys, pick)
         const actor = size % 2 === 0 ? customer % RESELLERS : reseller
-        const made = yield* Effect.either((yield* CustomerKeys).revoke(of(this.#resellers, actor), id))
-        expect(Either.isRight(made)).toBe(customer % RESELLERS === actor)
-        if (Either.isRight(made)) this.#revoked.add(id)
+        const revoked = yield* Effect.either((yield* CustomerKeys).revoke(of(this.#resellers, actor), id))
+        expect(Either.isRight(revoked)).toBe(customer % RESELLERS === actor)
+        if (Either.isRight(revoked)) this.#revoked.add(id)
       }),
 
     background: () =>

@@ -142,22 +142,24 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.scoped("are refused by the same node without a statement until the retry time of its refusal is over", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { count } = yield* Attempts
-        const address = anAddress()
-        for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
-        const first = yield* Effect.flip(count(anAttempt(address)))
-        // According to the database the attempt is now allowed, but the node does not read the database.
-        yield* sql`DELETE FROM login_window`
-        const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
-        expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)
-        expect(retryAfterSeconds).toBeLessThanOrEqual(first.retryAfterSeconds)
-        const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
-        yield* there.count(anAttempt(address))
-        yield* count(anAttempt())
-      })
+    it.scoped(
+      "are refused without a statement, by the node that refused an attempt, until its retry time has passed",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { count } = yield* Attempts
+          const address = anAddress()
+          for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
+          const first = yield* Effect.flip(count(anAttempt(address)))
+          // According to the database the attempt is now allowed, but the node does not read the database.
+          yield* sql`DELETE FROM login_window`
+          const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
+          expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)
+          expect(retryAfterSeconds).toBeLessThanOrEqual(first.retryAfterSeconds)
+          const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
+          yield* there.count(anAttempt(address))
+          yield* count(anAttempt())
+        })
     )
 
     it.effect("delete the expired rows of earlier attempts", () =>
@@ -168,9 +170,9 @@ describe("login attempts in Postgres", () => {
         const many = (yield* keys).size
         expect(many).toBeGreaterThanOrEqual(36)
         for (let i = 0; i < Math.ceil(many / 10); i++) yield* count(withoutEmail())
-        const left = yield* keys
-        expect([...left.values()].every((hits) => hits === 1n)).toBe(true)
-        expect(left.size).toBe(2 * Math.ceil(many / 10))
+        const remaining = yield* keys
+        expect([...remaining.values()].every((hits) => hits === 1n)).toBe(true)
+        expect(remaining.size).toBe(2 * Math.ceil(many / 10))
       })
     )
   })

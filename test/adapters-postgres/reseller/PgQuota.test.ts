@@ -99,8 +99,8 @@ describe("a quota in Postgres", () => {
             Array.from({ length: 30 }, () => Effect.either(adjust(id, -1n))),
             { concurrency: "unbounded" }
           )
-          const taken = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
-          expect(new Set(taken).size).toBe(20)
+          const balances = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
+          expect(new Set(balances).size).toBe(20)
           expect(yield* balance(id)).toBe(0n)
           expect(yield* Stores.brokenInvariants).toEqual([])
         })

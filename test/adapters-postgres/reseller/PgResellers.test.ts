@@ -39,10 +39,10 @@ describe("resellers in Postgres", () => {
           Array.from({ length: 40 }, (_, i) => Effect.either((i % 2 === 0 ? here : there).create(newReseller))),
           { concurrency: "unbounded" }
         )
-        const [taken, ...more] = outcomes.filter(Either.isRight)
+        const [created, ...more] = outcomes.filter(Either.isRight)
         expect(more).toEqual([])
         for (const outcome of outcomes.filter(Either.isLeft)) expect(outcome.left).toEqual(new EmailExists())
-        expect(yield* here.find(taken?.right.id ?? UNKNOWN_RESELLER)).toEqual(Option.fromNullable(taken?.right))
+        expect(yield* here.find(created?.right.id ?? UNKNOWN_RESELLER)).toEqual(Option.fromNullable(created?.right))
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )

@@ -7,7 +7,7 @@ import { aNode, openHolds } from "../ledger/Customers.ts"
 import * as Market from "./Market.ts"
 
 const CONNECTIONS = 4
-const ROUNDS = 5
+const REPETITIONS = 5
 const PER_CONNECTION = 100
 
 describe("random concurrent actions of resellers, customers and providers", () => {
@@ -23,7 +23,7 @@ describe("random concurrent actions of resellers, customers and providers", () =
           const nodes = yield* Effect.all([aNode({ batchSize: 5, queues: 2 }), aNode({ batchSize: 3 })])
 
           const done = { credited: 0, minted: 0, revoked: 0 }
-          for (let round = 0; round < ROUNDS; round++) {
+          for (let repetition = 0; repetition < REPETITIONS; repetition++) {
             const market = yield* Market.open(
               model,
               tiers.map(({ id }) => id),

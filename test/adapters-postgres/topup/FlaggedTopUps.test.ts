@@ -54,7 +54,7 @@ describe("the condition of flagged top-ups in Postgres", () => {
       })
     )
 
-    it.effect("is served by its own index", () =>
+    it.effect("is evaluated with the index for flagged top-ups", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`SET enable_seqscan = off`

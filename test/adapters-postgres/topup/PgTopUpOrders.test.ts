@@ -518,7 +518,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is skipped without waiting while another session has locked the order", () =>
+    it.effect("is skipped without waiting while another session has locked its row", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const sql = yield* SqlClient.SqlClient

@@ -40,19 +40,21 @@ const statusOf = (resellerId: ResellerId) =>
   )
 
 /** Deletes the endpoints of earlier tests, so that a claim returns only the deliveries of the current test. */
-const onlyOwn = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE FROM webhook_endpoint`).pipe(Effect.orDie)
+const deleteEndpoints = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE FROM webhook_endpoint`).pipe(
+  Effect.orDie
+)
 
 describe("the outbox", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect("contains one event of a credited order, with a delivery to the reseller and to the operator", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         const other = yield* aReseller()
         const own = yield* anEndpoint(reseller.id)
         const operators = yield* anEndpoint(undefined, { events: ["topup.credited"] })
         const others = yield* anEndpoint(other.id)
-        const deaf = yield* anEndpoint(reseller.id, { events: ["plan.exhausted"] })
+        const unsubscribed = yield* anEndpoint(reseller.id, { events: ["plan.exhausted"] })
         const disabled = yield* anEndpoint(reseller.id, { enabled: false })
         const order = yield* aCreditedOrder(reseller.id)
         yield* credit(order.id)
@@ -70,7 +72,7 @@ describe("the outbox", () => {
         }
         expect(yield* eventsFor(own.endpoint.id)).toEqual([event])
         expect(yield* eventsFor(operators.endpoint.id)).toEqual([event])
-        for (const { endpoint } of [others, deaf, disabled]) expect(yield* eventsFor(endpoint.id)).toEqual([])
+        for (const { endpoint } of [others, unsubscribed, disabled]) expect(yield* eventsFor(endpoint.id)).toEqual([])
         const ids = (yield* claimed()).map(({ event }) => event.id)
         expect([ids.length, new Set(ids).size]).toEqual([2, 1])
       })
@@ -78,7 +80,7 @@ describe("the outbox", () => {
 
     it.effect("contains no event without an endpoint, and none of a change that is rolled back", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
         const events = Effect.map(sql<{ n: number }>`SELECT count(*)::int AS n FROM webhook_event`, ([row]) => row?.n)
         const before = yield* events
@@ -100,7 +102,7 @@ describe("the outbox", () => {
 
     it.effect("contains every review, but no other event of a suspended reseller", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         const { endpoint } = yield* anEndpoint(reseller.id)
         const { id } = yield* anOrder(reseller.id)
@@ -127,7 +129,7 @@ describe("a delivery", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect("is claimed by one of two nodes, and again when the lease of a dead node has ended", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         const { endpoint, secret } = yield* anEndpoint(reseller.id, { url: "https://hooks.example/a" })
         yield* aCreditedOrder(reseller.id)
@@ -154,7 +156,7 @@ describe("a delivery", () => {
 
     it.effect("of a node that ended right after the commit is claimed by another node", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         yield* anEndpoint(reseller.id)
         const order = yield* Effect.scoped(
@@ -167,7 +169,7 @@ describe("a delivery", () => {
 
     it.effect("is claimed once when several nodes claim many deliveries at the same time", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         for (let i = 0; i < 3; i++) yield* anEndpoint(reseller.id)
         for (let i = 0; i < 3; i++) yield* aCreditedOrder(reseller.id)
@@ -183,7 +185,7 @@ describe("a delivery", () => {
 
     it.effect("waits while its endpoint has its share of attempts on a node, and does not delay other endpoints", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         const busy = (yield* anEndpoint(reseller.id)).endpoint.id
         for (let i = 0; i < 6; i++) yield* aCreditedOrder(reseller.id)
@@ -199,7 +201,7 @@ describe("a delivery", () => {
 
     it.effect("waits while its owner has its share of attempts on a node, and does not delay other owners", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const [busy, free] = [yield* aReseller(), yield* aReseller()]
         const endpoints: Array<WebhookEndpointId> = []
         for (let i = 0; i < 3; i++) endpoints.push((yield* anEndpoint(busy.id)).endpoint.id)
@@ -222,7 +224,7 @@ describe("a delivery", () => {
 
     it.effect("is attempted for 24 hours by the clock of the database, and then fails", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const reseller = yield* aReseller()
         const { endpoint } = yield* anEndpoint(reseller.id)
         yield* aCreditedOrder(reseller.id)
@@ -248,7 +250,7 @@ describe("a delivery", () => {
 
     it.effect("is replayed with the same event id, and is not found for another reseller", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const { replay, page } = yield* WebhookDeliveries
         const [reseller, other] = [yield* aReseller(), yield* aReseller()]
         yield* anEndpoint(reseller.id)
@@ -268,7 +270,7 @@ describe("a delivery", () => {
 
     it.effect("waits while its endpoint is disabled, and is deleted with its endpoint", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const { change, remove } = yield* WebhookEndpoints
         const reseller = yield* aReseller()
         const { endpoint } = yield* anEndpoint(reseller.id)
@@ -289,7 +291,7 @@ describe("a delivery", () => {
 
     it.effect("is deleted with its event after 30 days", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
         const { forget } = yield* WebhookDeliveries
         const reseller = yield* aReseller()
@@ -308,7 +310,7 @@ describe("an endpoint", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect("signs with the new and the previous secret for 24 hours after a rotation", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
         const { rotateSecret } = yield* WebhookEndpoints
         const reseller = yield* aReseller()
@@ -326,7 +328,7 @@ describe("an endpoint", () => {
 
     it.effect("stores its secret encrypted, so that neither its row nor the audit log contains the secret", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
         const { endpoint, secret } = yield* anEndpoint((yield* aReseller()).id)
         const text = Redacted.value(secret)
@@ -343,7 +345,7 @@ describe("an endpoint", () => {
 
     it.effect("has no readable secret with another pepper, or with the stored secret of another endpoint", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
         const reseller = yield* aReseller()
         const [one, two] = [yield* anEndpoint(reseller.id), yield* anEndpoint(reseller.id)]
@@ -369,7 +371,7 @@ describe("an endpoint", () => {
 
     it.effect("is created at most ten times for an owner, even if many are created at the same time", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const { create, list } = yield* WebhookEndpoints
         const reseller = yield* aReseller()
         const { endpoint } = yield* anEndpoint(reseller.id)
@@ -385,7 +387,7 @@ describe("an endpoint", () => {
 
     it.effect("is changed and deleted by its reseller or the operator only, and each change is audited", () =>
       Effect.gen(function* () {
-        yield* onlyOwn
+        yield* deleteEndpoints
         const { change, list, remove, rotateSecret } = yield* WebhookEndpoints
         const [reseller, other] = [yield* aReseller(), yield* aReseller()]
         const { endpoint } = yield* anEndpoint(reseller.id)

@@ -6,7 +6,7 @@ import { anOrder } from "../../support/resellers.ts"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
 
-/** Returns a task that counts its runs and fails in the run with the number `failing`. */
+/** Returns a round that counts its executions, and fails in the execution with the number `failing`. */
 const aRound = (failing = 0) => {
   const count = { rounds: 0 }
   const round = Effect.suspend(() =>
@@ -38,7 +38,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("continue while another task fails in every run or has a run that never ends", () =>
+  it.scoped("continue while another task fails in every round or has a round that never ends", () =>
     Effect.gen(function* () {
       const beat = aRound()
       const abandon = aRound()
@@ -55,7 +55,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("abandon image requests with expired leases every 5 seconds, even after a failed run", () =>
+  it.scoped("abandon image requests with expired leases every 5 seconds, even after a failed round", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ abandon: round })
@@ -81,7 +81,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("delete expired idempotency keys every hour, even after a failed run", () =>
+  it.scoped("delete expired idempotency keys every hour, even after a failed round", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ forgetKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
@@ -92,7 +92,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("add settled usage to the usage sums every 5 seconds, even after a failed run", () =>
+  it.scoped("add settled usage to the usage sums every 5 seconds, even after a failed round", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(2)
       yield* startOneNode({ fold: round })
@@ -103,7 +103,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("refresh due top-ups every 30 seconds, even after a failed run", () =>
+  it.scoped("refresh due top-ups every 30 seconds, even after a failed round", () =>
     Effect.gen(function* () {
       const fixture = new TopUpFixture()
       fixture.stale = undefined as never

@@ -100,7 +100,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("continues to sweep after an outage that is too short to make another node look dead", () =>
+  it.scoped("continues to sweep after an outage that is too short for another node to count as dead", () =>
     Effect.gen(function* () {
       const { world, start } = aNode()
       yield* start

@@ -58,7 +58,7 @@ describe("the pages of settled usage", () => {
     ],
     ([settled, limit, arriving]) => {
       const items = settled.map(([micros, n]) => item(n, micros))
-      const there = [...items]
+      const expected = [...items]
       return Effect.gen(function* () {
         const read: Array<UsageItem> = []
         let cursor: string | null | undefined
@@ -70,7 +70,9 @@ describe("the pages of settled usage", () => {
           for (let i = 0; i < arriving; i++) items.push(item(2_000 + page * 10 + i, 1_000 + page))
         }
         expect(cursor).toBeNull()
-        expect(read.map(({ position }) => position.id).sort()).toEqual(there.map(({ position }) => position.id).sort())
+        expect(read.map(({ position }) => position.id).sort()).toEqual(
+          expected.map(({ position }) => position.id).sort()
+        )
         expect(
           read.every(({ position }, i) => {
             const before = read[i - 1]

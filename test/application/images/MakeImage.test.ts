@@ -343,23 +343,25 @@ describe("the timeout of an image request", () => {
 })
 
 describe("a client that disconnects", () => {
-  it.effect("is not charged if it disconnects before the settlement; the provider's usage is recorded for review", () =>
-    Effect.gen(function* () {
-      const it = imageRequest()
-      it.delays.finish = "1 second"
-      const fiber = yield* Effect.fork(outcomeOfRequest(it))
-      yield* TestClock.adjust("500 millis")
-      it.gone = true
-      yield* TestClock.adjust("500 millis")
-      expect(yield* Fiber.join(fiber)).toBe("interrupted")
-      expect(it.finished).toMatchObject([
-        {
-          state: "abandoned",
-          ending: "client_gone",
-          charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
-        }
-      ])
-    })
+  it.effect(
+    "causes no charge if it disconnects before the settlement; the provider's usage is recorded for review",
+    () =>
+      Effect.gen(function* () {
+        const it = imageRequest()
+        it.delays.finish = "1 second"
+        const fiber = yield* Effect.fork(outcomeOfRequest(it))
+        yield* TestClock.adjust("500 millis")
+        it.gone = true
+        yield* TestClock.adjust("500 millis")
+        expect(yield* Fiber.join(fiber)).toBe("interrupted")
+        expect(it.finished).toMatchObject([
+          {
+            state: "abandoned",
+            ending: "client_gone",
+            charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
+          }
+        ])
+      })
   )
 
   it.effect("causes the exchange with the provider to be aborted immediately", () =>
@@ -375,7 +377,7 @@ describe("a client that disconnects", () => {
   )
 
   it.effect(
-    "is not charged if it disconnects during the admission, and its request ends as failed and not dispatched",
+    "causes no charge if it disconnects during the admission, and its request ends as failed and not dispatched",
     () =>
       Effect.gen(function* () {
         const it = imageRequest()

@@ -15,12 +15,21 @@ const request: InferenceRequest = {
   promptText: () => ({ text: "hello", extraTokens: 2 })
 }
 
+/** The number of characters that the token counter has counted. */
+let countedCharacters = 0
+
 /** Provides a catalog with three routes, and a token counter that counts characters. */
 const ports = Layer.mergeAll(
   Layer.succeed(CurrentCatalog, {
     get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
   }),
-  Layer.succeed(TokenCounter, { count: (text) => Effect.succeed(Tokens.fromCount(text.length)) })
+  Layer.succeed(TokenCounter, {
+    count: (text) =>
+      Effect.sync(() => {
+        countedCharacters += text.length
+        return Tokens.fromCount(text.length)
+      })
+  })
 )
 
 const counting = (providerCount: ProviderCount, counted: InferenceRequest = request) =>
@@ -52,6 +61,8 @@ it.effect("countPrompt counts the tokens locally if no provider returns a count 
 it.effect("countPrompt extrapolates the local count of a long prompt from the beginning of the prompt", () =>
   Effect.gen(function* () {
     const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
+    countedCharacters = 0
     expect(yield* counting(() => Effect.succeedNone, long)).toBe(1_234_569n)
+    expect(countedCharacters).toBe(200_000)
   })
 )

@@ -3,9 +3,9 @@ import { FastCheck } from "effect"
 import { expect, it } from "vitest"
 
 it("an IndexedSet contains the members that were added and not deleted, for any order of calls", () => {
-  const moves = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat({ max: 9 })), { maxLength: 80 })
+  const calls = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat({ max: 9 })), { maxLength: 80 })
   FastCheck.assert(
-    FastCheck.property(moves, (steps) => {
+    FastCheck.property(calls, (steps) => {
       const members: ReadonlyArray<Indexed> = Array.from({ length: 10 }, () => ({ index: -1 }))
       const set = new IndexedSet<Indexed>()
       const expected = new Set<Indexed>()
@@ -19,9 +19,9 @@ it("an IndexedSet contains the members that were added and not deleted, for any 
           set.delete(member)
           expected.delete(member)
         }
-        const seen = new Set<Indexed>()
-        set.each((each) => seen.add(each))
-        expect([set.size, seen]).toEqual([expected.size, expected])
+        const visited = new Set<Indexed>()
+        set.each((each) => visited.add(each))
+        expect([set.size, visited]).toEqual([expected.size, expected])
       }
     })
   )

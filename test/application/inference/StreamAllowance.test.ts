@@ -49,7 +49,7 @@ class World {
   readonly price: Price
   readonly streams: Array<Stream> = []
   writtenOffPico = 0n
-  #answers: Array<() => void> = []
+  #extensions: Array<() => void> = []
   #failing = false
   #ids = 0
 
@@ -64,7 +64,7 @@ class World {
   readonly #ledger = {
     extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => {
       const isFailing = this.#failing
-      this.#answers.push(() => callback(isFailing ? OVERLOADED : Exit.succeed(this.#extended(extension))))
+      this.#extensions.push(() => callback(isFailing ? OVERLOADED : Exit.succeed(this.#extended(extension))))
     }
   } as InferenceLedger["Type"]
 
@@ -111,9 +111,9 @@ class World {
     }
   }
 
-  answerExtension(nth: number): void {
-    const [answer] = this.#answers.splice(nth % Math.max(1, this.#answers.length), 1)
-    answer?.()
+  completeExtension(nth: number): void {
+    const [complete] = this.#extensions.splice(nth % Math.max(1, this.#extensions.length), 1)
+    complete?.()
   }
 
   fail(failing: boolean): void {
@@ -182,7 +182,7 @@ const step: FastCheck.Arbitrary<(world: World) => void> = FastCheck.oneof(
   FastCheck.constant((world: World) => world.begin()),
   { weight: 6, arbitrary: FastCheck.tuple(nth, FastCheck.integer({ min: 1, max: 900 })).map(deliverStep) },
   { weight: 1, arbitrary: FastCheck.tuple(nth, FastCheck.integer({ min: 1, max: 30_000 })).map(deliverStep) },
-  { weight: 4, arbitrary: nth.map((n) => (world: World) => world.answerExtension(n)) },
+  { weight: 4, arbitrary: nth.map((n) => (world: World) => world.completeExtension(n)) },
   nth.map((n) => (world: World) => world.end(n)),
   nth.map((n) => (world: World) => world.crash(n)),
   FastCheck.boolean().map((failing) => (world: World) => world.fail(failing))
@@ -206,7 +206,7 @@ describe("a stream whose prompt has unsized content", () => {
     const [stream] = world.streams
     while (stream !== undefined && stream.allowance.refusal === undefined && sent < 1_000_000) {
       world.deliver(0, 30)
-      world.answerExtension(0)
+      world.completeExtension(0)
       sent = stream.delivery.text.sentCharacters
     }
     return sent
@@ -246,8 +246,8 @@ describe("streams that share a balance", () => {
     FastCheck.assert(
       FastCheck.property(worlds, ([plan, payg, prices, steps]) => {
         const world = new World(plan, payg, prices)
-        for (const take of steps) {
-          take(world)
+        for (const perform of steps) {
+          perform(world)
           const { plan: planNow, payg: paygNow } = world.balances
           expect(planNow && Account.available(planNow)).toBeGreaterThanOrEqual(0n)
           expect(paygNow && Account.available(paygNow)).toBeGreaterThanOrEqual(0n)

@@ -3,17 +3,17 @@ import { Either, Redacted, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 
 const accepts = <A>(kind: Schema.Schema<A, string>, text: string) => Either.getRight(Schema.decodeEither(kind)(text))
-const takes = <A>(kind: Schema.Schema<A, string>, ...texts: ReadonlyArray<string>) =>
+const areAccepted = <A>(kind: Schema.Schema<A, string>, ...texts: ReadonlyArray<string>) =>
   texts.map((text) => accepts(kind, text)._tag === "Some")
 
 describe("a setting", () => {
   it("accepts only digits within its range if it is a number", () => {
     const seconds = Setting.wholeNumber("a whole number of seconds", 1, 3_600)
-    expect(takes(seconds, "1", "3600")).toEqual([true, true])
-    expect(takes(seconds, "0", "3601", "1.0", "1e3", "0x10", "-1", "+1", " 1", "", "١")).not.toContain(true)
+    expect(areAccepted(seconds, "1", "3600")).toEqual([true, true])
+    expect(areAccepted(seconds, "0", "3601", "1.0", "1e3", "0x10", "-1", "+1", " 1", "", "١")).not.toContain(true)
     const money = Setting.amount("whole rupiah", 1n, 10n ** 18n - 1n)
     expect(accepts(money, "999999999999999999")).toMatchObject({ value: 999_999_999_999_999_999n })
-    expect(takes(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
+    expect(areAccepted(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
   })
 
   it("rejects a query and removes a trailing slash if it is a URL", () => {
@@ -22,7 +22,7 @@ describe("a setting", () => {
     })
     expect(accepts(Setting.HttpAddress, "http://127.0.0.1:4010/midtrans")._tag).toBe("Some")
     expect(
-      takes(
+      areAccepted(
         Setting.HttpAddress,
         "ftp://x",
         "gateway.example.com",

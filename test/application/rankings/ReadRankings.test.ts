@@ -19,7 +19,7 @@ const emptyMemory = { inMemory: () => Effect.succeed(undefined) }
 const noCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: (compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
-  Layer.succeed(RankingsHistory, { read: (minute, ask) => Effect.sync(() => historyOf(usage, minute, ask)) })
+  Layer.succeed(RankingsHistory, { read: (minute, queryFor) => Effect.sync(() => historyOf(usage, minute, queryFor)) })
 
 /** Ports that fail the test if they are used. */
 const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(RankingsCache, {}))

@@ -169,7 +169,7 @@ describe("a request of a reseller", () => {
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 
-  it.effect("counts towards the limits of its reseller", () =>
+  it.effect("is counted for its reseller when a limited resource is shared between parties", () =>
     Effect.gen(function* () {
       expect(yield* asReseller(Redacted.make("genuine"), () => CurrentParty)).toBe(aReseller().id)
       expect(yield* CurrentParty).toBe(undefined)

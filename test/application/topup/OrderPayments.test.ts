@@ -234,7 +234,7 @@ describe("a refresh", () => {
 })
 
 describe("a refresh after a webhook", () => {
-  it.effect("begins after the running refresh and the pause", () =>
+  it.effect("begins one second after the running refresh has ended", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(

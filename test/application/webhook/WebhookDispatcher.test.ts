@@ -72,34 +72,36 @@ const dispatcherOver = (queue: Queue, send: WebhookSender["Type"]["send"]) =>
 const yields = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("the webhook dispatcher", () => {
-  it.scoped("makes at most four attempts at an endpoint that hangs, and sends to other endpoints meanwhile", () =>
-    Effect.gen(function* () {
-      const queue = new Queue()
-      const gate = yield* Deferred.make<void>()
-      const { counts, startDue } = yield* dispatcherOver(queue, ({ url }) =>
-        url.includes(HANGING) ? Effect.as(Deferred.await(gate), OK) : Effect.succeed(OK)
-      )
-      queue.due.push(...Array.from({ length: 9 }, () => deliveryTo(HANGING)), deliveryTo(FINE))
-      expect(yield* startDue).toBe(5)
-      yield* yields
-      expect(queue.recorded).toEqual([[FINE, OK]])
+  it.scoped(
+    "makes at most four concurrent attempts at an endpoint that hangs, and sends to other endpoints meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const queue = new Queue()
+        const gate = yield* Deferred.make<void>()
+        const { counts, startDue } = yield* dispatcherOver(queue, ({ url }) =>
+          url.includes(HANGING) ? Effect.as(Deferred.await(gate), OK) : Effect.succeed(OK)
+        )
+        queue.due.push(...Array.from({ length: 9 }, () => deliveryTo(HANGING)), deliveryTo(FINE))
+        expect(yield* startDue).toBe(5)
+        yield* yields
+        expect(queue.recorded).toEqual([[FINE, OK]])
 
-      queue.due.push(deliveryTo(FINE), deliveryTo(FINE))
-      expect(yield* startDue).toBe(2)
-      yield* yields
-      expect(queue.recorded.filter(([endpoint]) => endpoint === FINE)).toHaveLength(3)
-      expect(queue.claims.at(-1)?.running).toEqual(new Map([[HANGING, 4]]))
-      expect(counts.running).toBe(4)
+        queue.due.push(deliveryTo(FINE), deliveryTo(FINE))
+        expect(yield* startDue).toBe(2)
+        yield* yields
+        expect(queue.recorded.filter(([endpoint]) => endpoint === FINE)).toHaveLength(3)
+        expect(queue.claims.at(-1)?.running).toEqual(new Map([[HANGING, 4]]))
+        expect(counts.running).toBe(4)
 
-      yield* Deferred.succeed(gate, undefined)
-      yield* yields
-      expect(yield* startDue).toBe(4)
-      yield* yields
-      expect(yield* startDue).toBe(1)
-      yield* yields
-      expect(counts).toMatchObject({ running: 0, outcomes: { delivered: 12, retried: 0, failed: 0 } })
-      expect(queue.due).toEqual([])
-    })
+        yield* Deferred.succeed(gate, undefined)
+        yield* yields
+        expect(yield* startDue).toBe(4)
+        yield* yields
+        expect(yield* startDue).toBe(1)
+        yield* yields
+        expect(counts).toMatchObject({ running: 0, outcomes: { delivered: 12, retried: 0, failed: 0 } })
+        expect(queue.due).toEqual([])
+      })
   )
 
   it.scoped("runs at most 128 attempts at the same time", () =>

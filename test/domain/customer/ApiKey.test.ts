@@ -81,18 +81,18 @@ describe("a plan", () => {
 })
 
 describe("an operator's credit", () => {
-  const ask = { userId: "u" as UserId, amount: UsdMicro(5n), operationId: "op" }
+  const request = { userId: "u" as UserId, amount: UsdMicro(5n), operationId: "op" }
 
   it("is booked once per operation id", () => {
-    expect(Either.getOrThrow(decideCredit(ask, undefined)).creditPico).toBe(5_000_000n)
+    expect(Either.getOrThrow(decideCredit(request, undefined)).creditPico).toBe(5_000_000n)
     const earlier = { userId: "u" as UserId, amountPico: 5_000_000n }
-    expect(Either.getOrThrow(decideCredit(ask, earlier)).creditPico).toBeUndefined()
+    expect(Either.getOrThrow(decideCredit(request, earlier)).creditPico).toBeUndefined()
   })
 
   it.each([
     ["another amount", { userId: "u" as UserId, amountPico: 6_000_000n }],
     ["another user", { userId: "v" as UserId, amountPico: 5_000_000n }]
   ])("is a conflict if its operation id was used for %s", (_, earlier) => {
-    expect(Either.isLeft(decideCredit(ask, earlier))).toBe(true)
+    expect(Either.isLeft(decideCredit(request, earlier))).toBe(true)
   })
 })

@@ -35,8 +35,8 @@ describe("a change of limits", () => {
 
   it("replaces all limits for an operator", () => {
     const before = { ...noLimits, spendPerDay: UsdMicro(5_000_000n), requestsPerMinute: 60, models: ["a"] }
-    const asked = Either.getOrThrow(change({ requests_per_minute: 30, models: null }))
-    expect(changeLimits(before, replacementOf(asked))).toEqual({ ...noLimits, requestsPerMinute: 30 })
+    const requested = Either.getOrThrow(change({ requests_per_minute: 30, models: null }))
+    expect(changeLimits(before, replacementOf(requested))).toEqual({ ...noLimits, requestsPerMinute: 30 })
   })
 
   it.each([
@@ -66,7 +66,7 @@ describe("limits of a key", () => {
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })
 
-  it("are not stored for a key that has none", () => {
+  it("are undefined for a key that has none, so the key does not expire and allows every model", () => {
     expect(localLimits(false, undefined, undefined)).toBeUndefined()
     expect(hasExpired(undefined, 0)).toBe(false)
     expect(allowsModel(undefined, "m")).toBe(true)

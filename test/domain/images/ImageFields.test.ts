@@ -11,8 +11,8 @@ const read = (operation: ImageOperation, members: object) =>
 
 /** Returns `accepted`, or the error and the invalid member. */
 const verdict = (operation: ImageOperation, members: object): string => {
-  const answer = read(operation, members)
-  return Either.isRight(answer) ? "accepted" : `${answer.left._tag} ${answer.left.param}`
+  const result = read(operation, members)
+  return Either.isRight(result) ? "accepted" : `${result.left._tag} ${result.left.param}`
 }
 const generating = (members: object) => verdict("generate", { ...base, ...members })
 const editing = (members: object) => verdict("edit", { ...base, ...members })
@@ -141,8 +141,8 @@ describe("the field", () => {
     (name) => {
       const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
       for (const operation of ["generate", "edit"] as const) {
-        const answer = readImageRequest(operation, given, source)
-        expect(answer).toMatchObject({ left: { _tag: "UnsupportedParameter", param: name } })
+        const result = readImageRequest(operation, given, source)
+        expect(result).toMatchObject({ left: { _tag: "UnsupportedParameter", param: name } })
       }
     }
   )
@@ -151,10 +151,10 @@ describe("the field", () => {
 describe("an image request", () => {
   it("sends exactly its supported members except the model to the provider, unchanged", () => {
     const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
-    const answer = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
+    const result = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
     const { model, ...members } = given
-    expect(answer).toMatchObject({ right: { operation: "generate", model, source: undefined } })
-    expect(Either.getOrThrow(answer).members).toEqual(members)
+    expect(result).toMatchObject({ right: { operation: "generate", model, source: undefined } })
+    expect(Either.getOrThrow(result).members).toEqual(members)
     expect(Either.getOrThrow(read("edit", { ...base, n: "1" })).members).toEqual({ prompt: "a cat", n: "1" })
   })
 
@@ -174,9 +174,9 @@ describe("an image request", () => {
     fc.assert(
       fc.property(fc.constantFrom("generate", "edit"), fc.array(fc.tuple(names, values)), (operation, entries) => {
         const given = new Map<string, unknown>([...Object.entries(base), ...entries])
-        const answer = readImageRequest(operation as ImageOperation, given, source)
-        if (Either.isLeft(answer)) expect([...given.keys(), "image"].join()).toContain(answer.left.param?.slice(0, 100))
-        else for (const name of Object.keys(answer.right.members)) expect(fieldNames).toContain(name)
+        const result = readImageRequest(operation as ImageOperation, given, source)
+        if (Either.isLeft(result)) expect([...given.keys(), "image"].join()).toContain(result.left.param?.slice(0, 100))
+        else for (const name of Object.keys(result.right.members)) expect(fieldNames).toContain(name)
       })
     )
   })

@@ -179,13 +179,13 @@ describe("the charge of a request", () => {
   })
 
   property("calls a local counter if and only if `needsLocalCount` returns true", [outcome], (o) => {
-    let asked = false
-    const ask = () => {
-      asked = true
+    let isCalled = false
+    const counter = () => {
+      isCalled = true
       return n(1n)
     }
-    chargeFor(o, { prompt: ask, deliveredOutput: ask })
-    return asked === needsLocalCount(o)
+    chargeFor(o, { prompt: counter, deliveredOutput: counter })
+    return isCalled === needsLocalCount(o)
   })
 })
 

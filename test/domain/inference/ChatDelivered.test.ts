@@ -91,9 +91,9 @@ describe("chat usage", () => {
   })
 
   it("contains reported reasoning tokens, but no other tokens of a larger total", () => {
-    const lie = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
-    expect(ChatDelivered.usageOf(lie).output).toBe(5n)
-    const partly = { ...lie, completion_tokens_details: { reasoning_tokens: 3 } }
+    const inflated = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
+    expect(ChatDelivered.usageOf(inflated).output).toBe(5n)
+    const partly = { ...inflated, completion_tokens_details: { reasoning_tokens: 3 } }
     expect(ChatDelivered.usageOf(partly).output).toBe(8n)
   })
 
@@ -104,11 +104,11 @@ describe("chat usage", () => {
     ]) {
       expect(ChatDelivered.usageOf(member)).toEqual({ prompt: undefined, output: 5n })
     }
-    const told = [{ usage: { prompt_tokens: 100 } }, { usage: { completion_tokens: 5, total_tokens: 105 } }].reduce(
+    const folded = [{ usage: { prompt_tokens: 100 } }, { usage: { completion_tokens: 5, total_tokens: 105 } }].reduce(
       ChatDelivered.fold,
       ChatDelivered.initial
     )
-    expect(told.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
+    expect(folded.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
   })
 
   it("ignores a token count above the limits of all models", () => {

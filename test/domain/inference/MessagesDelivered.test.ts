@@ -137,9 +137,9 @@ describe("messages usage", () => {
   )
 
   const counts = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  property("never decreases if the reported totals increase", [FastCheck.array(counts)], (told) => {
+  property("never decreases if the reported totals increase", [FastCheck.array(counts)], (increments) => {
     let [input, output, read] = [0, 0, 0]
-    const events = told.map((grown) => {
+    const events = increments.map((grown) => {
       input += grown.input
       output += grown.output
       read += grown.read
@@ -147,7 +147,7 @@ describe("messages usage", () => {
     })
     const { prompt, output: total } = reportedAfter(...events)
     return (
-      told.length === 0 ||
+      increments.length === 0 ||
       (prompt?.input === BigInt(input) && prompt.cacheRead === BigInt(read) && total === BigInt(output))
     )
   })

@@ -139,14 +139,14 @@ describe("responses usage", () => {
     "adds up to the reported total, for any number of cached tokens",
     [count, count, count, count],
     (input, output, cached, written) => {
-      const { prompt, output: told } = usageOf({
+      const { prompt, output: reportedOutput } = usageOf({
         input_tokens: input,
         output_tokens: output,
         input_tokens_details: { cached_tokens: cached, cache_write_tokens: written }
       })
       const sum = prompt && prompt.input + prompt.cacheRead + prompt.cacheWrite
       const whole = (given: number | undefined) => (asCount(given) === undefined ? undefined : BigInt(given ?? 0))
-      return sum === whole(input) && told === whole(output)
+      return sum === whole(input) && reportedOutput === whole(output)
     }
   )
 })

@@ -76,8 +76,8 @@ describe("a hold", () => {
   it("needs no balance for a free model", () => {
     const nothing = Price.PicoPerToken(0n)
     const free = { input: nothing, cacheWrite: nothing, cacheRead: nothing, output: nothing }
-    const ask = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }
-    expect(Either.isRight(decideHold(ask, free, { plan: undefined, payg: undefined }))).toBe(true)
+    const request = { inputFloor: Tokens.Tokens(10n), inputCeiling: Tokens.Tokens(20n), output: Tokens.Tokens(5n) }
+    expect(Either.isRight(decideHold(request, free, { plan: undefined, payg: undefined }))).toBe(true)
   })
 })
 
@@ -168,9 +168,9 @@ describe("a hold that grows", () => {
       const holds = grown(e, p, b, u)
       if (holds === undefined) return true
       const { hold, plan, payg } = holds.extended
-      const planTaken = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
-      const paygTaken = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
-      return hold.planTokens === planTaken && hold.paygPico === paygTaken
+      const planSetAside = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
+      const paygSetAside = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
+      return hold.planTokens === planSetAside && hold.paygPico === paygSetAside
     }
   )
 
@@ -234,9 +234,12 @@ const spentUp = <Unit extends bigint>(account: Account.Account<Unit>): Account.A
 describe("an ample balance", () => {
   property("is at least 100 times the hold of the request", [estimate, price, balances], (e, p, b) => {
     if (!isAmple(e, p, b)) return true
-    const held = Either.getOrUndefined(decideHold(e, p, b))
-    if (held === undefined) return false
-    const { planTokens, paygPico } = held.hold
-    return planAvailable(b) >= 100n * planTokens || paygAvailable(b) >= 100n * paygPico
+    let remaining: Balances = b
+    for (let nth = 0; nth < 100; nth++) {
+      const held = Either.getOrUndefined(decideHold(e, p, remaining))
+      if (held === undefined || !coversEstimate(held.hold, e, p)) return false
+      remaining = held
+    }
+    return true
   })
 })

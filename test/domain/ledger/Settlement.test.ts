@@ -79,8 +79,8 @@ describe("a settlement", () => {
       debitsPosted: 0n,
       debitsPending: 0n
     } as Account.PaygAccount
-    const ask = { inputFloor: Tokens.Tokens(1n), inputCeiling: Tokens.Tokens(10n), output: Tokens.Tokens(10n) }
-    const result = run(ask, p, { plan: undefined, payg }, TokenUsage.none)
+    const request = { inputFloor: Tokens.Tokens(1n), inputCeiling: Tokens.Tokens(10n), output: Tokens.Tokens(10n) }
+    const result = run(request, p, { plan: undefined, payg }, TokenUsage.none)
     expect(result?.held.hold.paygPico).toBe(100n)
     expect(result?.settled.payg).toEqual(payg)
   })

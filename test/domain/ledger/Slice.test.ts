@@ -11,7 +11,7 @@ describe("a slice", () => {
     expect(slices).toEqual([1_024n, 2_048n, 4_096n, 8_192n, 16_384n, 32_768n, 65_536n, 65_536n, 65_536n])
   })
 
-  it("is due when less than half of the last slice is left", () => {
+  it("is due when less than half of the last slice remains", () => {
     expect(isSliceDue(512, FIRST_SLICE)).toBe(false)
     expect(isSliceDue(511, FIRST_SLICE)).toBe(true)
   })

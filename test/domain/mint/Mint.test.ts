@@ -33,7 +33,7 @@ const request: MintRequest = {
   customerEmail: "ada@example.com" as Email,
   planTierId: aTier().id
 }
-const asked = { resellerId: aReseller().id, request, id: MintId("mint-1") }
+const command = { resellerId: aReseller().id, request, id: MintId("mint-1") }
 const basis = (facts: Partial<MintBasis> = {}): MintBasis => ({
   customer: "ada" as UserId,
   tier: aTier(),
@@ -43,12 +43,12 @@ const basis = (facts: Partial<MintBasis> = {}): MintBasis => ({
   ...facts
 })
 const refusalOf = (facts: Partial<MintBasis>) =>
-  Either.match(decideMint(asked, basis(facts), instant(0)), { onLeft: ({ _tag }) => _tag, onRight: () => "minted" })
+  Either.match(decideMint(command, basis(facts), instant(0)), { onLeft: ({ _tag }) => _tag, onRight: () => "minted" })
 
 const anyQuota = FastCheck.tuple(
   FastCheck.bigInt({ min: 0n, max: 10n ** 13n }),
   FastCheck.bigInt({ min: 0n, max: 10n ** 13n })
-).map(([spent, left]) => aQuota(spent + left, { debitsPosted: UsdMicro(spent) }))
+).map(([spent, remaining]) => aQuota(spent + remaining, { debitsPosted: UsdMicro(spent) }))
 const anyPlan = FastCheck.bigInt({ min: 0n, max: 10n ** 14n }).map(aPlan)
 const someTier = FastCheck.tuple(
   FastCheck.bigInt({ min: 1n, max: 100_000_000n }),
@@ -60,7 +60,7 @@ describe("a mint", () => {
     "debits exactly the price from the quota and credits exactly the tokens to the plan",
     [anyQuota, anyPlan, someTier],
     (quota, plan, tier) => {
-      const minted = Either.getOrUndefined(decideMint(asked, basis({ quota, plan, tier }), instant(0)))
+      const minted = Either.getOrUndefined(decideMint(command, basis({ quota, plan, tier }), instant(0)))
       if (minted === undefined) return Account.available(quota) < priceUsdMicroOf(tier)
       const [pay, grant] = minted.bookings
       return (
@@ -81,7 +81,7 @@ describe("a mint", () => {
     "is refused if and only if the quota does not cover the price, and makes no quota negative",
     [anyQuota, someTier],
     (quota, tier) => {
-      const decided = decideMint(asked, basis({ quota, tier }), instant(0))
+      const decided = decideMint(command, basis({ quota, tier }), instant(0))
       if (Either.isRight(decided)) return Account.available(decided.right.quota) >= 0n
       return decided.left._tag === "InsufficientQuota" && Account.available(quota) < priceUsdMicroOf(tier)
     }
@@ -107,7 +107,7 @@ describe("a mint", () => {
   })
 
   it("names customer_email in the refusal of an unknown email", () => {
-    const refused = Either.getOrThrow(Either.flip(decideMint(asked, basis({ customer: undefined }), instant(0))))
+    const refused = Either.getOrThrow(Either.flip(decideMint(command, basis({ customer: undefined }), instant(0))))
     expect(refused).toMatchObject({ details: [{ path: "customer_email" }] })
   })
 })
@@ -119,7 +119,7 @@ describe("the rate limit of mints", () => {
     const minted: Array<Date> = []
     for (const pause of pauses) {
       at += pause
-      const decided = decideMint(asked, basis({ quota: aQuota(10n ** 15n), recent: minted }), instant(at))
+      const decided = decideMint(command, basis({ quota: aQuota(10n ** 15n), recent: minted }), instant(at))
       if (Either.isRight(decided)) minted.push(decided.right.mint.mintedAt)
     }
     return minted.map((date) => date.getTime())
@@ -152,7 +152,7 @@ describe("the rate limit of mints", () => {
 describe("an operation id", () => {
   /** Generates texts of few different letters, so that texts often have common prefixes and suffixes. */
   const few = FastCheck.string({ unit: FastCheck.constantFrom("a", '"', ",", "\\"), maxLength: 3 })
-  const { mint } = Either.getOrThrow(decideMint(asked, basis(), instant(0)))
+  const { mint } = Either.getOrThrow(decideMint(command, basis(), instant(0)))
 
   it("returns the first result if it is repeated", () => {
     expect(decideRepeatedMint(request, mint)).toEqual(Either.right({ mint, alreadyApplied: true }))

@@ -31,8 +31,8 @@ describe("the authors' shares", () => {
     const shares = authorSharesOf(standings)
     const total = shares.reduce((sum, { tokens }) => sum + tokens, 0n)
     return shares.every(({ tokens, shareBp }) => {
-      const off = shareBp * total - tokens * 10_000n
-      return off < total && -off < total
+      const error = shareBp * total - tokens * 10_000n
+      return error < total && -error < total
     })
   })
 

@@ -74,8 +74,8 @@ describe("fastest models", () => {
     const settlements = models.flatMap(({ publicName }) =>
       streams(publicName, 250, publicName === "slow" ? { durationMillis: 5_000 } : {})
     )
-    const told = fastest(models, settlements)
-    expect(told.map(({ public_name }) => public_name)).toEqual(["a", "b", "slow"])
-    expect(told).toEqual(referenceRankings(models, settlements, "day", NOW).fastest)
+    const listed = fastest(models, settlements)
+    expect(listed.map(({ public_name }) => public_name)).toEqual(["a", "b", "slow"])
+    expect(listed).toEqual(referenceRankings(models, settlements, "day", NOW).fastest)
   })
 })

@@ -35,8 +35,8 @@ describe("the change of usage", () => {
   property("differs from the exact change by at most half a percent", [some, some], (before, after) => {
     const { changePct } = changeSince(before, after)
     if (changePct === null) return false
-    const off = (after - before) * 100n - changePct * before
-    return 2n * (off < 0n ? -off : off) <= before
+    const error = (after - before) * 100n - changePct * before
+    return 2n * (error < 0n ? -error : error) <= before
   })
 
   property("is an integer that JSON represents exactly, and is never below -100", [some, tokens], (before, after) => {

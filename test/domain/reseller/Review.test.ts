@@ -21,13 +21,13 @@ describe("a review", () => {
   })
 
   it("has exactly five transitions; every other command changes nothing or is refused", () => {
-    const ways = ResellerStatus.literals.flatMap((from) =>
+    const transitions = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
         return Either.isRight(reviewed) && reviewed.right.changed ? [`${from} ${by}`] : []
       })
     )
-    expect(ways.sort()).toEqual([
+    expect(transitions.sort()).toEqual([
       "active suspend",
       "pending approve",
       "pending reject",

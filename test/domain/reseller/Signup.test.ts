@@ -54,14 +54,14 @@ describe("a signup", () => {
   })
 
   it("is refused with messages that do not contain its values, because one value is a password", () => {
-    const told = [
+    const issues = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
       ...issuesOf({ ...good, password: { a: "s3cr3t" } }),
       ...issuesOf("s3cr3t")
     ]
-    expect(told).toHaveLength(4)
-    expect(told.join()).not.toMatch(/s3cr3t|987654321/)
+    expect(issues).toHaveLength(4)
+    expect(issues.join()).not.toMatch(/s3cr3t|987654321/)
   })
 })
 

@@ -47,9 +47,9 @@ describe("a sliding window", () => {
       const last = refused.at(-1)
       if (last === undefined) return true
       const before = allowed.filter((at) => at <= last.at).map(instant)
-      const back = last.at + last.retryAfterSeconds * 1_000
-      const then = decideHit(before, limit, instant(back))
-      const earlier = decideHit(before, limit, instant(back - 1_000))
+      const retryAt = last.at + last.retryAfterSeconds * 1_000
+      const then = decideHit(before, limit, instant(retryAt))
+      const earlier = decideHit(before, limit, instant(retryAt - 1_000))
       return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
     }
   )

@@ -18,7 +18,7 @@ const order = (body: unknown, bounds: TopUpBounds = defaultBounds) =>
 const refusalOf = (body: unknown) =>
   Either.match(order(body), {
     onLeft: (refusal) => (refusal._tag === "ValidationFailed" ? refusal.details.map(({ path }) => path) : refusal._tag),
-    onRight: () => "taken"
+    onRight: () => "accepted"
   })
 
 const method = FastCheck.constantFrom(...PaymentMethod.literals)
@@ -78,8 +78,8 @@ describe("the terms of a top-up", () => {
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
   ])("for %s accept %s from %d to %d by default", (method, path, min, max) => {
     expect(refusalOf({ method, [path]: min - 1 })).toBe("AmountOutOfRange")
-    expect(refusalOf({ method, [path]: min })).toBe("taken")
-    expect(refusalOf({ method, [path]: max })).toBe("taken")
+    expect(refusalOf({ method, [path]: min })).toBe("accepted")
+    expect(refusalOf({ method, [path]: max })).toBe("accepted")
     expect(refusalOf({ method, [path]: max + 1 })).toBe("AmountOutOfRange")
     expect(refusalOf({ method, [path]: -1 })).toBe("AmountOutOfRange")
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
@@ -115,12 +115,12 @@ describe("a top-up request", () => {
 
   property("is refused if it has both amounts, for every method", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
-    const told = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
-    return Array.isArray(told) && told.join() === other
+    const refusal = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
+    return Array.isArray(refusal) && refusal.join() === other
   })
 
   it("accepts null for the amount member of other methods", () => {
-    expect(refusalOf({ method: "qris", amount_idr: 10_000, amount_usd_micro: null })).toBe("taken")
+    expect(refusalOf({ method: "qris", amount_idr: 10_000, amount_usd_micro: null })).toBe("accepted")
   })
 
   it("has the token kind usdt by default for crypto_bep20", () => {
@@ -138,7 +138,7 @@ describe("a top-up request", () => {
 
   it.each(["qris", "hosted_qris", "crypto"] as const)("ignores any token kind for %s", (method) => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
-      expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("taken")
+      expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("accepted")
     }
   })
 })

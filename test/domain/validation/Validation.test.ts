@@ -4,12 +4,12 @@ import { read } from "@tollgate/domain/validation/Validation"
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 
-const told = <A, I>(schema: Schema.Schema<A, I>, body: unknown) =>
+const issuesOf = <A, I>(schema: Schema.Schema<A, I>, body: unknown) =>
   Either.getOrThrow(Either.flip(read(schema)(body))).details.map(({ path, message }) => `${path}: ${message}`)
 
 describe("the issues of a request body", () => {
   it("name each member and its expected form", () => {
-    expect(told(Signup, { email: "x", password: "short", name: 7 })).toEqual([
+    expect(issuesOf(Signup, { email: "x", password: "short", name: 7 })).toEqual([
       "email: an email address, like name@example.com",
       "password: 8 to 128 characters",
       "name: a string",
@@ -18,7 +18,7 @@ describe("the issues of a request body", () => {
   })
 
   it("are one per invalid member and contain all accepted forms", () => {
-    expect(told(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
+    expect(issuesOf(TopUpRequest, { method: "cash", amount_idr: "many", amount_usd_micro: 0.5 })).toEqual([
       'method: "qris" or "hosted_qris" or "crypto" or "crypto_bep20"',
       "amount_idr: a number",
       "amount_usd_micro: a whole number"
@@ -28,14 +28,14 @@ describe("the issues of a request body", () => {
   it.each([[[]], [null], ["text"], [7], [undefined]])(
     "name the body itself by an empty path if the body is %j",
     (body) => {
-      expect(told(Signup, body)).toEqual([": the body must be an object"])
+      expect(issuesOf(Signup, body)).toEqual([": the body must be an object"])
     }
   )
 
   it("name an unknown member, and not the optional object that contains an invalid member", () => {
     const limits = Schema.Struct({ rate: Schema.Number }).annotations({ parseOptions: { onExcessProperty: "error" } })
     const key = Schema.Struct({ limits: Schema.optional(limits), label: Schema.optional(Schema.Null) })
-    expect(told(key, { limits: { rate: "high", extra: 1 }, label: 7 })).toEqual([
+    expect(issuesOf(key, { limits: { rate: "high", extra: 1 }, label: 7 })).toEqual([
       "limits.extra: is not a known member",
       "limits.rate: a number",
       "label: null or undefined"
@@ -44,6 +44,6 @@ describe("the issues of a request body", () => {
 
   it("are at most twenty", () => {
     const wide = Schema.Struct(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, Schema.String])))
-    expect(told(wide, {})).toHaveLength(20)
+    expect(issuesOf(wide, {})).toHaveLength(20)
   })
 })

@@ -52,7 +52,7 @@ const withoutContent = (
 ): Fault => streamFault(upstream, upstreamScript, expected, "nothing", timeouts)
 
 /** Faults before any event is relayed, so the gateway can still send an error status. */
-const brokenBeforeIt = (wire: EventWire): ReadonlyArray<Fault> => [
+const brokenBeforeContent = (wire: EventWire): ReadonlyArray<Fault> => [
   withoutContent("sends an empty body", []),
   withoutContent("sends only the final event of another protocol", [done]),
   withoutContent("sends only a ping", [sent({ type: "ping" })]),
@@ -80,7 +80,7 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   const { silent, spoken } = beginning(wire)
   const [begun, hello] = [silent.map(sent), spoken.map(sent)]
   const after = (upstream: string, rest: ReadonlyArray<Step>, timeouts: object = {}): Fault =>
-    streamFault(upstream, [...hello, ...rest], brokenAfter(HELLO), wire.dueWhenCut, timeouts)
+    streamFault(upstream, [...hello, ...rest], brokenAfter(HELLO), wire.chargeWhenCut, timeouts)
   const soon = { idle_ms: 300 }
   return [
     streamFault("closes the connection before any content", [...begun, cut], brokenAfter(""), "nothing"),
@@ -96,7 +96,7 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
       "streams until the total timeout",
       [...hello, again(sent(spoken.at(-1) ?? { type: "" }), 40)],
       brokenAfter(undefined),
-      wire.dueWhenCut,
+      wire.chargeWhenCut,
       { total_ms: 600 }
     ),
     after("sends an invalid frame after a word", [bytes("data: kwyjibo\n\n"), stall]),
@@ -118,14 +118,14 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
       "sends a rate limit error after a word",
       [...hello, sent(wire.limit), stall],
       brokenAfter(HELLO, "technical_limit"),
-      wire.dueWhenCut
+      wire.chargeWhenCut
     ),
     after("ends with the final event of another protocol", [done]),
     streamFault(
       "sends less than the announced length",
       script({ framing: "length", length: 10_000, steps: [bytes(textOf(spoken)), cut] }),
       brokenAfter(HELLO),
-      wire.dueWhenCut
+      wire.chargeWhenCut
     )
   ]
 }
@@ -143,7 +143,7 @@ const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
     const upstream = `resets the connection after event ${i + 1}, ${type}`
     return i === events.length - 1
       ? streamFault(upstream, upstreamScript, { kind: "complete", text: words }, [7, 3])
-      : streamFault(upstream, upstreamScript, brokenAfter(words), words === "" ? "nothing" : wire.dueWhenCut)
+      : streamFault(upstream, upstreamScript, brokenAfter(words), words === "" ? "nothing" : wire.chargeWhenCut)
   })
 }
 
@@ -209,7 +209,7 @@ const oddStreams = (wire: EventWire): ReadonlyArray<Fault> => {
 }
 
 export const eventStreamFaults = (wire: EventWire): ReadonlyArray<Fault> => [
-  ...brokenBeforeIt(wire),
+  ...brokenBeforeContent(wire),
   ...broken(wire),
   ...oddStreams(wire)
 ]

@@ -17,18 +17,23 @@ import {
   text
 } from "../../support/upstream/Script.ts"
 import type { EventWire } from "./EventWire.ts"
-import { type Due, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
+import { type ExpectedCharge, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
-const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (
+  upstream: string,
+  upstreamScript: Script,
+  charge: ExpectedCharge = [7, 3],
+  content = CONTENT
+): Fault => ({
   upstream,
   requested: "whole",
   upstreamScript: () => upstreamScript,
   expected: { kind: "complete", text: content },
-  due
+  charge
 })
 
 const unusableResponses = (wire: EventWire): ReadonlyArray<Fault> => {

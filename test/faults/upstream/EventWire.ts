@@ -11,7 +11,7 @@ import {
   type WireEvent
 } from "../../support/upstream/MessagesWire.ts"
 import { begun, response, responseEvents, responsesUsage } from "../../support/upstream/ResponsesWire.ts"
-import type { Due } from "./Fault.ts"
+import type { ExpectedCharge } from "./Fault.ts"
 import { identifyingError } from "./IdentifyingData.ts"
 
 export interface EventWire {
@@ -30,7 +30,7 @@ export interface EventWire {
    * The charge for a cut stream. In the messages protocol the first event reports 7 prompt tokens. In the responses
    * protocol only the last event reports usage.
    */
-  readonly dueWhenCut: Due
+  readonly chargeWhenCut: ExpectedCharge
   /** The usage that the client reads when the upstream reports none. */
   readonly usageUnreported: { readonly usage?: readonly [number, number] }
 }
@@ -49,7 +49,7 @@ export const messagesWire: EventWire = {
     "an error event of another protocol": { type: "error", ...identifyingError }
   },
   limit: errorOf("kwyjibo", "rate_limit_error"),
-  dueWhenCut: { prompt: 7 },
+  chargeWhenCut: { prompt: 7 },
   usageUnreported: { usage: [0, 0] }
 }
 
@@ -69,6 +69,6 @@ export const responsesWire: EventWire = {
     "a failed response event without a reason": { type: "response.failed" }
   },
   limit: { type: "error", code: "rate_limit_exceeded", message: "kwyjibo", param: null },
-  dueWhenCut: "delivered content",
+  chargeWhenCut: "delivered content",
   usageUnreported: {}
 }

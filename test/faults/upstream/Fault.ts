@@ -18,7 +18,7 @@ export interface Fault {
   /** What the client receives. */
   readonly expected: ExpectedResult
   /** The tokens that are charged. */
-  readonly due: Due
+  readonly charge: ExpectedCharge
 }
 
 /** A base URL at which the gateway cannot make a request. */
@@ -34,7 +34,7 @@ export type ExpectedResult =
 
 export type Figures = readonly [prompt: number, completion: number]
 
-export type Due =
+export type ExpectedCharge =
   | "nothing"
   /** The prompt and the delivered text, both counted by the gateway. */
   | "delivered content"
@@ -66,7 +66,7 @@ export const streamFault = (
   upstream: string,
   upstreamScript: UpstreamScript,
   expected: ExpectedResult,
-  due: Due,
+  charge: ExpectedCharge,
   timeouts: object = {}
 ): Fault => ({
   upstream,
@@ -76,7 +76,7 @@ export const streamFault = (
     return "steps" in steps ? steps : script({ steps })
   },
   expected,
-  due,
+  charge,
   timeouts
 })
 
@@ -91,7 +91,7 @@ export const invalidResponse = (
   requested: "whole",
   upstreamScript: () => upstreamScript,
   expected,
-  due: "nothing",
+  charge: "nothing",
   timeouts
 })
 

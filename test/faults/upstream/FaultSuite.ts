@@ -13,7 +13,7 @@ import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.
 import { PROVIDER_KEY, TestGateway, until } from "../../support/TestGateway.ts"
 import { selfSigned } from "../../support/upstream/SelfSigned.ts"
 import { type Caller, type Dialect, QUESTION, type ReceivedResult } from "./Dialect.ts"
-import { DeliveredEvents, type Due, type Fault, type UnreachableAddress } from "./Fault.ts"
+import { DeliveredEvents, type ExpectedCharge, type Fault, type UnreachableAddress } from "./Fault.ts"
 import { HIDDEN_MODEL, identifyingHeaders, leaks, PROVIDER } from "./IdentifyingData.ts"
 
 const BALANCE = 1_000_000n
@@ -43,7 +43,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   let proxy: RecordingProxy
   let caller: Caller
   /** The sum of the expected charges in micro-USD. */
-  let dueUsdMicro = 0n
+  let expectedUsdMicro = 0n
 
   beforeAll(async () => {
     gateway = await TestGateway.start()
@@ -128,7 +128,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
       const received = await request(each)
       expectResult(dialect, fault, received)
 
-      const [input, output] = dueFor(fault.due, received.text)
+      const [input, output] = chargedTokensOf(fault.charge, received.text)
       const settlement = await gateway.settlementOf(received.requestId)
       expect({
         ending: settlement.ending,
@@ -136,7 +136,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
         output: settlement.charged_output,
         paid: settlement.payg_pico
       }).toEqual({ ending: endingOf(fault, received), input, output, paid: (input + 2n * output) * 1_000_000n })
-      dueUsdMicro += input + 2n * output
+      expectedUsdMicro += input + 2n * output
 
       // The gateway can disconnect before the upstream has read the request, so this check is repeated until it passes.
       const requestedPaths = () =>
@@ -150,12 +150,12 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
   describe("after all faults", () => {
     it("the balance has decreased by exactly the sum of the expected charges", async () => {
       expect(cases.length).toBeGreaterThan(moreThan)
-      expect(dueUsdMicro).toBeGreaterThan(0n)
-      expect(BALANCE - (await gateway.balanceUsdMicro())).toBe(dueUsdMicro)
+      expect(expectedUsdMicro).toBeGreaterThan(0n)
+      expect(BALANCE - (await gateway.balanceUsdMicro())).toBe(expectedUsdMicro)
       const [{ paid } = { paid: 0 }] = await gateway.query<{ paid: string }>(
         "SELECT sum(payg_pico) AS paid FROM settlement"
       )
-      expect(BigInt(paid)).toBe(dueUsdMicro * 1_000_000n)
+      expect(BigInt(paid)).toBe(expectedUsdMicro * 1_000_000n)
     })
 
     it("no client has received the name, host, model or key of a provider", () => {
@@ -173,18 +173,22 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
 }
 
 /** Returns the input and output tokens to charge. */
-const dueFor = (due: Due, received: string): readonly [input: bigint, output: bigint] => {
-  if (due === "nothing") return [0n, 0n]
-  if (due === "delivered content") return [promptTokens(QUESTION), tokens(received)]
-  return "prompt" in due ? [BigInt(due.prompt), tokens(received)] : [BigInt(due[0]), BigInt(due[1])]
+const chargedTokensOf = (charge: ExpectedCharge, received: string): readonly [input: bigint, output: bigint] => {
+  if (charge === "nothing") return [0n, 0n]
+  if (charge === "delivered content") return [promptTokens(QUESTION), tokens(received)]
+  return "prompt" in charge ? [BigInt(charge.prompt), tokens(received)] : [BigInt(charge[0]), BigInt(charge[1])]
 }
 
-const expectResult = ({ types }: Dialect, { expected, due }: Fault, { text, usage, raised }: ReceivedResult): void => {
+const expectResult = (
+  { types }: Dialect,
+  { expected, charge }: Fault,
+  { text, usage, raised }: ReceivedResult
+): void => {
   if (expected.kind === "complete") {
     expect(raised).toBeUndefined()
     expect({ text, usage }).toEqual({
       text: expected.text,
-      usage: expected.usage ?? (Array.isArray(due) ? due : undefined)
+      usage: expected.usage ?? (Array.isArray(charge) ? charge : undefined)
     })
     return
   }

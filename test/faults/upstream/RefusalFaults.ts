@@ -19,7 +19,7 @@ import {
 import { type ExpectedResult, type Fault, failure, refusal } from "./Fault.ts"
 import { HIDDEN_MODEL, identifyingError } from "./IdentifyingData.ts"
 
-type FaultWithoutContent = Omit<Fault, "requested" | "due" | "upstreamScript" | "expected"> & {
+type FaultWithoutContent = Omit<Fault, "requested" | "charge" | "upstreamScript" | "expected"> & {
   readonly upstreamScript?: Script
   readonly expected?: ExpectedResult
 }
@@ -38,7 +38,7 @@ const withoutContent = ({
     requested,
     upstreamScript: () => upstreamScript,
     expected,
-    due: "nothing"
+    charge: "nothing"
   }))
 
 const soon = { first_byte_ms: 200, idle_ms: 200 }

@@ -29,7 +29,7 @@ import {
 import {
   brokenAfter,
   type DeliveredEvents,
-  type Due,
+  type ExpectedCharge,
   type Fault,
   failure,
   refusal,
@@ -51,7 +51,7 @@ const DELIVERED_TEXT = HELLO.repeat(3)
  * Faults without any content. The gateway can still send an error status. The last fault is a complete response that is
  * empty.
  */
-const brokenBeforeIt: ReadonlyArray<Fault> = [
+const brokenBeforeContent: ReadonlyArray<Fault> = [
   streamFault("sends an empty body", [], failure, "nothing"),
   streamFault("sends only [DONE]", [done], failure, "nothing"),
   streamFault("closes the connection after the head", [cut], failure, "nothing"),
@@ -236,9 +236,9 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
 const unusual = (
   upstream: string,
   upstreamScript: UpstreamScript,
-  due: Due = [7, 3],
+  charge: ExpectedCharge = [7, 3],
   content = DELIVERED_TEXT
-): Fault => streamFault(upstream, upstreamScript, { kind: "complete", text: content }, due)
+): Fault => streamFault(upstream, upstreamScript, { kind: "complete", text: content }, charge)
 
 const WORDS = ["Grüße", ", 世界 ", "👩‍🚀", "e\u0301"]
 const frameTexts = (frames: ReadonlyArray<object>, end: string) =>
@@ -349,4 +349,4 @@ const oddStreams: ReadonlyArray<Fault> = [
   ])
 ]
 
-export const streamFaults: ReadonlyArray<Fault> = [...brokenBeforeIt, ...broken, ...oddStreams]
+export const streamFaults: ReadonlyArray<Fault> = [...brokenBeforeContent, ...broken, ...oddStreams]

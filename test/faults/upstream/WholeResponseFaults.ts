@@ -16,7 +16,7 @@ import {
   stream,
   text
 } from "../../support/upstream/Script.ts"
-import { type Due, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
+import { type ExpectedCharge, type Fault, failure, invalidResponse, refusal, unfinishedResponse } from "./Fault.ts"
 import { identifyingError, identifyingMembers } from "./IdentifyingData.ts"
 
 const CONTENT = " hello hello hello"
@@ -61,12 +61,17 @@ const unusableResponses: ReadonlyArray<Fault> = [
   invalidResponse("never ends the body", unfinishedResponse(again(bytes(" "), 40)), failure, { total_ms: 400 })
 ]
 
-const unusual = (upstream: string, upstreamScript: Script, due: Due = [7, 3], content = CONTENT): Fault => ({
+const unusual = (
+  upstream: string,
+  upstreamScript: Script,
+  charge: ExpectedCharge = [7, 3],
+  content = CONTENT
+): Fault => ({
   upstream,
   requested: "whole",
   upstreamScript: () => upstreamScript,
   expected: { kind: "complete", text: content },
-  due
+  charge
 })
 
 const reporting = (figures: unknown): Script => json({ ...good, usage: figures })

@@ -1,6 +1,7 @@
 /**
- * The target of the HTTP server: an input is the bytes of a request on a socket. The server never responds with status
- * 500, every error has the error body of its surface and a request id, and `/healthz` responds quickly.
+ * The target of the HTTP server: an input is the bytes of a request on a socket. The server responds with status 500 only
+ * on routes that need the database, which this target does not have. Every other error response has an error body and a
+ * request id, and `/healthz` responds within 5 seconds.
  */
 import { connect } from "node:net"
 import { isInferencePath, pathOf } from "@tollgate/adapters-http/http/SurfaceError"

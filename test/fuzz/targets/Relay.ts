@@ -57,10 +57,10 @@ class ScriptedProvider {
 /** An input is one byte for the protocol, one byte for the way in which the response ends, and the bytes of the provider. */
 const check = async (gateway: TestGateway, provider: ScriptedProvider, subject: RelaySubject, input: Buffer) => {
   const protocol = PROTOCOLS[(input[0] ?? 0) % PROTOCOLS.length] as StreamedProtocol
-  const way = (input[1] ?? 0) % 8
+  const ending = (input[1] ?? 0) % 8
   provider.pieces = piecesOf(input.subarray(2))
-  provider.contentType = way === 1 ? "application/json" : "text/event-stream"
-  provider.losesConnection = way === 2
+  provider.contentType = ending === 1 ? "application/json" : "text/event-stream"
+  provider.losesConnection = ending === 2
   const { journal } = gateway
   journal.isAmple = randomOf(input)() % 2 === 0
   journal.settled.length = 0
@@ -112,16 +112,16 @@ const open = (subject: RelaySubject) => async (): Promise<OpenTarget> => {
   }
 }
 
-const way = FastCheck.constantFrom("\0", "\0", "\0", "\u0001", "\u0002")
+const ending = FastCheck.constantFrom("\0", "\0", "\0", "\u0001", "\u0002")
 
 export const relayTarget = (subject: RelaySubject): FuzzTarget => ({
   name: "relay",
   grammar: FastCheck.oneof(
     ...PROTOCOLS.map((protocol, i) =>
       FastCheck.tuple(
-        way,
+        ending,
         FastCheck.oneof(providerStream(protocol), providerStream(protocol), providerResponse(protocol))
-      ).map(([way, bytes]) => Buffer.concat([Buffer.from([i]), Buffer.from(way), bytes]))
+      ).map(([ending, bytes]) => Buffer.concat([Buffer.from([i]), Buffer.from(ending), bytes]))
     )
   ),
   words: [

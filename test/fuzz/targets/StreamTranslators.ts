@@ -74,29 +74,29 @@ export const clientStream = (subject: StreamSubject, pieces: ReadonlyArray<Buffe
   let text = ""
   let content = ""
   let end: Translation["end"]
-  const take = (translation: Translation) => {
+  const apply = (translation: Translation) => {
     if (end !== undefined) return
     text += translation.frames
     content += translation.content
     end = translation.end
   }
-  const takeAll = (events: ReadonlyArray<SseEvent>) => {
-    for (const event of events) take(translator.translate(event))
+  const applyAll = (events: ReadonlyArray<SseEvent>) => {
+    for (const event of events) apply(translator.translate(event))
   }
   for (const piece of pieces) {
     const decoded = decoder.push(piece)
-    if (decoded._tag === "Right") takeAll(decoded.right)
+    if (decoded._tag === "Right") applyAll(decoded.right)
     else end ??= decoded.left
   }
-  takeAll(decoder.end())
-  take(translator.close())
+  applyAll(decoder.end())
+  apply(translator.close())
   must(end !== undefined, "the translator does not end the stream")
   if (end === "complete") return { text, content, isComplete: true }
   return { text: text + (translator.fail?.(end, REQUEST_ID) ?? subject.errorFrames(end)), content, isComplete: false }
 }
 
 interface Rules {
-  readonly isLastWord: (event: SseEvent, data: JsonObject) => boolean
+  readonly isFinalEvent: (event: SseEvent, data: JsonObject) => boolean
   readonly isError: (event: SseEvent, data: JsonObject) => boolean
   readonly contentOf: (data: ReadonlyArray<JsonObject>) => string
   /** Returns the events as the official client reads them. */
@@ -113,21 +113,21 @@ const isErrorEvent = (event: SseEvent, { error }: JsonObject) =>
 
 export const rules: { readonly [P in StreamedProtocol]: Rules } = {
   chat: {
-    isLastWord: ({ data }) => data === "[DONE]",
+    isFinalEvent: ({ data }) => data === "[DONE]",
     isError: (_, { error }) => asText(asObject(error)?.message) !== "",
     contentOf: (data) => data.map(Chat.contentOf).join(""),
     client: openAi,
     isShown: ({ data }) => data !== "[DONE]"
   },
   messages: {
-    isLastWord: (_, { type }) => type === "message_stop",
+    isFinalEvent: (_, { type }) => type === "message_stop",
     isError: isErrorEvent,
     contentOf: (data) => data.map(Messages.contentOfEvent).join(""),
     client: anthropic,
     isShown: ({ event }) => event !== "ping"
   },
   responses: {
-    isLastWord: (_, { type }) => type === "response.completed" || type === "response.incomplete",
+    isFinalEvent: (_, { type }) => type === "response.completed" || type === "response.incomplete",
     isError: isErrorEvent,
     contentOf: (data) => {
       const streamed = data.map(Responses.contentOfEvent).join("")
@@ -150,17 +150,17 @@ export const checkClientStream = async (
   protocol: StreamedProtocol,
   text: string
 ): Promise<{ readonly content: string; readonly isComplete: boolean; readonly last: JsonObject }> => {
-  const { isLastWord, isError, contentOf, client, isShown } = rules[protocol]
+  const { isFinalEvent, isError, contentOf, client, isShown } = rules[protocol]
   const events = referenceEvents(text)
   const data = events.map(dataOf)
   const [last, lastData] = [events.at(-1), data.at(-1)]
   must(text.endsWith("\n\n") && last !== undefined && lastData !== undefined, "the stream ends inside a frame")
-  const isComplete = isLastWord(last, lastData)
+  const isComplete = isFinalEvent(last, lastData)
   must(
     isComplete || isError(last, lastData),
     `the stream ends without a final event or an error frame, after ${JSON.stringify(last).slice(0, 200)}`
   )
-  must(!events.slice(0, -1).some((event, i) => isLastWord(event, data[i] ?? {})), "frames follow the final event")
+  must(!events.slice(0, -1).some((event, i) => isFinalEvent(event, data[i] ?? {})), "frames follow the final event")
   const shown = data.filter((_, i) => isShown(events[i] as SseEvent))
   mustEqual(await readByClient(client, text), isComplete ? shown : "an error", "the events that the client reads")
   return { content: contentOf(data), isComplete, last: lastData }

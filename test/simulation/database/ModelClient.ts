@@ -51,7 +51,7 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-type Outgoing = Message | "left"
+type Outgoing = Message | "disconnect"
 
 export class ModelClient implements DriverClient {
   readonly #network: Network
@@ -115,7 +115,7 @@ export class ModelClient implements DriverClient {
     if (this.#closed) return
     this.#closed = true
     this.#network.clients.delete(this)
-    if (!this.#lost) this.#post("left")
+    if (!this.#lost) this.#post("disconnect")
     this.#time.after(0.1, this.#network.process, () => this.#fail(new Error("Connection terminated")))
   }
 
@@ -131,7 +131,7 @@ export class ModelClient implements DriverClient {
     // Without a reset, a backend keeps its locks until it is idle for too long or another connection terminates it.
     if (session !== undefined && random.chance(0.7)) {
       const at = Math.max(this.#lastUpAt - this.#time.now, 0) + random.skewed(0, 50)
-      this.#time.after(at, undefined, () => session.receive(["left"]))
+      this.#time.after(at, undefined, () => session.receive(["disconnect"]))
     }
     if (random.chance(0.7)) {
       const at = Math.max(this.#lastDownAt - this.#time.now, 0) + random.skewed(0, 50)
@@ -144,7 +144,7 @@ export class ModelClient implements DriverClient {
     if (this.#closed) return
     this.#closed = true
     this.#network.clients.delete(this)
-    if (!this.#lost) this.#post("left")
+    if (!this.#lost) this.#post("disconnect")
   }
 
   /** Adds a message to the packet of this turn. Sometimes a message gets a packet of its own. */

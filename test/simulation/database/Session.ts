@@ -36,7 +36,7 @@ export class Session {
   readonly #reply: (replies: ReadonlyArray<Reply | Refused>, busyMillis: number) => void
   readonly #onEnd: (end: SessionEnd) => void
   readonly #loseConnection: () => void
-  readonly #inbox: Array<Message | "left"> = []
+  readonly #inbox: Array<Message | "disconnect"> = []
   #replies: Array<Reply | Refused> = []
   #transaction: Transaction | undefined
   #failed = false
@@ -68,7 +68,7 @@ export class Session {
     database.sessions.set(this.pid, this)
   }
 
-  receive(messages: ReadonlyArray<Message | "left">): void {
+  receive(messages: ReadonlyArray<Message | "disconnect">): void {
     if (this.ended) return
     this.#inbox.push(...messages)
     if (this.#stopWaiting === undefined) this.#work()
@@ -91,8 +91,8 @@ export class Session {
     const { faults, time } = this.#database
     const { random } = time
     while (this.#inbox.length > 0 && this.#stopWaiting === undefined && !this.ended) {
-      const message = this.#inbox.shift() as Message | "left"
-      if (message === "left") {
+      const message = this.#inbox.shift() as Message | "disconnect"
+      if (message === "disconnect") {
         this.end(undefined)
         return
       }
@@ -166,29 +166,29 @@ export class Session {
     const waiting = {
       transaction,
       granted: () => {
-        granted = time.after(0.02, undefined, go)
+        granted = time.after(0.02, undefined, proceed)
       }
     }
-    const go = () => {
+    const proceed = () => {
       time.cancel(timeout)
       this.#stopWaiting = undefined
       this.#advance(execution)
       this.#work()
     }
-    const leave = () => {
+    const removeFromQueue = () => {
       const at = cell.waiting.indexOf(waiting)
       if (at >= 0) cell.waiting.splice(at, 1)
       if (granted !== undefined) time.cancel(granted)
     }
     const timeout = time.after(this.#localLockMillis ?? this.#lockMillis, undefined, () => {
-      leave()
+      removeFromQueue()
       this.#stopWaiting = undefined
       this.#refuse(new Refused("55P03", "lock timeout"))
       this.#work()
     })
     cell.waiting.push(waiting)
     this.#stopWaiting = () => {
-      leave()
+      removeFromQueue()
       time.cancel(timeout)
     }
   }

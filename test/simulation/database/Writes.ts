@@ -41,7 +41,7 @@ export function* writeStatement(
   const fresh = parts.map((each) => isFresh(database, transaction, each))
   for (const [i, { part, values }] of parts.entries()) {
     const columns = part === "hold" ? [] : values.map(columnOf)
-    const asDecided =
+    const isPreconditionMet =
       part === "settle"
         ? yield* settle(database, transaction, columns)
         : part === "grow"
@@ -49,7 +49,7 @@ export function* writeStatement(
           : part === "accounts"
             ? yield* writeAccounts(database, transaction, columns)
             : yield* insertHolds(database, transaction, values)
-    if (!asDecided || !fresh[i]) throw new Refused("TG001", "the rows are not what was decided over")
+    if (!isPreconditionMet || !fresh[i]) throw new Refused("TG001", "the rows are not what was decided over")
   }
   return [[true]]
 }
@@ -98,19 +98,19 @@ const check = (holds: boolean, constraint: string): void => {
 
 function* settle(database: Database, transaction: Transaction, columns: ReadonlyArray<Column>): Execution<boolean> {
   const requestIds = columns[0] as ReadonlyArray<string>
-  const taken = new Map<string, RequestRow>()
+  const deleted = new Map<string, RequestRow>()
   for (const id of [...requestIds].sort()) {
     const cell = database.requests.cells.get(id)
     if (cell?.seenBy(transaction) === undefined) continue
     yield* lock(transaction, cell)
     const row = cell.seenBy(transaction)
     if (row === undefined) continue
-    taken.set(id, row)
+    deleted.set(id, row)
     cell.written = undefined
   }
   let written = 0
   for (const [i, id] of requestIds.entries()) {
-    const hold = taken.get(id)
+    const hold = deleted.get(id)
     if (hold === undefined || hold.planTokens !== big(columns, 20, i) || hold.paygPico !== big(columns, 21, i)) continue
     const row = settlementOf(columns, i, hold, transaction.by)
     checkSettlement(database, row)
@@ -176,7 +176,7 @@ function* grow(database: Database, transaction: Transaction, columns: ReadonlyAr
     if (!isAsBefore(row)) continue
     const [planAccount, planTokens] = [optional(columns, 3, i), big(columns, 4, i)]
     const [paygAccount, paygPico] = [optional(columns, 5, i), big(columns, 6, i)]
-    rejectIfAsked(database, id)
+    rejectIfRequested(database, id)
     checkHold({ planAccount, planTokens, paygAccount, paygPico })
     cell.written = { ...row, planAccount, planTokens, paygAccount, paygPico }
     grown += 1
@@ -191,8 +191,8 @@ const checkHold = (row: Pick<RequestRow, "planAccount" | "planTokens" | "paygAcc
 }
 
 /** Rejects a row once, if the simulation has requested it. */
-const rejectIfAsked = (database: Database, requestId: string): void => {
-  if (database.rejected.delete(requestId)) throw new Refused("23514", "asked by the simulation")
+const rejectIfRequested = (database: Database, requestId: string): void => {
+  if (database.rejected.delete(requestId)) throw new Refused("23514", "requested by the simulation")
 }
 
 function* writeAccounts(
@@ -246,7 +246,7 @@ function* insertHolds(
       checkpointInput: 0n,
       checkpointOutput: 0n
     }
-    rejectIfAsked(database, requestId)
+    rejectIfRequested(database, requestId)
     checkHold(row)
     yield* insert(transaction, database.requests.cell(requestId), row)
   }

@@ -1,5 +1,6 @@
 /**
- * Searches the database files, the logs and a temporary folder for traces of image requests.
+ * Searches the database files, the logs and a temporary folder for the prompts, images and idempotency keys of image
+ * requests.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -19,7 +20,7 @@ const PICTURE = pictureOf({ ...SIZE, words: PROMPT })
 const SOURCE = Buffer.from(pictureOf({ ...SIZE, words: "before" }), "base64")
 const USAGE = { input_tokens: 10, output_tokens: 272 }
 
-const folder = mkdtempSync(join(tmpdir(), "tollgate-image-traces-"))
+const folder = mkdtempSync(join(tmpdir(), "tollgate-image-privacy-"))
 const logs: Array<string> = []
 let gateway: TestGateway
 
@@ -60,8 +61,8 @@ const edit = async (key: string): Promise<number> => {
 /** Returns the files below these folders that contain one of these texts. */
 const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>): ReadonlyArray<string> => {
   try {
-    const sought = texts.flatMap((text) => ["-e", text])
-    return execFileSync("grep", ["-rlaF", ...sought, ...folders], { encoding: "utf8" })
+    const patterns = texts.flatMap((text) => ["-e", text])
+    return execFileSync("grep", ["-rlaF", ...patterns, ...folders], { encoding: "utf8" })
       .trim()
       .split("\n")
   } catch (error) {
@@ -71,32 +72,32 @@ const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>)
   }
 }
 
-it("image requests leave no prompt, image or idempotency key in the database, the logs or on disk, however they end", async () => {
+it("no prompt, image or idempotency key of an image request is stored in the database, the logs or on disk, however it ends", async () => {
   const { upstream } = gateway
-  const ends: Array<number> = []
-  const askWith = async (ask: (key: string) => Promise<number>) =>
-    void ends.push(await ask((await gateway.newCustomer(1_000_000n)).key))
+  const statuses: Array<number> = []
+  const sendAs = async (send: (key: string) => Promise<number>) =>
+    void statuses.push(await send((await gateway.newCustomer(1_000_000n)).key))
 
   upstream.next(json({ data: [{ b64_json: PICTURE, revised_prompt: PROMPT }], usage: USAGE }))
-  await askWith((key) => generate(gateway, key, KEY))
+  await sendAs((key) => generate(gateway, key, KEY))
   upstream.next(json({ data: [{ b64_json: PICTURE }], usage: USAGE }))
-  await askWith(edit)
+  await sendAs(edit)
   upstream.next(json({ data: [{ b64_json: PICTURE }] }))
-  await askWith(edit)
+  await sendAs(edit)
   upstream.next(json({ error: { code: "moderation_blocked", message: `No '${PROMPT}' here.` } }, 400))
-  await askWith(edit)
+  await sendAs(edit)
   upstream.next(json({ error: { message: `The model choked on '${PROMPT}'.` } }, 500))
-  await askWith((key) => generate(gateway, key, `${KEY}-2`))
+  await sendAs((key) => generate(gateway, key, `${KEY}-2`))
   upstream.next(json({ data: [{ url: `https://pictures.example/${PICTURE.slice(0, 80)}` }] }))
-  await askWith((key) => generate(gateway, key, `${KEY}-3`))
-  expect(ends).toEqual([200, 200, 200, 400, 502, 502])
+  await sendAs((key) => generate(gateway, key, `${KEY}-3`))
+  expect(statuses).toEqual([200, 200, 200, 400, 502, 502])
 
   const server = await ServerProcess.beside(gateway, { DATA_DIR: join(folder, "killed"), TMPDIR: folder })
   upstream.next(silence)
-  const asked = upstream.requests.length
+  const requestsBefore = upstream.requests.length
   const { key } = await gateway.newCustomer(1_000_000n)
   const lost = generate(server, key, `${KEY}-4`).catch(() => "lost")
-  await until(() => upstream.requests.length > asked)
+  await until(() => upstream.requests.length > requestsBefore)
   await server.kill()
   expect(await lost).toBe("lost")
   logs.push(server.stdout, server.stderr)
@@ -111,10 +112,10 @@ it("image requests leave no prompt, image or idempotency key in the database, th
   const tables = join(cluster, "base", database)
   // A Postgres checkpoint writes all changed pages to disk, where the search can find them.
   await gateway.query("CHECKPOINT")
-  const traces = [PROMPT, KEY, PICTURE.slice(0, 64), SOURCE.toString("base64").slice(0, 64)]
+  const secrets = [PROMPT, KEY, PICTURE.slice(0, 64), SOURCE.toString("base64").slice(0, 64)]
   const raw = [Buffer.from(PICTURE, "base64"), SOURCE].map((bytes) => bytes.subarray(0, 40).toString("latin1"))
-  expect(logs.filter((line) => [...traces, ...raw].some((trace) => line.includes(trace)))).toEqual([])
-  expect(filesWith(traces, [tables, join(cluster, "pg_wal"), folder])).toEqual([])
+  expect(logs.filter((line) => [...secrets, ...raw].some((secret) => line.includes(secret)))).toEqual([])
+  expect(filesWith(secrets, [tables, join(cluster, "pg_wal"), folder])).toEqual([])
   // This proves that the search works: it finds a text that is stored.
   expect(filesWith([gateway.customer.email], [tables])).not.toEqual([])
   expect(logs.some((line) => line.includes("upstream request failed"))).toBe(true)

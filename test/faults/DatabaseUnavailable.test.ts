@@ -1,7 +1,7 @@
 /**
  * Tests a gateway whose database refuses connections, closes them or does not respond. The gateway refuses new requests
  * with 503 overloaded, and never reports a valid key as invalid. Open requests finish and are charged, at the latest
- * when the database is back.
+ * when the database is available again.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
@@ -34,31 +34,31 @@ const RESPONSE_TIMEOUT_MILLIS = 5_000
 const SOLD = { tiers: [{ tier_usd_cents: 100, granted_tokens: 1_000 }] }
 
 /** A gateway, and functions that make its database unavailable and available again. */
-interface Setting {
+interface GatewayWithDatabase {
   readonly gateway: TestGateway
-  readonly goAway: () => Promise<void>
-  readonly comeBack: () => Promise<void>
+  readonly makeUnavailable: () => Promise<void>
+  readonly makeAvailable: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /** Makes the database refuse connections, as for maintenance. */
-const closedDatabase = async (): Promise<Setting> => {
+const closedDatabase = async (): Promise<GatewayWithDatabase> => {
   const gateway = await TestGateway.start({ model: SOLD })
   const { database } = gateway.database.settings
   const admin = (statement: string) => Effect.runPromise(administer(inject("postgresSocketDir"), statement))
   return {
     gateway,
-    goAway: async () => {
+    makeUnavailable: async () => {
       await admin(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
       await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`)
     },
-    comeBack: () => admin(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`),
+    makeAvailable: () => admin(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`),
     close: () => gateway.close()
   }
 }
 
 /** Connects the gateway to its database through a proxy, the cable. `breakIt` makes the cable fail. */
-const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setting> => {
+const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<GatewayWithDatabase> => {
   const scope = await Effect.runPromise(Scope.make())
   const host = inject("postgresSocketDir")
   const cable = await Effect.runPromise(Scope.extend(Cable.scoped({ host }), scope))
@@ -70,8 +70,8 @@ const brokenCable = (breakIt: (cable: Cable) => void) => async (): Promise<Setti
   })
   return {
     gateway,
-    goAway: async () => breakIt(cable),
-    comeBack: async () => cable.mend(),
+    makeUnavailable: async () => breakIt(cable),
+    makeAvailable: async () => cable.mend(),
     close: async () => {
       await gateway.close()
       await Effect.runPromise(Scope.close(scope, Exit.void))
@@ -122,12 +122,12 @@ const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; re
   )
 
 describe.concurrent("while the database", { timeout: 120_000 }, () => {
-  it.each<readonly [does: string, set: () => Promise<Setting>]>([
+  it.each<readonly [does: string, start: () => Promise<GatewayWithDatabase>]>([
     ["refuses connections", closedDatabase],
     ["closes its connections", brokenCable((cable) => cable.cut())],
     ["does not respond", brokenCable((cable) => cable.freeze())]
-  ])("%s, new requests receive 503 overloaded, and open requests finish and are charged", async (_, set) => {
-    const { gateway, goAway, comeBack, close } = await set()
+  ])("%s, new requests receive 503 overloaded, and open requests finish and are charged", async (_, start) => {
+    const { gateway, makeUnavailable, makeAvailable, close } = await start()
     const { upstream } = gateway
     const clientOf = (apiKey: string) =>
       new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, timeout: REFUSAL_TIMEOUT_MILLIS })
@@ -137,33 +137,35 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     const probe = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
 
     // One request for a stream and one for a whole response are open when the database fails.
-    const goOn = signal()
+    const mayFinish = signal()
     const hello = event(chunk({ content: " hello" }))
-    const answer = json(completion({ content: [" hello"], usage: usage(70, 1) }))
+    const wholeResponse = json(completion({ content: [" hello"], usage: usage(70, 1) }))
     upstream.next(
-      script({ steps: [hello, when(goOn), hello, event(chunk({}, "stop")), event(usageChunk(usage(7, 2))), done] }),
-      { ...answer, steps: [when(goOn), ...answer.steps] }
+      script({
+        steps: [hello, when(mayFinish), hello, event(chunk({}, "stop")), event(usageChunk(usage(7, 2))), done]
+      }),
+      { ...wholeResponse, steps: [when(mayFinish), ...wholeResponse.steps] }
     )
     const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
     let received = ""
     const streamed = (async () => {
       for await (const { choices } of stream) received += choices[0]?.delta.content ?? ""
     })()
-    const answered = client.chat.completions.create({ model: "m", messages }, { timeout: 60_000 })
+    const response = client.chat.completions.create({ model: "m", messages }, { timeout: 60_000 })
     await until(() => upstream.requests.length === 2 && received === " hello")
     expect(await probe("/readyz")).toBe(200)
 
-    await goAway()
-    const asking = { model: "m", messages }
+    await makeUnavailable()
+    const request = { model: "m", messages }
     // The balance is not ample for a stream with this prompt, so no provider is called before the hold is durable.
     const long = [{ role: "user" as const, content: "hello ".repeat(8_000) }]
     const refusals = await Promise.all([
-      refusalOf(client.chat.completions.create(asking)),
-      refusalOf(client.chat.completions.create({ ...asking, messages: long, stream: true })),
-      refusalOf(clientOf(stranger.key).chat.completions.create(asking)),
+      refusalOf(client.chat.completions.create(request)),
+      refusalOf(client.chat.completions.create({ ...request, messages: long, stream: true })),
+      refusalOf(clientOf(stranger.key).chat.completions.create(request)),
       refusalOf(clientOf(stranger.key).models.list().then()),
       // Without the database the gateway cannot read that this key is revoked, so the refusal is the same.
-      refusalOf(clientOf(revoked).chat.completions.create(asking))
+      refusalOf(clientOf(revoked).chat.completions.create(request))
     ])
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({ status: 503, code: "overloaded" })
@@ -174,69 +176,72 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     expect(upstream.requests).toHaveLength(2)
 
     // A stream finishes without the database. A whole response is written only after its settlement.
-    goOn.fire()
+    mayFinish.fire()
     await streamed
     expect(received).toBe(" hello hello")
     await until(() => gateway.counters.openExchanges === 0)
     expect(gateway.counters.openRequests).toBe(1)
 
-    await comeBack()
-    expect((await answered).choices[0]?.message.content).toBe(" hello")
+    await makeAvailable()
+    expect((await response).choices[0]?.message.content).toBe(" hello")
     await gateway.settled()
     expect(await gateway.balanceUsdMicro()).toBe(1_000_000n - (7n + 2n * 2n) - (70n + 2n))
     await until(async () => (await probe("/readyz")) === 200)
     upstream.next(json(completion({ content: [" hello"], usage: usage(7, 1) })))
-    expect((await refusalOf(clientOf(revoked).chat.completions.create(asking))).code).toBe("invalid_api_key")
-    expect((await clientOf(stranger.key).chat.completions.create(asking)).choices).toHaveLength(1)
+    expect((await refusalOf(clientOf(revoked).chat.completions.create(request))).code).toBe("invalid_api_key")
+    expect((await clientOf(stranger.key).chat.completions.create(request)).choices).toHaveLength(1)
     expect(await gateway.balanceUsdMicro(stranger)).toBe(1_000n - 9n)
     await close()
   })
 
-  it.each<readonly [does: string, set: () => Promise<Setting>]>([
+  it.each<readonly [does: string, start: () => Promise<GatewayWithDatabase>]>([
     ["refuses connections", closedDatabase],
     ["closes its connections", brokenCable((cable) => cable.cut())],
     ["does not respond", brokenCable((cable) => cable.freeze())]
-  ])("%s, the routes of customers, resellers and operators and the rankings return 503 overloaded", async (_, set) => {
-    const { gateway, goAway, comeBack, close } = await set()
-    const { reseller, session } = await tokensOf(gateway)
-    const ask = async (path: string, token: string, body?: object) => {
-      const response = await fetch(`${gateway.url}${path}`, {
-        method: body === undefined ? "GET" : "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  ])(
+    "%s, the routes of customers, resellers and operators and the rankings return 503 overloaded",
+    async (_, start) => {
+      const { gateway, makeUnavailable, makeAvailable, close } = await start()
+      const { reseller, session } = await tokensOf(gateway)
+      const send = async (path: string, token: string, body?: object) => {
+        const response = await fetch(`${gateway.url}${path}`, {
+          method: body === undefined ? "GET" : "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+        const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
+        return [path, response.status, error?.code, response.headers.get("retry-after")]
+      }
+      const tier = await gateway.query<{ id: string }>("SELECT id FROM tier")
+      const mint = {
+        operation_id: "a mint during the outage",
+        customer_email: gateway.customer.email,
+        plan_tier_id: tier[0]?.id
+      }
+      const sendAll = () =>
+        Promise.all([
+          send("/v1/balance", gateway.key),
+          send("/v1/usage", gateway.key),
+          send("/api/reseller/balance", reseller),
+          send("/api/reseller/customers", reseller, { email: "customer@example.com" }),
+          send("/api/operator/resellers", session)
+        ])
+      for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
+
+      await makeUnavailable()
+      const others = [send("/api/rankings", ""), send("/api/reseller/mint", reseller, mint)]
+      const refusals = (await Promise.all([sendAll(), Promise.all(others)])).flat()
+      for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
+
+      await makeAvailable()
+      await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
+      for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
+      expect((await send("/api/reseller/mint", reseller, mint)).slice(0, 2)).toEqual(["/api/reseller/mint", 200])
+      const quota = await fetch(`${gateway.url}/api/reseller/balance`, {
+        headers: { authorization: `Bearer ${reseller}` }
       })
-      const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
-      return [path, response.status, error?.code, response.headers.get("retry-after")]
+      expect(await quota.json()).toMatchObject({ balance_usd_micro: "4000000" })
+      await close()
     }
-    const tier = await gateway.query<{ id: string }>("SELECT id FROM tier")
-    const mint = {
-      operation_id: "a mint during the outage",
-      customer_email: gateway.customer.email,
-      plan_tier_id: tier[0]?.id
-    }
-    const askAll = () =>
-      Promise.all([
-        ask("/v1/balance", gateway.key),
-        ask("/v1/usage", gateway.key),
-        ask("/api/reseller/balance", reseller),
-        ask("/api/reseller/customers", reseller, { email: "customer@example.com" }),
-        ask("/api/operator/resellers", session)
-      ])
-    for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
-
-    await goAway()
-    const others = [ask("/api/rankings", ""), ask("/api/reseller/mint", reseller, mint)]
-    const refusals = (await Promise.all([askAll(), Promise.all(others)])).flat()
-    for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
-
-    await comeBack()
-    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
-    for (const [path, status] of await askAll()) expect([path, status]).toEqual([path, 200])
-    expect((await ask("/api/reseller/mint", reseller, mint)).slice(0, 2)).toEqual(["/api/reseller/mint", 200])
-    const quota = await fetch(`${gateway.url}/api/reseller/balance`, {
-      headers: { authorization: `Bearer ${reseller}` }
-    })
-    expect(await quota.json()).toMatchObject({ balance_usd_micro: "4000000" })
-    await close()
-  })
+  )
 })
