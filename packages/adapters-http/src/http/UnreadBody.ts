@@ -137,7 +137,9 @@ class DiscardedBodies {
   }
 
   #tick(): void {
-    this.#bytesLeft = this.#all.size > MAX_FAST_BODIES ? PIECE_BYTES : DISCARDED_BYTES_PER_TICK
+    const bytesPerTick = this.#all.size > MAX_FAST_BODIES ? PIECE_BYTES : DISCARDED_BYTES_PER_TICK
+    // The last piece of a tick can exceed the rate. The next tick reads fewer bytes by this excess.
+    this.#bytesLeft = Math.min(bytesPerTick, this.#bytesLeft + bytesPerTick)
     this.#refusalsLeft = REFUSALS_PER_TICK
     for (const [request, write] of this.#waiting) {
       if (this.#refusalsLeft <= 0) break
