@@ -52,12 +52,12 @@ const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
   Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash(password)))
 
 describe("the queue of the password hasher", () => {
-  it("gives one client half of the places, refuses its further requests, and accepts them again later", async () => {
+  it("gives one client half of the places, refuses its further requests, and accepts a request after places are free", async () => {
     const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 6 })
     const hashes = (count: number) => Array.from({ length: count }, () => Effect.either(hashFor(hasher, "one")))
-    const outcomes = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
-    expect(outcomes.filter(Either.isRight)).toHaveLength(3)
-    const refusals = outcomes.filter(Either.isLeft)
+    const results = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
+    expect(results.filter(Either.isRight)).toHaveLength(3)
+    const refusals = results.filter(Either.isLeft)
     expect(refusals.map(({ left }) => left)).toEqual(Array(7).fill(new RateLimited({ retryAfterSeconds: 1 })))
     expect(parseOptions(Redacted.value(await run(hashFor(hasher, "one")))).memoryCost).toBe(4_096)
   })
@@ -116,17 +116,17 @@ describe("the queue of the password hasher", () => {
 
   it("ends an interrupted request only after its hash is finished, and then hashes for the next request", async () => {
     const hasher = hasherWith({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
-    const aTurnOfTheLoop = Effect.promise(() => new Promise(setImmediate))
+    const eventLoopTurn = Effect.promise(() => new Promise(setImmediate))
     await run(
       Effect.gen(function* () {
-        const leaving = yield* Effect.fork(hasher.hash(password))
+        const interrupted = yield* Effect.fork(hasher.hash(password))
         yield* Effect.yieldNow()
-        yield* Fiber.interruptFork(leaving)
-        yield* aTurnOfTheLoop
+        yield* Fiber.interruptFork(interrupted)
+        yield* eventLoopTurn
         const next = yield* Effect.fork(hasher.hash(password))
-        yield* aTurnOfTheLoop
-        expect(Option.isNone(yield* Fiber.poll(leaving))).toBe(true)
-        yield* Fiber.await(leaving)
+        yield* eventLoopTurn
+        expect(Option.isNone(yield* Fiber.poll(interrupted))).toBe(true)
+        yield* Fiber.await(interrupted)
         yield* Fiber.join(next)
       })
     )

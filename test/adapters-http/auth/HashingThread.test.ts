@@ -24,7 +24,7 @@ describe("a hashing thread", () => {
     expect(await thread.verify(hash, "correct horse batterz")).toBe(false)
   })
 
-  it("rejects a hash that is not a PHC string, and then continues", async () => {
+  it("rejects a hash that is not a PHC string, and hashes the next password", async () => {
     await expect(thread.verify("garbage", "correct horse battery")).rejects.toThrow()
     expect(await thread.hash("correct horse battery", cheap)).toMatch(/^\$argon2/)
   })

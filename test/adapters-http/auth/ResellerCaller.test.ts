@@ -21,7 +21,7 @@ describe("the bearer token", () => {
     ["an empty header", ["authorization", ""]],
     ["a scheme without a token", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
-    ["a scheme with the same beginning", ["authorization", "BearerX abc"]],
+    ["a scheme that only begins with Bearer", ["authorization", "BearerX abc"]],
     ["a token with a space", ["authorization", "Bearer abc def"]],
     ["the header for API keys", ["x-api-key", "abc"]],
     ["a token that is too long", ["authorization", `Bearer ${"a".repeat(5_000)}`]],

@@ -1,12 +1,13 @@
 import type { Model } from "@tollgate/domain/catalog/Model"
 import { afterEach, expect, it } from "vitest"
-import { aModel, catalogOf, closeGateways, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
+import { aModel, catalogOf, closeGateways, KEY, noResources, startGateway } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
-const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
+/** Starts a gateway with these models, and returns a function that sends a GET request. */
+const startWith = async (...models: ReadonlyArray<Partial<Model>>) => {
   const served = catalogOf({})
   const routes = served.models.get("m")?.routes ?? []
   const catalog = {
@@ -21,7 +22,7 @@ const listing = async (...models: ReadonlyArray<Partial<Model>>) => {
 }
 
 it("the list of models contains the callable models by discovery rank and then by name, without prices and providers", async () => {
-  const ask = await listing(
+  const get = await startWith(
     { publicName: "zeta", discoveryRank: 5 },
     { publicName: "beta" },
     { publicName: "alpha" },
@@ -29,7 +30,7 @@ it("the list of models contains the callable models by discovery rank and then b
     { publicName: "old", retired: true },
     { publicName: "unserved", routes: [] }
   )
-  expect(await ask("/v1/models?limit=1000")).toEqual({
+  expect(await get("/v1/models?limit=1000")).toEqual({
     status: 200,
     body: {
       object: "list",
@@ -44,12 +45,12 @@ it("the list of models contains the callable models by discovery rank and then b
 
 it("the route for one model returns the model for its escaped or unescaped name", async () => {
   const longest = `lab/${"ü".repeat(196)}`
-  const ask = await listing({ publicName: "lab/large model" }, { publicName: longest })
+  const get = await startWith({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
-  expect(await ask("/v1/models/lab%2Flarge%20model")).toEqual(found)
-  expect(await ask("/v1/models/lab/large%20model")).toEqual(found)
-  expect(await ask("/v1/models/lab/large%20model/")).toEqual(found)
-  expect((await ask(`/v1/models/${encodeURIComponent(longest)}`)).status).toBe(200)
+  expect(await get("/v1/models/lab%2Flarge%20model")).toEqual(found)
+  expect(await get("/v1/models/lab/large%20model")).toEqual(found)
+  expect(await get("/v1/models/lab/large%20model/")).toEqual(found)
+  expect((await get(`/v1/models/${encodeURIComponent(longest)}`)).status).toBe(200)
 })
 
 it.each([
@@ -58,13 +59,13 @@ it.each([
   ["a retired model", "/v1/models/old"],
   ["a name that every JavaScript object has as a property", "/v1/models/constructor"]
 ])("the route for one model returns 404 for %s", async (_, path) => {
-  const ask = await listing({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
-  expect(await ask(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
+  const get = await startWith({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
+  expect(await get(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
 it("the list of models and the route for one model require an API key", async () => {
-  const ask = await listing()
+  const get = await startWith()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
-    expect(await ask(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })
+    expect(await get(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })
   }
 })

@@ -21,7 +21,7 @@ describe("a collected body", () => {
     const body = new CollectedBody()
     const before = queryObjects(Buffer, { format: "count" })
     for (let i = 0; i < 500_000; i++) body.push(Buffer.from([i % 256]))
-    // The count is taken after a garbage collection. A worker's own modules can create some buffers meanwhile.
+    // `queryObjects` counts after a garbage collection. The test runner can create some buffers in the meantime.
     expect(queryObjects(Buffer, { format: "count" }) - before).toBeLessThan(1_000)
     expect(body.whole()).toHaveLength(500_000)
   })
@@ -34,7 +34,7 @@ describe("a provider's response", () => {
     expect(() => parseResponse(Buffer.from("["))).toThrow(SyntaxError)
   })
 
-  it("has at most as many values as commas and opening brackets", () => {
+  it("could exceed a number of values only if it has more commas and opening brackets than this number", () => {
     expect(couldExceedValues(Buffer.from("[1,2,3]    "), 4)).toBe(false)
     expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
   })

@@ -43,18 +43,20 @@ describe("a CSV response", () => {
     })
   )
 
-  it.scopedLive("is refused with 503 overloaded while two files of one caller are open, and sent after they end", () =>
-    Effect.gen(function* () {
-      const endless = Stream.concat(Stream.make("a\r\n"), Stream.never)
-      const url = yield* aServer({ "/slow": endless, "/quick": Stream.make("a\r\n") })
-      const leave = new AbortController()
-      const open = () => Effect.promise(() => fetch(`${url}/slow`, { signal: leave.signal }))
-      expect([(yield* open()).status, (yield* open()).status, (yield* open()).status]).toEqual([200, 200, 503])
-      const other = yield* Effect.promise(() => fetch(`${url}/quick`))
-      expect(yield* Effect.promise(() => other.text())).toBe("a\r\n")
-      leave.abort()
-      const again = () => fetch(`${url}/slow`, { method: "HEAD" }).then(({ status }) => status === 200)
-      yield* Effect.promise(() => until(again))
-    })
+  it.scopedLive(
+    "is refused as overloaded while two files of one caller are open, and sent after these files are closed",
+    () =>
+      Effect.gen(function* () {
+        const endless = Stream.concat(Stream.make("a\r\n"), Stream.never)
+        const url = yield* aServer({ "/slow": endless, "/quick": Stream.make("a\r\n") })
+        const disconnect = new AbortController()
+        const open = () => Effect.promise(() => fetch(`${url}/slow`, { signal: disconnect.signal }))
+        expect([(yield* open()).status, (yield* open()).status, (yield* open()).status]).toEqual([200, 200, 503])
+        const other = yield* Effect.promise(() => fetch(`${url}/quick`))
+        expect(yield* Effect.promise(() => other.text())).toBe("a\r\n")
+        disconnect.abort()
+        const again = () => fetch(`${url}/slow`, { method: "HEAD" }).then(({ status }) => status === 200)
+        yield* Effect.promise(() => until(again))
+      })
   )
 })

@@ -14,7 +14,7 @@ const start = () => {
 }
 
 describe("the memory of a customer", () => {
-  it("is at most half of what other customers leave free, for all requests of the customer together", () => {
+  it("is at most half of the memory that other customers do not use, for all requests of the customer together", () => {
     const { reservationOf } = start()
     expect(reservationOf("a").take(400)).toBe(true)
     const second = reservationOf("a")

@@ -3,10 +3,10 @@ import { afterEach, describe, expect, it } from "vitest"
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
 import { chatRequest, hello, post, RawClient } from "../inference/relay/RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const LIMIT = 1_000_000
@@ -48,7 +48,7 @@ describe("a body", () => {
     const { request } = await respond()
     expect(JSON.parse(Buffer.from(request.body).toString())).toMatchObject({ pad: "é".repeat(30_000), model: "m-0" })
     expect((await client.response()).status).toBe(200)
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused before it is read if its announced length exceeds the limit", async () => {
@@ -57,7 +57,7 @@ describe("a body", () => {
     const { status, headers, body } = await client.send(upload([`content-length: ${LIMIT + 1}`])).response()
     expect([status, headers.get("connection")]).toEqual([413, "close"])
     expect(body).toContain('"code":"request_too_large"')
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused at the limit if it has no announced length, and the client can read the response", async () => {
@@ -75,7 +75,7 @@ describe("a body", () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect((await client.response()).status).toBe(413)
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
@@ -84,7 +84,7 @@ describe("a body", () => {
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 900000"])).send(Buffer.alloc(500_000, "x"))
     await eventually(() => gateway.counters.bodyBytes > 0, "bytes of the body")
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.counters.openRequests === 0)
     expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
   })
@@ -136,7 +136,7 @@ describe("a body", () => {
     client.send(upload([`content-length: ${body.length}`])).send(body)
     await respond()
     expect((await client.response()).status).toBe(200)
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused if it is compressed", async () => {
@@ -150,10 +150,10 @@ describe("a body", () => {
     const client = await RawClient.connect(gateway.port)
     const refused = await client.send(chatRequest(JSON.stringify(hello()), ["x-api-key: wrong"])).response()
     expect([refused.status, refused.headers.get("connection")]).toEqual([401, "keep-alive"])
-    client.ask(hello())
+    client.sendChat(hello())
     await respond()
     expect((await client.response()).status).toBe(200)
-    client.leave()
+    client.disconnect()
   })
 })
 
@@ -171,7 +171,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
     expect([status, headers.get("connection"), headers.get("x-should-retry")]).toEqual([402, "close", "false"])
     expect(body).toContain('"code":"insufficient_balance"')
     expect([gateway.counters.bodyBytes, upstreams.exchanges.length]).toEqual([0, 0])
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused with 402 without 100 Continue if the client expects it", async () => {
@@ -179,7 +179,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
     const client = await RawClient.connect(gateway.port)
     const head = upload(["content-length: 65537", "expect: 100-continue"])
     expect((await client.send(head).response()).status).toBe(402)
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused with 402 at 64 KiB if it has no announced length", async () => {
@@ -195,7 +195,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
     const { status, body } = await client.response()
     expect([status, body]).toEqual([402, expect.stringContaining('"code":"insufficient_balance"')])
     await eventually(() => gateway.counters.bodyBytes === 0)
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused with 402 also for a token count, with an error in the format of the messages protocol", async () => {
@@ -207,7 +207,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
       402,
       { type: "error", error: { code: "insufficient_balance", details: { error_code: "insufficient_balance" } } }
     ])
-    client.leave()
+    client.disconnect()
   })
 
   it("is read and checked in the usual order if it has at most 64 KiB", async () => {

@@ -1,5 +1,6 @@
 /**
- * Implements the store of image requests in memory. The store records the requests that began and how they ended.
+ * Implements the store of image requests in memory. It records the requests that began, and the outcome of each
+ * finished request.
  */
 import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"

@@ -4,6 +4,7 @@ import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { Effect, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
 
+const MIB = 1024 * 1024
 const IMAGE = Buffer.from("not a real image").toString("base64")
 
 const rewritten = async (text: string | Buffer, chunkBytes = 1_000_000) => {
@@ -69,7 +70,7 @@ describe("the response body for a client", () => {
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], usage: { total_tokens: 5 } })).toEqual(bare)
   })
 
-  it("contains the image for any position of the image and any formatting of the JSON", async () => {
+  it("contains the image for different positions of the image and different formatting of the JSON", async () => {
     for (const response of [
       `{"data":[{"b64_json":"${IMAGE}"}]}`,
       `\n{ "x" : "b64_json" , "data" :\t[ { "a":{"b64_json":null} , "b64_json" \r\n:\n "${IMAGE}" } ] }\n`,
@@ -142,12 +143,13 @@ describe("an image", () => {
   }
 
   it("is delivered up to 20 MiB (decoded), and is too large with one more byte", async () => {
+    expect(MAX_IMAGE_BYTES).toBe(20 * MIB)
     expect(await sized(MAX_IMAGE_BYTES)).toBe("Completed")
     expect(await sized(MAX_IMAGE_BYTES + 1)).toBe("TooLarge")
   })
 })
 
-describe("the billed usage", () => {
+describe("the usage of an image", () => {
   const details = { cached_tokens: 10 }
   it("is the reported usage: zero is a reported count, and a missing count is unreported", async () => {
     expect(await usageOf({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })).toEqual({
@@ -168,7 +170,8 @@ describe("the billed usage", () => {
 describe("the response buffer", () => {
   it("holds at most 29 MiB", () => {
     const buffer = new ResponseBuffer()
-    const mebibyte = Buffer.alloc(1024 * 1024)
+    const mebibyte = Buffer.alloc(MIB)
+    expect(MAX_RESPONSE_BYTES).toBe(29 * MIB)
     for (let i = 0; i < MAX_RESPONSE_BYTES / mebibyte.length; i++) expect(buffer.append(mebibyte.fill(i))).toBe(true)
     expect(buffer.append(Buffer.alloc(1))).toBe(false)
     const { memory: held, start, end } = buffer.response

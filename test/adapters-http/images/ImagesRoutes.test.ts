@@ -14,7 +14,7 @@ import {
   closeGateways,
   eventually,
   KEY,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway,
   type TestGatewayOptions
@@ -53,7 +53,7 @@ beforeEach(async () => {
   await start()
 })
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 type Headers = Record<string, string>
@@ -199,7 +199,7 @@ describe("an image generation", () => {
     const early = await announced.response()
     expect([early.status, JSON.parse(early.body).error.code]).toEqual([413, "request_too_large"])
     expect(early.headers.get("connection")).toBe("close")
-    announced.leave()
+    announced.disconnect()
 
     const streamed = await RawClient.connect(gateway.port)
     streamed.send(raw("/v1/images/generations", ["transfer-encoding: chunked"]))
@@ -242,7 +242,7 @@ describe("an Idempotency-Key", () => {
     const twice = ["Idempotency-Key: a", "idempotency-key: a", `content-length: ${body.length}`]
     const response = await client.send(raw("/v1/images/generations", twice) + body).response()
     expect([response.status, JSON.parse(response.body).error.param]).toEqual([400, "Idempotency-Key"])
-    client.leave()
+    client.disconnect()
   })
 })
 
@@ -300,7 +300,7 @@ describe("an image edit", () => {
     client.send(raw("/v1/images/edits", head)).send(`${begin.length.toString(16)}\r\n${begin}\r\n`)
     const response = await client.response()
     expect([response.status, JSON.parse(response.body).error.code]).toEqual([400, "unsupported_endpoint"])
-    client.leave()
+    client.disconnect()
   })
 
   it("is refused with 413 image_too_large for a form over 12 MiB or a file over 10 MiB", async () => {
@@ -308,11 +308,11 @@ describe("an image edit", () => {
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, `content-length: ${12 * MIB + 1}`]
     const response = await client.send(raw("/v1/images/edits", head)).response()
     expect([response.status, JSON.parse(response.body).error.code]).toEqual([413, "image_too_large"])
-    client.leave()
+    client.disconnect()
     expect(await refusal(edit([model, prompt, image(Buffer.alloc(10 * MIB + 1))]))).toBe("413 image_too_large image")
   })
 
-  it("is refused with 413 if the provider refuses it as too large", async () => {
+  it("is refused with 413 image_too_large if the provider refuses it as too large, and a generation with 413 request_too_large", async () => {
     const pending = edit()
     await respond(413, "too large")
     expect(await refusal(pending)).toBe("413 image_too_large image")
@@ -385,11 +385,11 @@ describe("a provider's response that is not delivered", () => {
     [200, { data: [{ url: "https://provider.example/a.png" }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: IMAGE }, { b64_json: IMAGE }] }, "502 upstream_error", "failed"],
     [200, { data: [{ b64_json: "????" }] }, "502 upstream_error", "failed"]
-  ])("with status %i and body %j is reported as %s", async (status, body, expected, seen) => {
+  ])("with status %i and body %j is reported as %s", async (status, body, expected, expectedVerdict) => {
     const pending = generate()
     const { verdict } = await respond(status, body)
     expect(await refusal(pending)).toBe(expected)
-    expect(verdict).toBe(seen)
+    expect(verdict).toBe(expectedVerdict)
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
   })
 
@@ -478,9 +478,9 @@ describe("a client", () => {
     return { client, exchange: await upstreams.next() }
   }
 
-  it("ends the exchange with the provider and is charged nothing if it disconnects before the response", async () => {
+  it("is charged nothing if it disconnects before the response, and the request to the provider is aborted", async () => {
     const { client, exchange } = await connectedClient()
-    client.leave()
+    client.disconnect()
     await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
     await eventually(() => images.finished.length === 1, "the end of the request")
     expect(images.finished).toMatchObject([{ state: "abandoned", charge: { charged: { output: 0n } } }])
@@ -494,11 +494,11 @@ describe("a client", () => {
     exchange.head(200).data(JSON.stringify(result))
     exchange.end()
     await eventually(() => exchange.verdict === "served", "the image")
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.inFlight.count === 1, "the end of the connection")
     finish()
     await eventually(() => images.finished.length === 1, "the end of the request")
-    expect(images.finished).toMatchObject([{ state: "abandoned" }])
+    expect(images.finished).toMatchObject([{ state: "abandoned", charge: { charged: { output: 0n } } }])
   })
 
   /** A response whose image is larger than the buffers of a socket. */
@@ -515,7 +515,7 @@ describe("a client", () => {
   it("is charged if it disconnects during the transfer of a settled image, and all memory is released", async () => {
     const client = await stalledClient()
     expect(gateway.counters.imageBytes).toBeGreaterThan(20 * MIB)
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
     expect([gateway.counters.imageBytes, images.finished]).toMatchObject([0, [{ state: "settled" }]])
     expect(gateway.counters.finishedRequests).toMatchObject([{ status: 200, ending: "left" }])
@@ -526,15 +526,15 @@ describe("a client", () => {
     const client = await stalledClient()
     await eventually(() => gateway.inFlight.count === 0, "the end of the request effect")
     expect(gateway.counters.imageBytes).toBe(0)
-    client.leave()
+    client.disconnect()
   })
 
-  it("leaves no memory reserved if it disconnects during its upload", async () => {
+  it("uses no memory after it disconnects during its upload", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, "content-length: 5000000"]
     client.send(raw("/v1/images/edits", head)).send(aForm(model, prompt, image()).subarray(0, 300))
     await eventually(() => gateway.counters.imageBytes === 300, "300 bytes of the form")
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.inFlight.count === 0 && gateway.counters.imageBytes === 0, "the end of the request")
     expect(images.begun).toEqual([])
   })

@@ -28,10 +28,10 @@ describe("a source image", () => {
   })
 
   it.each(["png", "jpeg", "webp"] as const)("is identified in a real %s file", (format) => {
-    const wish = { format, widthPx: 48, heightPx: 32, transparent: false, words: "x" }
+    const requested = { format, widthPx: 48, heightPx: 32, transparent: false, words: "x" }
     // The simulator scales a PNG so that its longer edge has 256 pixels.
     const expected = format === "png" ? "png 256x171" : `${format} 48x32`
-    expect(inspect(Buffer.from(pictureOf(wish), "base64"))).toBe(expected)
+    expect(inspect(Buffer.from(pictureOf(requested), "base64"))).toBe(expected)
   })
 
   it.each([

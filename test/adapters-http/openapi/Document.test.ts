@@ -122,7 +122,7 @@ describe("the OpenAPI document", () => {
     expect(headers).toHaveProperty("allow")
   })
 
-  it("has operation ids from which a client can make the names of its functions", () => {
+  it("has unique operation ids that are valid names of functions, and summaries without a full stop", () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[a-z]+[A-Z][A-Za-z]+$|^(signUp|logIn|logOut)$/)

@@ -7,7 +7,7 @@ import { RawClient } from "../inference/relay/RawClient.ts"
 import {
   catalogOf,
   closeGateways,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway
 } from "../inference/relay/TestGateway.ts"
@@ -19,7 +19,7 @@ beforeEach(async () => {
   gateway = await startGateway({ catalog: catalogOf({}), rankings: rankings.layer })
 })
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const getRankings = (query = "", headers: Record<string, string> = {}) =>

@@ -4,10 +4,10 @@ import { chunk, completion, usage } from "../../support/upstream/ChatWire.ts"
 import { signal } from "../../support/upstream/Script.ts"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
 import { contents, hello, helloStream, RawClient } from "../inference/relay/RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../inference/relay/TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const start = async (options: object = {}) => {
@@ -18,7 +18,7 @@ const start = async (options: object = {}) => {
 
 /** Starts a stream. Returns the client, which has received the delta `a`, and the provider's side of the stream. */
 const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
-  const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+  const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
   const provider = (await upstreams.next()).stream()
   provider.event(chunk({ content: "a" }))
   await client.untilText('"a"')
@@ -31,29 +31,30 @@ describe("a server during shutdown", () => {
   it("lets an open stream finish, and refuses new requests except the liveness probe", async () => {
     const running = await start()
     const { gateway } = running
-    const [asking, listing, probing, alive] = await Promise.all(
+    const [chatClient, modelsClient, readinessClient, livenessClient] = await Promise.all(
       Array.from({ length: 4 }, () => RawClient.connect(gateway.port))
     )
-    // A connection counts as idle only after its first request.
-    for (const kept of [asking, listing, probing, alive]) await kept?.send(get("/healthz")).response()
+    // A connection is idle only after its first request.
+    for (const kept of [chatClient, modelsClient, readinessClient, livenessClient])
+      await kept?.send(get("/healthz")).response()
     const { client, provider } = await streaming(running)
     const closing = gateway.close()
     await eventually(() => gateway.inFlight.refusing)
 
-    const refused = await asking?.ask(hello()).response()
+    const refused = await chatClient?.sendChat(hello()).response()
     expect([refused?.status, refused?.headers.get("connection"), refused?.headers.get("retry-after")]).toEqual([
       503,
       "close",
       "1"
     ])
     expect(refused?.body).toContain('"code":"overloaded"')
-    expect((await listing?.send(get("/v1/models")).response())?.status).toBe(503)
-    const unready = await probing?.send(get("/readyz")).response()
+    expect((await modelsClient?.send(get("/v1/models")).response())?.status).toBe(503)
+    const unready = await readinessClient?.send(get("/readyz")).response()
     expect([unready?.status, JSON.parse(unready?.body ?? "")]).toEqual([
       503,
       { status: "not_ready", reason: "draining" }
     ])
-    const healthy = await alive?.send(get("/healthz")).response()
+    const healthy = await livenessClient?.send(get("/healthz")).response()
     expect([healthy?.status, healthy?.headers.get("connection")]).toEqual([200, "close"])
     await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
 
@@ -71,21 +72,23 @@ describe("a server during shutdown", () => {
     const delay = signal()
     const running = await start({ drainSeconds: 100, drainDelaySeconds: 30, endOfDelay: delay.fired })
     const { gateway, upstreams } = running
-    const [asking, listing, idle] = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(gateway.port)))
-    if (asking === undefined || listing === undefined || idle === undefined) throw new Error("no connection")
-    for (const kept of [asking, listing, idle]) {
+    const [chatClient, modelsClient, idle] = await Promise.all(
+      Array.from({ length: 3 }, () => RawClient.connect(gateway.port))
+    )
+    if (chatClient === undefined || modelsClient === undefined || idle === undefined) throw new Error("no connection")
+    for (const kept of [chatClient, modelsClient, idle]) {
       const { headers } = await kept.send(get("/healthz")).response()
       expect(headers.get("connection")).toBe("keep-alive")
     }
-    const mute = await RawClient.connect(gateway.port)
+    const unused = await RawClient.connect(gateway.port)
     const early = await streaming(running)
     const late = await streaming(running)
-    const waiting = (await RawClient.connect(gateway.port)).ask(hello())
-    const unanswered = await upstreams.next()
+    const waiting = (await RawClient.connect(gateway.port)).sendChat(hello())
+    const open = await upstreams.next()
     const closing = gateway.close()
     await eventually(() => gateway.inFlight.draining)
 
-    const complete = (upstream: typeof unanswered) => {
+    const complete = (upstream: typeof open) => {
       const provider = upstream.head(200)
       provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
       provider.end()
@@ -101,10 +104,10 @@ describe("a server during shutdown", () => {
     }
     // These requests get a response that closes the connection: a request that has no response yet, and requests on an
     // idle connection, on a new connection, and on a connection whose stream has ended.
-    complete(unanswered)
+    complete(open)
     expect(await closed(waiting)).toEqual([200, "close"])
-    for (const client of [asking, await RawClient.connect(gateway.port)]) {
-      client.ask(hello())
+    for (const client of [chatClient, await RawClient.connect(gateway.port)]) {
+      client.sendChat(hello())
       complete(await upstreams.next())
       expect(await closed(client)).toEqual([200, "close"])
       await client.untilClosed()
@@ -113,17 +116,17 @@ describe("a server during shutdown", () => {
     await early.client.untilText("[DONE]")
     await early.client.untilText("0\r\n\r\n")
     early.client.text = ""
-    early.client.ask(hello())
+    early.client.sendChat(hello())
     complete(await upstreams.next())
     expect(await closed(early.client)).toEqual([200, "close"])
-    expect(await closed(listing.send(get("/v1/models")))).toEqual([200, "close"])
+    expect(await closed(modelsClient.send(get("/v1/models")))).toEqual([200, "close"])
     const unready = await (await RawClient.connect(gateway.port)).send(get("/readyz")).response()
     expect([unready.status, JSON.parse(unready.body)]).toEqual([503, { status: "not_ready", reason: "draining" }])
 
     delay.fire()
     await idle.untilClosed()
     await expect(RawClient.connect(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
-    expect(await closed(mute.ask(hello()))).toEqual([503, "close"])
+    expect(await closed(unused.sendChat(hello()))).toEqual([503, "close"])
     // The head of this stream has announced that the connection stays open.
     finish(late)
     await late.client.untilText("[DONE]")
@@ -145,14 +148,14 @@ describe("a server during shutdown", () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
     const { client, provider } = await streaming(running)
-    const waiting = (await RawClient.connect(gateway.port)).ask(hello())
-    const unanswered = await upstreams.next()
+    const waiting = (await RawClient.connect(gateway.port)).sendChat(hello())
+    const open = await upstreams.next()
     await gateway.close()
     await client.untilClosed()
     expect(client.text).toContain('"code":"overloaded"')
     expect(client.text).not.toContain("[DONE]")
     expect((await waiting.response()).status).toBe(503)
-    expect([provider.verdict, unanswered.verdict]).toEqual(["undecided", "undecided"])
+    expect([provider.verdict, open.verdict]).toEqual(["undecided", "undecided"])
     const charged = gateway.journal.settled.map(({ ending, charge }) => [ending, charge.charged.output])
     expect(charged).toHaveLength(2)
     expect(charged).toContainEqual(["client_gone", 1n])
@@ -181,7 +184,7 @@ describe("a server during shutdown", () => {
     while (provider.event(chunk({ content: flood }))) await new Promise((resolve) => setImmediate(resolve))
     await running.gateway.close()
     expect(running.gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
-    client.leave()
+    client.disconnect()
   })
 
   it("waits until the request of a disconnected client is settled", async () => {
@@ -190,7 +193,7 @@ describe("a server during shutdown", () => {
     const settling = signal()
     gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
     const { client } = await streaming(running)
-    client.leave()
+    client.disconnect()
     let closed = false
     const closing = gateway.close().then(() => {
       closed = true
@@ -206,7 +209,7 @@ describe("a server during shutdown", () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     const provider = (await upstreams.next()).head(200)
     provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
     provider.end()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import {
   catalogOf,
   closeGateways,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway
 } from "../inference/relay/TestGateway.ts"
@@ -12,7 +12,7 @@ beforeEach(async () => {
   gateway = await startGateway({ catalog: catalogOf({}) })
 })
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 interface Operation {
@@ -29,7 +29,7 @@ const specification = async (): Promise<Specification> =>
   (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Specification
 
 describe("the OpenAPI document", () => {
-  it("has every route with a summary", async () => {
+  it("has a summary for every route, and every route outside the reseller and operator APIs", async () => {
     const { paths } = await specification()
     const elsewhere = /^\/(api\/reseller|api\/operator|webhooks|qr)\//
     expect(

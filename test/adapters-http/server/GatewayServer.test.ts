@@ -8,7 +8,7 @@ import {
   catalogOf,
   closeGateways,
   KEY,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway
 } from "../inference/relay/TestGateway.ts"
@@ -20,13 +20,13 @@ beforeEach(async () => {
   gateway = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer, uploadSeconds: 0.3 })
 })
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const send = async (bytes: string) => {
   const client = await RawClient.connect(gateway.port)
   const response = await client.send(bytes).response()
-  client.leave()
+  client.disconnect()
   return response
 }
 const get = (path: string, method = "GET", ...headers: ReadonlyArray<string>) =>
@@ -105,7 +105,7 @@ describe("routing", () => {
       provider.data(JSON.stringify(completion({ usage: usage(1, 1) })))
       provider.end()
       expect((await client.response()).status).toBe(200)
-      client.leave()
+      client.disconnect()
     }
   })
 
@@ -115,11 +115,11 @@ describe("routing", () => {
     ["//v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"],
     ["/v1/healthz", "/healthz"]
-  ])("returns 404 for %s and suggests %s", async (path, meant) => {
+  ])("returns 404 for %s and suggests %s", async (path, suggested) => {
     const { status, body } = await get(path, "POST", "content-length: 0")
     const { type, error } = JSON.parse(body)
-    expect([status, type, error.code]).toEqual([404, meant.startsWith("/v1") ? "error" : type, "not_found"])
-    expect(error.message).toContain(`Did you mean ${meant}?`)
+    expect([status, type, error.code]).toEqual([404, suggested.startsWith("/v1") ? "error" : type, "not_found"])
+    expect(error.message).toContain(`Did you mean ${suggested}?`)
   })
 
   it("does not relay a request whose path is a percent-encoded form of a relayed path", async () => {
@@ -143,7 +143,7 @@ describe("routing", () => {
     expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
   })
 
-  it("responds to preflight requests on every path without an API key, and allows the requested headers", async () => {
+  it("responds to preflight requests on known and unknown paths without an API key, and allows the requested headers", async () => {
     for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
       const { status, headers } = await send(
         `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
@@ -173,7 +173,7 @@ describe("readiness", () => {
 
 describe("an invalid request", () => {
   it("closes only the connection on which it arrives", async () => {
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     const provider = (await upstreams.next()).stream()
     provider.event(chunk({ content: "a" }))
     await client.untilText('"a"')
@@ -191,7 +191,7 @@ describe("an invalid request", () => {
   })
 })
 
-describe("a login without a place in the hashing queue", () => {
+describe("a login or signup without a place in the hashing queue", () => {
   it("is refused with 429 before its body arrives, and its connection stays open", async () => {
     const requested: Array<string> = []
     const full = await startGateway({

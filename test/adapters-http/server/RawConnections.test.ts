@@ -11,13 +11,13 @@ import {
   closeGateways,
   eventually,
   KEY,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGatewayOptions
 } from "../inference/relay/TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const start = async (options: Partial<TestGatewayOptions> = {}) => {
@@ -27,8 +27,8 @@ const start = async (options: Partial<TestGatewayOptions> = {}) => {
 }
 
 const PROBE = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-const ask = (body: object) => chatRequest(JSON.stringify(body), [`authorization: Bearer ${KEY}`])
-const answer = JSON.stringify(completion({ usage: usage(1, 1) }))
+const chat = (body: object) => chatRequest(JSON.stringify(body), [`authorization: Bearer ${KEY}`])
+const completionBody = JSON.stringify(completion({ usage: usage(1, 1) }))
 /** The number of idle connections. `npm run proof` opens thousands. */
 const IDLE = Number(process.env.IDLE_CONNECTIONS ?? "50")
 const countOf = (text: string, part: string) => text.split(part).length - 1
@@ -37,10 +37,10 @@ describe("a connection", () => {
   it.each([
     ["sends nothing", ""],
     ["stops inside its headers", "GET /healthz HTTP/1.1\r\nHost"],
-    ["stops inside its body", ask(hello()).slice(0, -1)],
+    ["stops inside its body", chat(hello()).slice(0, -1)],
     [
       "stops inside a chunk",
-      ask(hello())
+      chat(hello())
         .replace(/content-length: \d+/, "transfer-encoding: chunked")
         .replace(/\{.*$/s, "9\r\n{")
     ]
@@ -55,7 +55,7 @@ describe("a connection", () => {
     const { gateway } = await start({ uploadSeconds: 0.3 })
     const clients = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
     clients[0].send("GET /healthz HTTP/1.1\r\nHost: ")
-    clients[1].send(ask(hello()).slice(0, -40))
+    clients[1].send(chat(hello()).slice(0, -40))
     const drip = setInterval(() => {
       clients[0].send("x")
       clients[1].send(" ")
@@ -67,7 +67,7 @@ describe("a connection", () => {
 
   it("that is idle is closed when the limit of connections is reached, so that another client is served", async () => {
     const { gateway, upstreams } = await start({ maxConnections: IDLE })
-    const busy = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const busy = (await RawClient.connect(gateway.port)).send(chat(helloStream))
     const provider = (await upstreams.next()).stream()
     const idle = await Promise.all(Array.from({ length: IDLE - 1 }, () => RawClient.connect(gateway.port)))
     for (let i = 0; i < 10; i++) {
@@ -78,20 +78,20 @@ describe("a connection", () => {
     await eventually(() => idle.filter(({ closed }) => closed).length >= 10, "the end of ten idle connections")
     provider.event(chunk({ content: "a" }))
     await busy.untilText('"a"')
-    for (const client of [busy, ...idle]) client.leave()
+    for (const client of [busy, ...idle]) client.disconnect()
   })
 
   it("is refused when the limit of connections is reached and every connection has a request in progress", async () => {
     const { gateway, upstreams } = await start({ maxConnections: 2 })
     const busy = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
     for (const client of busy) {
-      client.send(ask(helloStream))
+      client.send(chat(helloStream))
       await upstreams.next()
     }
     await (await RawClient.connect(gateway.port)).untilClosed()
     for (const client of busy) {
       expect(client.closed).toBe(false)
-      client.leave()
+      client.disconnect()
     }
   })
 })
@@ -99,36 +99,36 @@ describe("a connection", () => {
 describe("pipelined requests", () => {
   it("are served one after the other, and their responses keep the order", async () => {
     const { gateway, upstreams } = await start()
-    const client = (await RawClient.connect(gateway.port)).send(ask(hello()) + PROBE + ask(hello()) + PROBE)
+    const client = (await RawClient.connect(gateway.port)).send(chat(hello()) + PROBE + chat(hello()) + PROBE)
     for (const served of [1, 2]) {
       const provider = await upstreams.next()
       expect(upstreams.exchanges).toHaveLength(served)
-      provider.head(200).data(answer)
+      provider.head(200).data(completionBody)
       provider.end()
     }
     const bodies: Array<string> = []
     for (let i = 0; i < 4; i++) bodies.push((await client.response()).body)
     expect(bodies.map((body) => body.includes('"status":"ok"'))).toEqual([false, true, false, true])
-    client.leave()
+    client.disconnect()
   })
 
   it("of one connection cannot occupy the server: the connection is closed when more than 16 wait", async () => {
     const { gateway, upstreams } = await start()
-    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
     await upstreams.next()
-    client.send(ask(helloStream).repeat(16))
+    client.send(chat(helloStream).repeat(16))
     const second = (await RawClient.connect(gateway.port)).send(PROBE)
     expect((await second.response()).status).toBe(200)
     expect([client.closed, upstreams.exchanges.length]).toEqual([false, 1])
     client.send(PROBE)
     await client.untilClosed()
     expect(upstreams.exchanges).toHaveLength(1)
-    second.leave()
+    second.disconnect()
   })
 
   it("that are invalid cause no error in place of the response to an earlier request", async () => {
     const { gateway, upstreams } = await start()
-    const client = (await RawClient.connect(gateway.port)).send(ask(hello()))
+    const client = (await RawClient.connect(gateway.port)).send(chat(hello()))
     await upstreams.next()
     client.send("garbage\r\n\r\n")
     await client.untilClosed()
@@ -136,19 +136,19 @@ describe("pipelined requests", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("cannot follow a request with `Connection: close`: up to 64 KiB of further bytes are ignored", async () => {
+  it("cannot follow a request with `Connection: close`: up to 64 KiB of further bytes are ignored, and more bytes close the connection", async () => {
     const { gateway, upstreams } = await start()
-    const last = ask(hello()).replace("\r\n", "\r\nConnection: close\r\n")
+    const last = chat(hello()).replace("\r\n", "\r\nConnection: close\r\n")
     const client = (await RawClient.connect(gateway.port)).send(`${last}garbage`)
     const provider = await upstreams.next()
     for (const bytes of ["garbage", PROBE]) {
       client.send(bytes)
       const other = (await RawClient.connect(gateway.port)).send(PROBE)
       await other.response()
-      other.leave()
+      other.disconnect()
     }
     expect(client.closed).toBe(false)
-    provider.head(200).data(answer)
+    provider.head(200).data(completionBody)
     provider.end()
     await client.untilClosed()
     expect(countOf(client.text, "HTTP/1.1 ")).toBe(1)
@@ -157,11 +157,11 @@ describe("pipelined requests", () => {
     await upstreams.next()
     flooding.send("x".repeat(100_000))
     await flooding.untilClosed()
-    const leaving = (await RawClient.connect(gateway.port)).send(`${last}garbage`)
+    const ending = (await RawClient.connect(gateway.port)).send(`${last}garbage`)
     await upstreams.next()
-    leaving.socket.end()
-    await leaving.untilClosed()
-    expect([flooding.text, leaving.text]).toEqual(["", ""])
+    ending.socket.end()
+    await ending.untilClosed()
+    expect([flooding.text, ending.text]).toEqual(["", ""])
     const endings = () => gateway.journal.settled.map(({ ending }) => ending)
     await eventually(() => endings().length === 3, "the settlements")
     expect(endings()).toEqual(["complete", "client_gone", "client_gone"])
@@ -179,9 +179,9 @@ describe("pipelined requests", () => {
 })
 
 describe("a client", () => {
-  it("that closes its sending side counts as disconnected", async () => {
+  it("that closes its sending side is treated as disconnected", async () => {
     const { gateway, upstreams } = await start()
-    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
     const provider = (await upstreams.next()).stream()
     provider.event(chunk({ content: "a" }))
     await client.untilText('"a"')
@@ -193,7 +193,7 @@ describe("a client", () => {
 
   it("that never reads is disconnected after the write timeout, and its memory is bounded", async () => {
     const { gateway, upstreams } = await start({ writeStallSeconds: 0.3 })
-    const client = (await RawClient.connect(gateway.port)).send(ask(helloStream))
+    const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
     const provider = (await upstreams.next()).stream()
     client.socket.pause()
     const frame = chunk({ content: "x".repeat(64 * 1024) })
@@ -204,7 +204,7 @@ describe("a client", () => {
     }
     expect(sent).toBeLessThan(200)
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
-    client.leave()
+    client.disconnect()
   })
 
   it("that uploads an unread body without an end is disconnected after five seconds", async () => {

@@ -10,7 +10,7 @@ import {
   closeGateways,
   eventually,
   KEY,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway
 } from "../inference/relay/TestGateway.ts"
@@ -21,12 +21,12 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await eventually(() => gateway.inFlight.count === 0, "the end of all requests")
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const HOST = "Host: x\r\n"
 const PROBE = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`
-/** The path of a POST request that fails without reading its body. */
+/** The beginning of a POST request that is refused, so that its body is not read. */
 const POST = `POST /nowhere HTTP/1.1\r\n${HOST}`
 const CHAT = `POST /v1/chat/completions HTTP/1.1\r\n${HOST}x-api-key: ${KEY}\r\n`
 const CHUNKED = `${CHAT}Transfer-Encoding: chunked\r\n\r\n`
@@ -183,6 +183,6 @@ describe("a raw request with", () => {
       expect(body.slice(0, body.indexOf("}}") + 90)).toContain(requestId)
       expect(body).toContain('"code":"')
     }
-    client.leave()
+    client.disconnect()
   })
 })

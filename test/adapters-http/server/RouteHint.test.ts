@@ -16,8 +16,8 @@ describe("the suggested route", () => {
     ["/v1/v1/v1/models/x", "/v1/models/x"],
     ["/v1/docs", "/docs"],
     ["/v1//messages", "/v1/messages"]
-  ])("for %s is %s", (path, meant) => {
-    expect(intendedPath(routes, path)).toBe(meant)
+  ])("for %s is %s", (path, suggested) => {
+    expect(intendedPath(routes, path)).toBe(suggested)
   })
 
   it.each(["/", "/v1", "/v2/messages", "/messages/x"])("is absent for %s", (path) => {

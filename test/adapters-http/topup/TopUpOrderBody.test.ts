@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest"
 import { anOrder, instant, order, usdMicro } from "../../support/resellers.ts"
 
 const address = (id: string) => `https://gateway.example/${id}`
-const own = Schema.is(TopUpOrderBody)
-const listed = Schema.is(ListedTopUpOrder)
+const isBody = Schema.is(TopUpOrderBody)
+const isListed = Schema.is(ListedTopUpOrder)
 
 const rupiah = { _tag: "Rupiah", amountIdr: Idr(10_000n), feeIdr: Idr(500n), totalIdr: Idr(10_500n) } as const
 const qris = (qrImageUrl: string | undefined) =>
@@ -21,8 +21,8 @@ describe("a top-up order as JSON", () => {
         order.filter(({ quotaUsdMicro }) => quotaUsdMicro < 2n ** 53n),
         (any) => {
           const body = toBody(any, address)
-          expect(own(body)).toBe(true)
-          expect(listed(toListed(any, address))).toBe(true)
+          expect(isBody(body)).toBe(true)
+          expect(isListed(toListed(any, address))).toBe(true)
           const { provider_payment_id, ...rest } = body
           expect(rest).toEqual(toListed(any, address))
           expect(provider_payment_id).toBe(any.providerPaymentId)

@@ -5,7 +5,7 @@ import { ProviderName } from "@tollgate/domain/catalog/Provider"
 import { describe, expect, it } from "vitest"
 import { aProvider, aRoute } from "../../support/upstream/Candidates.ts"
 
-const asked = aProvider({ name: ProviderName("primary"), baseUrl: "https://api.first-host.example/v1" })
+const primary = aProvider({ name: ProviderName("primary"), baseUrl: "https://api.first-host.example/v1" })
 const other = aProvider({
   name: ProviderName("second-choice"),
   baseUrl: "https://gw.other-host.example:8443/v1/4c7fa1b2c3d4e5/compat",
@@ -20,8 +20,8 @@ const secretsOf = (...providers: ReadonlyArray<Provider>) => {
       searched.some(({ apiKeyEnv }) => apiKeyEnv === "OTHER_KEY") && text.includes(OTHER_KEY)
   })
 }
-const shown = (text: string, secrets = secretsOf(asked, other)) =>
-  redactedText(text, secrets.namesFor("ours", { provider: asked, route: aRoute({ upstreamModel: "theirs" }) }))
+const shown = (text: string, secrets = secretsOf(primary, other)) =>
+  redactedText(text, secrets.namesFor("ours", { provider: primary, route: aRoute({ upstreamModel: "theirs" }) }))
 
 describe("the message of a provider", () => {
   it("is shown if it identifies no provider of the catalog", () => {
@@ -34,8 +34,8 @@ describe("the message of a provider", () => {
     ["the name of the provider that received the request", "PRIMARY refused this"],
     ["the host of the provider that received the request", "first-host refused this"],
     ["the name of another provider", "Second-Choice refused this"],
-    ["the host and port of another provider", "no answer of gw.other-host.example:8443"],
-    ["a part of the host of another provider", "no answer of other-host"],
+    ["the host and port of another provider", "no response from gw.other-host.example:8443"],
+    ["a part of the host of another provider", "no response from other-host"],
     ["the account in the base URL of another provider", "account 4c7fa1b2c3d4e5 is closed"],
     ["the API key of another provider", `the key ${OTHER_KEY} is wrong`]
   ])("is dropped if it contains %s", (_, text) => {

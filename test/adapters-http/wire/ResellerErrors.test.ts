@@ -37,7 +37,7 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new Overloaded({ retryAfterSeconds: 1 }), "503 overloaded"]
 ]
 
-/** Errors that only CLI commands can cause. */
+/** Errors that only operators can cause, with the command line or the operator API. */
 const OPERATOR_REFUSALS = new Set(["AdjustmentConflict", "PatternNotListed", "ResellerNotFound", "ReviewRefused"])
 
 describe("an error of the reseller routes", () => {

@@ -53,11 +53,11 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>, includeUsage?: b
   const delivered = new DeliveredText()
   let usage = ReportedUsage.unreported
   let end: string | undefined
-  const seenSoFar = (end: string) => {
+  const resultSoFar = (end: string) => {
     delivered.markDelivered(delivered.sentCharacters, delivered.sentDeltas)
-    return seen(text, content, delivered.texts, usage, end)
+    return resultOf(text, content, delivered.texts, usage, end)
   }
-  const take = (translation: Translation) => {
+  const add = (translation: Translation) => {
     text += translation.frames
     content += translation.content
     delivered.append(translation.content, translation.switches)
@@ -66,15 +66,15 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>, includeUsage?: b
   }
   for (const chunk of chunks) {
     const decoded = decoder.push(chunk)
-    if (Either.isLeft(decoded)) return seenSoFar(decoded.left._tag)
-    for (const event of decoded.right) take(translator.translate(event))
+    if (Either.isLeft(decoded)) return resultSoFar(decoded.left._tag)
+    for (const event of decoded.right) add(translator.translate(event))
   }
-  for (const event of decoder.end()) take(translator.translate(event))
-  take(translator.close())
-  return seenSoFar(end ?? "open")
+  for (const event of decoder.end()) add(translator.translate(event))
+  add(translator.close())
+  return resultSoFar(end ?? "open")
 }
 
-const seen = (
+const resultOf = (
   text: string,
   content: string,
   texts: ReadonlyArray<string>,

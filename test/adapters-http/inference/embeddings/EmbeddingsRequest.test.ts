@@ -11,7 +11,7 @@ const read = (body: unknown) =>
 const accepted = (body: unknown) => Either.getOrThrow(read(body))
 const refusedParam = (body: unknown) =>
   Either.match(read(body), { onLeft: ({ param }) => param, onRight: () => "accepted" })
-const asking = (input: unknown, more: object = {}) => ({ model: "m", input, ...more })
+const requestWith = (input: unknown, more: object = {}) => ({ model: "m", input, ...more })
 
 const text = FastCheck.string({ minLength: 1 })
 const token = FastCheck.nat(200_000)
@@ -28,7 +28,7 @@ describe("an embeddings request", () => {
     ["a token array with 8,191 tokens", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
     ["2,048 texts", Array.from({ length: 2_048 }, () => "a"), 2_048, 0]
   ])("has the correct number of inputs and of counted tokens for %s", (_, input, inputs, tokens) => {
-    expect(accepted(asking(input))).toMatchObject({
+    expect(accepted(requestWith(input))).toMatchObject({
       model: "m",
       streamed: false,
       inputs,
@@ -38,28 +38,28 @@ describe("an embeddings request", () => {
 
   it.each([
     ["input", { model: "m" }],
-    ["input", asking("")],
-    ["input", asking([])],
-    ["input", asking(null)],
-    ["input", asking(5)],
-    ["input", asking({ text: "a" })],
-    ["input", asking(Array.from({ length: 2_049 }, () => "a"))],
-    ["input", asking(Array.from({ length: 2_049 }, () => [1]))],
-    ["input[1]", asking(["a", ""])],
-    ["input[1]", asking(["a", 1])],
-    ["input[1]", asking([1, "a"])],
-    ["input[1]", asking([1, [1]])],
-    ["input[1]", asking([[1], 1])],
-    ["input[1]", asking([[1], []])],
-    ["input[0]", asking([["a"]])],
-    ["input[0]", asking([[[1]]])],
-    ["input[0]", asking([null])],
-    ["input[0]", asking([{ text: "a" }])],
-    ["input[0]", asking([1.5])],
-    ["input[0]", asking([-1])],
+    ["input", requestWith("")],
+    ["input", requestWith([])],
+    ["input", requestWith(null)],
+    ["input", requestWith(5)],
+    ["input", requestWith({ text: "a" })],
+    ["input", requestWith(Array.from({ length: 2_049 }, () => "a"))],
+    ["input", requestWith(Array.from({ length: 2_049 }, () => [1]))],
+    ["input[1]", requestWith(["a", ""])],
+    ["input[1]", requestWith(["a", 1])],
+    ["input[1]", requestWith([1, "a"])],
+    ["input[1]", requestWith([1, [1]])],
+    ["input[1]", requestWith([[1], 1])],
+    ["input[1]", requestWith([[1], []])],
+    ["input[0]", requestWith([["a"]])],
+    ["input[0]", requestWith([[[1]]])],
+    ["input[0]", requestWith([null])],
+    ["input[0]", requestWith([{ text: "a" }])],
+    ["input[0]", requestWith([1.5])],
+    ["input[0]", requestWith([-1])],
     ["input[0]", '{"model":"m","input":[1e3]}'],
-    ["stream", asking("a", { stream: true })],
-    ["stream", asking("a", { stream: "yes" })],
+    ["stream", requestWith("a", { stream: true })],
+    ["stream", requestWith("a", { stream: "yes" })],
     ["model", { input: "a" }],
     ["input", '{"model":"m","input":"a","input":"b"}'],
     ["input", '{"model":"m","input":"a","Input":"b"}'],
@@ -70,7 +70,7 @@ describe("an embeddings request", () => {
   })
 
   it.each([false, null])("is accepted with stream %j", (stream) => {
-    expect(accepted(asking("a", { stream }))).toMatchObject({ streamed: false })
+    expect(accepted(requestWith("a", { stream }))).toMatchObject({ streamed: false })
   })
 
   property(
@@ -88,18 +88,18 @@ describe("an embeddings request", () => {
     "has an estimate of at least one input token and no output tokens, for every valid input",
     [anyInput],
     (input) => {
-      const { inputFloor, inputCeiling, output } = estimate(accepted(asking(input)).size)
+      const { inputFloor, inputCeiling, output } = estimate(accepted(requestWith(input)).size)
       return inputFloor >= 1n && inputCeiling >= inputFloor && output === 0n
     }
   )
 
   property("has an estimate that equals the number of tokens in its token arrays", [many(tokenArray)], (input) => {
-    const { inputFloor, inputCeiling } = estimate(accepted(asking(input)).size)
+    const { inputFloor, inputCeiling } = estimate(accepted(requestWith(input)).size)
     return inputFloor === BigInt(input.flat().length) && inputCeiling === inputFloor
   })
 
   property("has a prompt that contains each text once and counts each token once", [anyInput], (input) => {
-    const { text, separateTexts, extraTokens } = accepted(asking(input)).promptText()
+    const { text, separateTexts, extraTokens } = accepted(requestWith(input)).promptText()
     const inputs = [input].flat(2)
     const texts = inputs.filter((each) => typeof each === "string")
     return text === "" && extraTokens === inputs.length - texts.length && String(separateTexts) === String(texts)

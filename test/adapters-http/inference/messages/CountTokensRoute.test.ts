@@ -7,7 +7,7 @@ import {
   closeGateways,
   eventually,
   KEY,
-  nothingLeft,
+  noResources,
   startGateway,
   type TestGateway,
   type TestGatewayOptions
@@ -30,7 +30,7 @@ beforeEach(async () => {
   gateway = await start()
 })
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const post = (body: unknown = request, headers: Record<string, string> = {}) =>
@@ -129,7 +129,7 @@ describe("a token count", () => {
 })
 
 describe("a request for a token count", () => {
-  it("is checked in the same order and with the same errors as a messages request", async () => {
+  it("is refused with an error of the messages protocol, in this order: API key, body size, format, model", async () => {
     gateway = await start({ bodyBytes: 1_000 })
     const refused = async (body: unknown, headers: Record<string, string> = {}) => {
       const response = await post(body, headers)
@@ -157,7 +157,7 @@ describe("a request for a token count", () => {
       `POST /v1/messages/count_tokens HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     )
     const exchange = await upstreams.next()
-    client.leave()
+    client.disconnect()
     await eventually(() => exchange.verdict === "undecided", "the end of the request to the provider")
     await eventually(() => gateway.counters.openRequests === 0, "the end of the request")
   })

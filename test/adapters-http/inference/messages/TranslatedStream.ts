@@ -49,7 +49,7 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStrea
   let content = ""
   let usage = ReportedUsage.unreported
   let end: string | undefined
-  const take = (translation: Translation) => {
+  const add = (translation: Translation) => {
     text += translation.frames
     content += translation.content
     if (translation.usage !== undefined) usage = ReportedUsage.merge(usage, translation.usage)
@@ -58,10 +58,10 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStrea
   for (const chunk of chunks) {
     const decoded = decoder.push(chunk)
     if (Either.isLeft(decoded)) return { text, content, usage, end: decoded.left._tag }
-    for (const event of decoded.right) take(translator.translate(event))
+    for (const event of decoded.right) add(translator.translate(event))
   }
-  for (const event of decoder.end()) take(translator.translate(event))
-  take(translator.close())
+  for (const event of decoder.end()) add(translator.translate(event))
+  add(translator.close())
   return { text, content, usage, end: end ?? "open" }
 }
 

@@ -8,11 +8,11 @@ import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage } from "../../../support/upstream/ChatWire.ts"
 import { done, event, json, type Step, script } from "../../../support/upstream/Script.ts"
 import { chatRequest, hello, helloStream, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "./TestGateway.ts"
 
 const upstreams: Array<ScriptedUpstream> = []
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
   for (const upstream of upstreams.splice(0)) await upstream.close()
 })
 
@@ -33,7 +33,7 @@ const aReader = async (port: number) => {
   return reader
 }
 
-const flooding = async (options: object) => {
+const startFlood = async (options: object) => {
   const upstream = await ScriptedUpstream.start()
   upstreams.push(upstream)
   const flood: ReadonlyArray<Step> = Array.from({ length: WORDS }, () => event(chunk({ content: WORD })))
@@ -59,8 +59,8 @@ const unchanging = async (figure: () => number): Promise<number> => {
 }
 
 describe("a client that does not read", () => {
-  it("makes the gateway pause the provider, and pays for the whole response after reading it", async () => {
-    const { upstream, gateway, client } = await flooding({})
+  it("makes the gateway stop reading from the provider, and pays for the whole response after reading it", async () => {
+    const { upstream, gateway, client } = await startFlood({})
     const request = await upstream.received()
     const sent = await unchanging(request.sentBytes)
     expect(sent).toBeLessThan(CHARACTERS * 0.6)
@@ -74,7 +74,7 @@ describe("a client that does not read", () => {
   })
 
   it("is disconnected after the write timeout, and pays for the part that its socket has accepted", async () => {
-    const { upstream, gateway, client } = await flooding({ writeStallSeconds: 0.4 })
+    const { upstream, gateway, client } = await startFlood({ writeStallSeconds: 0.4 })
     await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)
     const [settled] = gateway.journal.settled
@@ -100,7 +100,7 @@ describe("a client that does not read", () => {
   })
 
   it("receives no keepalives while earlier writes are pending", async () => {
-    const { gateway, client } = await flooding({ keepaliveSeconds: 0.05, tickMillis: 10 })
+    const { gateway, client } = await startFlood({ keepaliveSeconds: 0.05, tickMillis: 10 })
     const written = await unchanging(() => gateway.counters.responseBytes)
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(gateway.counters.responseBytes).toBe(written)
@@ -145,7 +145,7 @@ describe("content", () => {
     return { response, text, write, accept: (error?: Error) => pending.shift()?.(error) }
   }
 
-  it("counts as delivered only when the socket has accepted its write", () => {
+  it("is delivered only when the socket has accepted its write", () => {
     const { response, text, write, accept } = manualResponse()
     let done = false
     response.onAccepted = () => {
@@ -169,7 +169,7 @@ describe("content", () => {
     ])
   })
 
-  it("does not count as delivered if its write failed", () => {
+  it("is not delivered if its write failed", () => {
     const { response, text, write, accept } = manualResponse()
     write("one")
     write("three")

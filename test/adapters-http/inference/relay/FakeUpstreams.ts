@@ -48,7 +48,7 @@ export class FakeUpstreams {
   /** The errors with which the next requests fail, one for each request; undefined if the request is sent. */
   readonly refusals: Array<Overloaded | CircuitOpen | UpstreamFailed | undefined> = []
   #waiting: Array<() => void> = []
-  #taken = 0
+  #returned = 0
 
   readonly layer: Layer.Layer<Upstreams> = Layer.succeed(Upstreams, {
     send: (request, events) => {
@@ -73,9 +73,9 @@ export class FakeUpstreams {
   /** Returns the next request that the gateway sends, and waits for this request if necessary. */
   async next(): Promise<FakeExchange> {
     for (;;) {
-      const exchange = this.exchanges[this.#taken]
+      const exchange = this.exchanges[this.#returned]
       if (exchange !== undefined) {
-        this.#taken += 1
+        this.#returned += 1
         return exchange
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve))

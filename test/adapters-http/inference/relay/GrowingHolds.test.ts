@@ -10,21 +10,21 @@ import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
 import { done, event, json, type Step, script, signal, stall, until, wait } from "../../../support/upstream/Script.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, nothingLeft, planOf, startGateway } from "./TestGateway.ts"
+import { catalogOf, closeGateways, eventually, noResources, planOf, startGateway } from "./TestGateway.ts"
 
 const scripted: Array<ScriptedUpstream> = []
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
   for (const upstream of scripted.splice(0)) await upstream.close()
 })
 
-const say = (content: string): Step => event(chunk({ content }))
+const delta = (content: string): Step => event(chunk({ content }))
 const stop: ReadonlyArray<Step> = [event(chunk({}, "stop")), done]
 const WORD = "0123456789"
-const words = (count: number): ReadonlyArray<Step> => Array.from({ length: count }, () => say(WORD))
+const words = (count: number): ReadonlyArray<Step> => Array.from({ length: count }, () => delta(WORD))
 
-const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
+const startWith = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   const upstream = await ScriptedUpstream.start()
   scripted.push(upstream)
   upstream.always(script({ steps }))
@@ -34,7 +34,7 @@ const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
 
 describe("a stream whose balance is ample", () => {
   it("is delivered completely while its hold grows, and its settlement releases the whole hold", async () => {
-    const { gateway, journal } = await playing([...words(2_000), ...stop])
+    const { gateway, journal } = await startWith([...words(2_000), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("")).toBe(WORD.repeat(2_000))
     await eventually(() => journal.settled.length === 1)
@@ -44,15 +44,15 @@ describe("a stream whose balance is ample", () => {
   })
 
   it("gets a frame that is larger than a slice", async () => {
-    const { gateway } = await playing([say(WORD.repeat(10_000)), ...stop])
+    const { gateway } = await startWith([delta(WORD.repeat(10_000)), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("").length).toBe(100_000)
   })
 })
 
 describe("a stream that uses up its balance", () => {
-  it("is cut with insufficient_balance, aborts the upstream request and costs exactly the delivered content", async () => {
-    const { upstream, gateway, journal } = await playing([...words(10_000), stall])
+  it("is cut with insufficient_balance, its upstream request is aborted, and it costs exactly the delivered content", async () => {
+    const { upstream, gateway, journal } = await startWith([...words(10_000), stall])
     journal.plan = planOf(3_000n)
     const text = await (await post(gateway.url, helloStream)).text()
     const delivered = contents(text).join("").length
@@ -65,13 +65,13 @@ describe("a stream that uses up its balance", () => {
     expect(settled?.charge.charged.output).toBe(BigInt(delivered))
     expect(journal.writtenOffPico).toBe(0n)
     // The next word would have cost more than the remaining balance.
-    const left = journal.plan.creditsPosted - journal.plan.debitsPosted
-    expect(left).toBeGreaterThanOrEqual(0n)
-    expect(left).toBeLessThan(BigInt(WORD.length))
+    const remaining = journal.plan.creditsPosted - journal.plan.debitsPosted
+    expect(remaining).toBeGreaterThanOrEqual(0n)
+    expect(remaining).toBeLessThan(BigInt(WORD.length))
   })
 
   it("is cut before a frame that costs more than the remaining balance", async () => {
-    const { gateway, journal } = await playing([say("cheap"), say(WORD.repeat(1_000)), ...stop])
+    const { gateway, journal } = await startWith([delta("cheap"), delta(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(2_000n)
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["cheap"])
@@ -81,7 +81,7 @@ describe("a stream that uses up its balance", () => {
   })
 
   it("is refused with 402 and not charged if the balance does not cover the first frame", async () => {
-    const { gateway, journal } = await playing([say(WORD.repeat(1_000)), ...stop])
+    const { gateway, journal } = await startWith([delta(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(500n)
     const response = await post(gateway.url, helloStream)
     expect([response.status, (await response.json()).error.code]).toEqual([402, "insufficient_balance"])
@@ -90,7 +90,7 @@ describe("a stream that uses up its balance", () => {
   })
 
   it("is complete if its last frame costs exactly the remaining balance", async () => {
-    const { gateway, journal } = await playing([say(WORD), say(WORD), ...stop])
+    const { gateway, journal } = await startWith([delta(WORD), delta(WORD), ...stop])
     const probe = await post(gateway.url, helloStream)
     await probe.text()
     await eventually(() => journal.settled.length === 1)
@@ -103,7 +103,7 @@ describe("a stream that uses up its balance", () => {
   })
 
   it("stops all parallel streams of the customer, which together never cost more than the balance", async () => {
-    const { gateway, journal } = await playing([...words(5_000), stall])
+    const { gateway, journal } = await startWith([...words(5_000), stall])
     journal.plan = planOf(30_000n)
     const texts = await Promise.all(
       Array.from({ length: 10 }, async () => (await post(gateway.url, helloStream)).text())
@@ -117,9 +117,9 @@ describe("a stream that uses up its balance", () => {
     expect(journal.plan.debitsPending).toBe(0n)
   })
 
-  it("writes off only the reported tokens that exceed the delivered content", async () => {
-    const { gateway, journal } = await playing([
-      say("a"),
+  it("is settled with a write-off for the reported tokens that the balance does not cover", async () => {
+    const { gateway, journal } = await startWith([
+      delta("a"),
       event(chunk({}, "stop")),
       event(usageChunk(usage(5, 9_000))),
       done
@@ -128,14 +128,16 @@ describe("a stream that uses up its balance", () => {
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
     await eventually(() => journal.settled.length === 1)
-    expect(journal.settled[0]?.charge.charged.output).toBe(9_000n)
-    expect(journal.writtenOffPico).toBeGreaterThan(0n)
+    expect(journal.settled[0]?.charge.charged).toMatchObject({ input: 5n, output: 9_000n })
+    expect(journal.plan.debitsPosted).toBe(2_000n)
+    // Each token costs 1,000 pico-USD, and the plan covers 2,000 of the 9,005 tokens.
+    expect(journal.writtenOffPico).toBe(7_005_000n)
   })
 })
 
 describe("a stream whose hold cannot be extended", () => {
   it("is delivered to the end of its hold, waits for an extension at most for the write timeout, and ends with overloaded", async () => {
-    const { gateway, journal } = await playing([...words(1_000), stall], { writeStallSeconds: 0.3 })
+    const { gateway, journal } = await startWith([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"code":"overloaded"')
@@ -148,7 +150,7 @@ describe("a stream whose hold cannot be extended", () => {
   })
 
   it("continues if the hold is extended before the write timeout", async () => {
-    const { gateway, journal } = await playing([...words(1_000), ...stop], { writeStallSeconds: 5 })
+    const { gateway, journal } = await startWith([...words(1_000), ...stop], { writeStallSeconds: 5 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     setTimeout(() => {
       journal.extensionRefusal = undefined
@@ -159,8 +161,8 @@ describe("a stream whose hold cannot be extended", () => {
 
   it("ends with overloaded if another node has settled the request", async () => {
     const settled = signal()
-    const { gateway, journal } = await playing([say("a"), until(settled), ...words(1_000), stall])
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const { gateway, journal } = await startWith([delta("a"), until(settled), ...words(1_000), stall])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.untilText('"content":"a"')
     journal.holds.clear()
     settled.fire()
@@ -171,12 +173,12 @@ describe("a stream whose hold cannot be extended", () => {
 })
 
 describe("a stream that another node has settled", () => {
-  it("ends at its next frame even if no content waited when the ledger reported it", async () => {
+  it("ends at its next frame even if no content waits for an extension when the ledger reports the settlement", async () => {
     const settled = signal()
     // The last of these words requests the next slice. The hold still covers the words themselves.
-    const steps = [say("a"), until(settled), ...words(53), wait(100), say(WORD), stall]
-    const { gateway, journal } = await playing(steps)
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const steps = [delta("a"), until(settled), ...words(53), wait(100), delta(WORD), stall]
+    const { gateway, journal } = await startWith(steps)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.untilText('"content":"a"')
     journal.holds.clear()
     settled.fire()
@@ -188,20 +190,20 @@ describe("a stream that another node has settled", () => {
 })
 
 describe("a request with an ample balance", () => {
-  const starting = async (steps: ReadonlyArray<Step>, options: object = {}) => {
+  const startBeforeHold = async (steps: ReadonlyArray<Step>, options: object = {}) => {
     const durable = signal()
-    const started = await playing(steps, options)
+    const started = await startWith(steps, options)
     started.journal.isAmple = true
     started.journal.beforeAdmission = Effect.promise(() => durable.fired)
     return { ...started, durable }
   }
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 80))
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 80))
 
   it("is sent to its provider before its hold is durable, but no byte of the response is written before", async () => {
-    const { upstream, gateway, durable } = await starting([say("a"), say("b"), ...stop])
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const { upstream, gateway, durable } = await startBeforeHold([delta("a"), delta("b"), ...stop])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await (await upstream.received()).over
-    await settle()
+    await pause()
     expect(client.text).toBe("")
     durable.fire()
     await client.untilText("[DONE]")
@@ -210,21 +212,21 @@ describe("a request with an ample balance", () => {
   })
 
   it("gets no keepalive before its hold is durable", async () => {
-    const { upstream, gateway, durable } = await starting([stall], { keepaliveSeconds: 0.02, tickMillis: 10 })
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const { upstream, gateway, durable } = await startBeforeHold([stall], { keepaliveSeconds: 0.02, tickMillis: 10 })
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await upstream.received()
-    await settle()
+    await pause()
     expect(client.text).toBe("")
     client.socket.destroy()
     durable.fire()
   })
 
   it("is not written before its hold is durable if it is not a stream", async () => {
-    const { upstream, gateway, durable, journal } = await starting([])
+    const { upstream, gateway, durable, journal } = await startBeforeHold([])
     upstream.always(json(completion({ content: ["hi"], usage: usage(3, 4) })))
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     await (await upstream.received()).over
-    await settle()
+    await pause()
     expect([client.text, journal.settled.length]).toEqual(["", 0])
     durable.fire()
     expect((await client.response()).status).toBe(200)
@@ -232,15 +234,15 @@ describe("a request with an ample balance", () => {
   })
 
   const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
-    ["the balance is used up meanwhile", new InsufficientBalance(), 402],
+    ["the balance is used up before its hold is durable", new InsufficientBalance(), 402],
     ["the database is unreachable", new Overloaded({ retryAfterSeconds: 1 }), 503]
   ]
   it.each(refusals)("is refused, and its upstream request is aborted, if %s", async (_, refusal, status) => {
-    const { upstream, gateway, durable, journal } = await starting([say("secret"), stall])
+    const { upstream, gateway, durable, journal } = await startBeforeHold([delta("secret"), stall])
     journal.refusal = refusal
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     const request = await upstream.received()
-    await settle()
+    await pause()
     durable.fire()
     const response = await client.response()
     expect(response.status).toBe(status)
@@ -251,8 +253,8 @@ describe("a request with an ample balance", () => {
   })
 
   it("is settled as not delivered if the client disconnects before its hold is durable", async () => {
-    const { upstream, gateway, durable, journal } = await starting([say("a"), stall])
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const { upstream, gateway, durable, journal } = await startBeforeHold([delta("a"), stall])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     const request = await upstream.received()
     client.socket.destroy()
     await request.left
@@ -266,7 +268,7 @@ describe("a request with an ample balance", () => {
 
 describe("a request whose prompt costs more than the balance", () => {
   it("is refused with 402 before a provider is called", async () => {
-    const { upstream, gateway, journal } = await playing([say("a"), ...stop])
+    const { upstream, gateway, journal } = await startWith([delta("a"), ...stop])
     // The body has far fewer tokens by its smallest estimate than by the exact count.
     const body = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
     journal.plan = planOf(400n)

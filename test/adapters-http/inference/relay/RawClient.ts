@@ -45,13 +45,13 @@ export class RawClient {
   }
 
   /** Sends a complete chat request. */
-  ask(body: object, headers: ReadonlyArray<string> = [`authorization: Bearer ${KEY}`]): this {
+  sendChat(body: object, headers: ReadonlyArray<string> = [`authorization: Bearer ${KEY}`]): this {
     return this.send(chatRequest(JSON.stringify(body), headers))
   }
 
-  async until(holds: (client: RawClient) => boolean, what = "the expected state"): Promise<this> {
+  async until(condition: (client: RawClient) => boolean, what = "the expected state"): Promise<this> {
     const deadline = performance.now() + 8_000
-    while (!holds(this)) {
+    while (!condition(this)) {
       const millis = deadline - performance.now()
       if (millis <= 0) throw new Error(`timed out while waiting for ${what}; received: ${this.text.slice(-2_000)}`)
       await new Promise<void>((resolve) => {
@@ -82,7 +82,7 @@ export class RawClient {
     return response
   }
 
-  leave(): void {
+  disconnect(): void {
     this.socket.destroy()
   }
 

@@ -9,10 +9,10 @@ import { chatFrames, completion, errorBody, usage } from "../../../support/upstr
 import { json, silence, stream } from "../../../support/upstream/Script.ts"
 import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { chatRequest, hello, helloStream, post, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "./TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "./TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const codeOf = async (response: Response): Promise<string> => {
@@ -55,7 +55,7 @@ describe("a request", () => {
     client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
     const { status, headers } = await client.response()
     expect([status, headers.get("www-authenticate"), headers.get("connection")]).toEqual([401, "Bearer", "close"])
-    client.leave()
+    client.disconnect()
   })
 
   it("gets 100 Continue only after its API key was accepted", async () => {
@@ -70,13 +70,13 @@ describe("a request", () => {
 
     const unauthenticated = await RawClient.connect(gateway.port)
     expect((await unauthenticated.send(head).response()).status).toBe(401)
-    unauthenticated.leave()
+    unauthenticated.disconnect()
 
     const authenticated = await RawClient.connect(gateway.port)
     authenticated.send(head.replace("expect:", `x-api-key: ${KEY}\r\nexpect:`))
     expect((await authenticated.response()).status).toBe(100)
     expect((await authenticated.send(body).response()).status).toBe(200)
-    authenticated.leave()
+    authenticated.disconnect()
     await upstream.close()
   })
 })
@@ -104,9 +104,9 @@ describe("the API key in the request headers", () => {
   ])("%s", async (_, headers, status) => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)
-    const response = await client.ask(hello({ model: "unknown" }), headers).response()
+    const response = await client.sendChat(hello({ model: "unknown" }), headers).response()
     expect(response.status).toBe(status)
-    client.leave()
+    client.disconnect()
   })
 })
 
@@ -188,9 +188,9 @@ describe("a client that disconnects", () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     const request = await upstream.received()
-    client.leave()
+    client.disconnect()
     await request.left
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
     const [settled] = gateway.journal.settled
@@ -202,9 +202,9 @@ describe("a client that disconnects", () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await upstream.received()
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.counters.openRequests === 0, "the end of the request")
     await post(gateway.url, hello())
     await post(gateway.url, hello({ model: "unknown" }))

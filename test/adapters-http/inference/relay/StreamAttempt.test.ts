@@ -20,7 +20,7 @@ import {
 } from "../../../support/upstream/Script.ts"
 import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, nothingLeft, startGateway } from "./TestGateway.ts"
+import { catalogOf, closeGateways, eventually, noResources, startGateway } from "./TestGateway.ts"
 
 const scripted: Array<ScriptedUpstream> = []
 const anUpstream = async () => {
@@ -30,14 +30,14 @@ const anUpstream = async () => {
 }
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
   for (const upstream of scripted.splice(0)) await upstream.close()
 })
 
-const say = (content: string): Step => event(chunk({ content }))
+const delta = (content: string): Step => event(chunk({ content }))
 
 /** Starts a gateway with one provider that responds with these steps. */
-const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
+const startWith = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   const upstream = await anUpstream()
   upstream.next(script({ steps }))
   const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }), ...options })
@@ -46,7 +46,7 @@ const playing = async (steps: ReadonlyArray<Step>, options: object = {}) => {
 
 describe("a stream", () => {
   it("is relayed in order, ends with [DONE], and is settled with the reported usage", async () => {
-    const { gateway } = await playing([
+    const { gateway } = await startWith([
       ...chatFrames({ content: ["a", "b"] }).map(event),
       event(usageChunk(usage(5, 2))),
       done
@@ -68,7 +68,7 @@ describe("a stream", () => {
   })
 
   it("is complete for the client before it is settled", async () => {
-    const { gateway } = await playing([say("a"), event(chunk({}, "stop")), done])
+    const { gateway } = await startWith([delta("a"), event(chunk({}, "stop")), done])
     const settling = signal()
     gateway.journal.beforeCounting = Effect.promise(() => settling.fired)
     await (await post(gateway.url, helloStream)).text()
@@ -79,7 +79,7 @@ describe("a stream", () => {
 
   it("is decoded correctly from chunks of one byte, even within a UTF-8 character", async () => {
     const frames = [chunk({ content: "grüße" }), chunk({ content: "日本" }), chunk({}, "stop")]
-    const { gateway } = await playing([
+    const { gateway } = await startWith([
       inPieces(1, frames.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")),
       done
     ])
@@ -88,7 +88,7 @@ describe("a stream", () => {
 
   it("has no chunked transfer-encoding for an HTTP/1.0 client", async () => {
     const upstream = await anUpstream()
-    upstream.always(script({ steps: [say("é"), say("b"), event(chunk({}, "stop")), done] }))
+    upstream.always(script({ steps: [delta("é"), delta("b"), event(chunk({}, "stop")), done] }))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
     const old = await RawClient.connect(gateway.port)
     const body = JSON.stringify(helloStream)
@@ -101,17 +101,17 @@ describe("a stream", () => {
     expect(contents(Buffer.from(old.text, "latin1").toString("utf8"))).toEqual(["é", "b"])
   })
 
-  it("is requested and sent only after the streams of earlier pipelined requests on the same connection", async () => {
+  it("is requested and sent only after the stream of an earlier pipelined request on the same connection", async () => {
     const upstream = await anUpstream()
     const go = signal()
     upstream.next(
-      script({ steps: [say("first"), until(go), event(chunk({}, "stop")), done] }),
-      script({ steps: [say("second"), event(chunk({}, "stop")), done] })
+      script({ steps: [delta("first"), until(go), event(chunk({}, "stop")), done] }),
+      script({ steps: [delta("second"), event(chunk({}, "stop")), done] })
     )
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.untilText("first")
-    client.ask(helloStream)
+    client.sendChat(helloStream)
     await upstream.received()
     expect(upstream.requests).toHaveLength(1)
     go.fire()
@@ -119,7 +119,7 @@ describe("a stream", () => {
     expect(contents(client.text)).toEqual(["first", "second"])
     await eventually(() => gateway.journal.settled.length === 2)
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete", "complete"])
-    client.leave()
+    client.disconnect()
   })
 
   it("is built from a whole response if the provider does not send a stream", async () => {
@@ -145,7 +145,7 @@ describe("a stream", () => {
   })
 
   it("ends for the client after [DONE], even if the provider does not close its stream", async () => {
-    const { upstream, gateway } = await playing([say("a"), event(chunk({}, "stop")), done, say("more"), stall])
+    const { upstream, gateway } = await startWith([delta("a"), event(chunk({}, "stop")), done, delta("more"), stall])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
     await (await upstream.received()).left
@@ -158,19 +158,19 @@ describe("the delivered content", () => {
   it.each([0, 1, 2, 3])("is the part that the client received before it disconnected: %i deltas", async (count) => {
     const go = signal()
     const words = ["one", "three", "fiver"].slice(0, count)
-    const { upstream, gateway } = await playing([
+    const { upstream, gateway } = await startWith([
       event(chunk({ role: "assistant" })),
-      ...words.map(say),
+      ...words.map(delta),
       until(go),
       stall
     ])
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.until(({ text }) => contents(text).length === count && text.includes("assistant"))
     const request = await upstream.received()
-    const leftAt = performance.now()
-    client.leave()
+    const disconnectedAt = performance.now()
+    client.disconnect()
     await request.left
-    expect(performance.now() - leftAt).toBeLessThan(1_000)
+    expect(performance.now() - disconnectedAt).toBeLessThan(1_000)
     await eventually(() => gateway.journal.settled.length === 1)
     const [settled] = gateway.journal.settled
     expect(settled?.ending).toBe("client_gone")
@@ -179,7 +179,7 @@ describe("the delivered content", () => {
   })
 
   it("is the content that was written before the provider's connection was reset", async () => {
-    const { gateway } = await playing([say("one"), say("two"), reset])
+    const { gateway } = await startWith([delta("one"), delta("two"), reset])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(text).toContain('"error":{')
     expect(text).not.toContain("[DONE]")
@@ -199,8 +199,11 @@ describe("a keepalive", () => {
   it("is sent before the first token and between tokens", async () => {
     const first = signal()
     const second = signal()
-    const { gateway } = await playing([until(first), say("a"), until(second), event(chunk({}, "stop")), done], quick)
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const { gateway } = await startWith(
+      [until(first), delta("a"), until(second), event(chunk({}, "stop")), done],
+      quick
+    )
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.until(({ text }) => keepalivesIn(text) >= 2, "two keepalives before the first token")
     expect(contents(client.text)).toEqual([])
     first.fire()
@@ -211,27 +214,27 @@ describe("a keepalive", () => {
     await client.untilText("[DONE]")
     await eventually(() => gateway.journal.settled.length === 1)
     expect(gateway.journal.settled[0]?.charge.charged.output).toBe(1n)
-    client.leave()
+    client.disconnect()
   })
 
   it("is written between frames, never inside a frame", async () => {
     const half = signal()
     const whole = `data: ${JSON.stringify(chunk({ content: "whole" }))}\n\n`
-    const { gateway } = await playing(
+    const { gateway } = await startWith(
       [bytes(whole.slice(0, 30)), until(half), bytes(whole.slice(30)), event(chunk({}, "stop")), done],
       quick
     )
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.until(({ text }) => keepalivesIn(text) >= 1)
     half.fire()
     await client.untilText("[DONE]")
     expect(contents(client.text)).toEqual(["whole"])
-    client.leave()
+    client.disconnect()
   })
 
   it("is not sent while tokens arrive at shorter intervals than the keepalive interval", async () => {
-    const steps = Array.from({ length: 12 }, () => [say("x"), wait(15)]).flat()
-    const { gateway } = await playing([...steps, event(chunk({}, "stop")), done], {
+    const steps = Array.from({ length: 12 }, () => [delta("x"), wait(15)]).flat()
+    const { gateway } = await startWith([...steps, event(chunk({}, "stop")), done], {
       keepaliveSeconds: 0.15,
       tickMillis: 10
     })
@@ -248,14 +251,14 @@ describe("a keepalive", () => {
       catalog: catalogOf({ baseUrl: upstream.baseUrl }, { baseUrl: other.baseUrl }),
       ...quick
     })
-    const client = (await RawClient.connect(gateway.port)).ask(helloStream)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await client.until(({ text }) => keepalivesIn(text) >= 1)
     go.fire()
     await client.untilText('"code":"upstream_error"')
     expect(other.requests).toEqual([])
     await eventually(() => gateway.journal.settled.length === 1)
     expect(gateway.journal.settled[0]?.ending).toBe("failed")
-    client.leave()
+    client.disconnect()
   })
 })
 
@@ -335,7 +338,7 @@ describe("another route", () => {
   it("is not tried after a token was delivered", async () => {
     const first = await anUpstream()
     const second = await anUpstream()
-    first.next(script({ steps: [say("a"), cut] }))
+    first.next(script({ steps: [delta("a"), cut] }))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }) })
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text)).toEqual(["a"])
@@ -390,9 +393,9 @@ describe("a timeout", () => {
     const { upstreams, gateway } = await timed({ totalMillis: 80 })
     const pending = post(gateway.url, helloStream)
     const exchange = (await upstreams.next()).stream()
-    const talk = setInterval(() => exchange.event(chunk({ content: "a" })), 10)
+    const deltas = setInterval(() => exchange.event(chunk({ content: "a" })), 10)
     expect(await (await pending).text()).toContain("upstream_error")
-    clearInterval(talk)
+    clearInterval(deltas)
     expect(exchange.verdict).toBe("failed")
   })
 

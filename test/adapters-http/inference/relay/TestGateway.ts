@@ -1,6 +1,6 @@
 /**
- * `startGateway` starts a gateway on a free port, with connections to local providers and a ledger that only records
- * its calls. Every test must stop its gateways with `closeGateways`, which returns the resources that are still in use.
+ * `startGateway` starts a gateway on a free port, with connections to local providers and a ledger in memory. Every test
+ * must stop its gateways with `closeGateways`, which returns the resources that are still in use.
  */
 
 import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"
@@ -55,7 +55,7 @@ import { FakeImageRequests } from "../../images/FakeImageRequests.ts"
 const PROVIDER_KEY = Redacted.make("provider-key")
 export const KEY = "tg_the_good_key"
 
-/** Records the admitted requests and their settlements. */
+/** The ledger in memory. It records the admitted requests and their settlements. */
 export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
@@ -363,13 +363,13 @@ export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
 let closed: ReadonlyArray<TestGateway> = []
 
 /** Returns the expected result of {@link closeGateways}: each gateway uses no resources. */
-export const nothingLeft = (): ReadonlyArray<unknown> =>
+export const noResources = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
 /** Waits until the condition is true. Fails after 25 seconds with an error that contains `what`. */
-export const eventually = async (holds: () => boolean, what = "a condition"): Promise<void> => {
+export const eventually = async (condition: () => boolean, what = "a condition"): Promise<void> => {
   const deadline = performance.now() + 25_000
-  while (!holds()) {
+  while (!condition()) {
     if (performance.now() > deadline) throw new Error(`timed out while waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -5,10 +5,10 @@ import { chatFrames, completion, errorBody, usage } from "../../../support/upstr
 import { signal } from "../../../support/upstream/Script.ts"
 import { type FakeExchange, FakeUpstreams } from "./FakeUpstreams.ts"
 import { hello, post, RawClient } from "./RawClient.ts"
-import { catalogOf, closeGateways, eventually, nothingLeft, startGateway } from "./TestGateway.ts"
+import { catalogOf, closeGateways, eventually, noResources, startGateway } from "./TestGateway.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const whole = JSON.stringify(completion({ usage: usage(3, 2) }))
@@ -29,7 +29,7 @@ describe("a whole response (not a stream)", () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     respond(await upstreams.next())
     await eventually(() => gateway.counters.openExchanges === 0)
     expect(client.text).toBe("")
@@ -42,17 +42,17 @@ describe("a whole response (not a stream)", () => {
     ])
     expect(JSON.parse(body)).toMatchObject({ model: "m", usage: usage(3, 2) })
     expect(gateway.journal.settled.map(({ ending, waited }) => [ending, waited])).toEqual([["complete", true]])
-    client.leave()
+    client.disconnect()
   })
 
   it("is not charged if the client disconnects during its settlement", async () => {
     const { upstreams, gateway } = await start()
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     respond(await upstreams.next())
     await eventually(() => gateway.counters.openExchanges === 0)
-    client.leave()
+    client.disconnect()
     await eventually(() => gateway.counters.openRequests === 1)
     await new Promise((resolve) => setTimeout(resolve, 30))
     settling.fire()
@@ -68,7 +68,7 @@ describe("a whole response (not a stream)", () => {
   it("is not delivered if another node has settled the request as not delivered", async () => {
     const { upstreams, gateway } = await start()
     gateway.journal.settledByOtherNode = true
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     respond(await upstreams.next())
     const { status, headers, body } = await client.response()
     expect([status, headers.get("retry-after")]).toEqual([503, "1"])
@@ -77,7 +77,7 @@ describe("a whole response (not a stream)", () => {
     const warnings = gateway.logged.filter((line) => line.includes("another node has settled the request"))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain(headers.get("x-request-id"))
-    client.leave()
+    client.disconnect()
   })
 
   it("is relayed even if it arrives in chunks of one character", async () => {
@@ -168,24 +168,24 @@ describe("the verdict on a provider", () => {
         exchange.end()
         expect(exchange.verdict).toBe(verdict)
       }
-      const { status: seen, headers } = await response
-      expect([seen, upstreams.exchanges.length]).toEqual([clientStatus, attempts])
+      const { status: receivedStatus, headers } = await response
+      expect([receivedStatus, upstreams.exchanges.length]).toEqual([clientStatus, attempts])
       if (clientStatus === 429) expect(headers.get("retry-after")).toBe("7")
     }
   )
 
   it("is undecided if the client disconnects", async () => {
     const { upstreams, gateway } = await start()
-    const client = (await RawClient.connect(gateway.port)).ask(hello())
+    const client = (await RawClient.connect(gateway.port)).sendChat(hello())
     const exchange = await upstreams.next()
-    client.leave()
+    client.disconnect()
     await eventually(() => exchange.verdict !== undefined)
     expect(exchange.verdict).toBe("undecided")
   })
 })
 
 describe("an attempt that sends nothing", () => {
-  it("is followed by the next route; if every route fails, the client gets the most informative error", async () => {
+  it("is followed by an attempt on the next route; if every attempt fails, the client gets the most informative error", async () => {
     const { upstreams, gateway } = await start()
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new CircuitOpen({ retryAfterSeconds: 9 }))
     upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }), new CircuitOpen({ retryAfterSeconds: 9 }))

@@ -6,11 +6,11 @@ import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { created as createdEvent, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
 import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
-import { catalogOf, closeGateways, eventually, KEY, nothingLeft, startGateway } from "../relay/TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "../relay/TestGateway.ts"
 import { eventsOf, typesOf } from "./TranslatedStream.ts"
 
 afterEach(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const start = async (options: object = {}) => {

@@ -1,13 +1,13 @@
 import OpenAI from "openai"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { catalogOf, closeGateways, KEY, nothingLeft, startGateway, type TestGateway } from "../relay/TestGateway.ts"
+import { catalogOf, closeGateways, KEY, noResources, startGateway, type TestGateway } from "../relay/TestGateway.ts"
 
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await startGateway({ catalog: catalogOf({}) })
 })
 afterAll(async () => {
-  expect(await closeGateways()).toEqual(nothingLeft())
+  expect(await closeGateways()).toEqual(noResources())
 })
 
 const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown>]> = [
