@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest"
 
 describe("the lookup of a host name", () => {
   it("runs once for concurrent connections to one host, and again for a later connection", () => {
-    const asked: Array<string> = []
+    const lookups: Array<string> = []
     const pending: Array<() => void> = []
     const system: LookupFunction = (hostname, _, callback) => {
-      asked.push(hostname)
+      lookups.push(hostname)
       pending.push(() => callback(null, `address of ${hostname}`, 4))
     }
     const lookup = makeHostLookup(system)
@@ -19,12 +19,12 @@ describe("the lookup of a host name", () => {
     connect("hangs.example")
     connect("works.example")
     connect("hangs.example", 6)
-    expect(asked).toEqual(["hangs.example", "works.example", "hangs.example"])
+    expect(lookups).toEqual(["hangs.example", "works.example", "hangs.example"])
     pending[1]?.()
     expect(found).toEqual(["address of works.example"])
     pending[0]?.()
     expect(found).toEqual(["address of works.example", "address of hangs.example", "address of hangs.example"])
     connect("hangs.example")
-    expect(asked).toHaveLength(4)
+    expect(lookups).toHaveLength(4)
   })
 })

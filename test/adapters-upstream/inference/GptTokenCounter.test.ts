@@ -85,7 +85,7 @@ describe("the token counter", () => {
     expect(await count(text)).toBe(BigInt(windows.reduce((sum, window) => sum + countTokens(window), 0)))
   })
 
-  it("returns a count that differs by less than 0.1 % from that of the undivided text", async () => {
+  it("returns a count that differs by at most 0.1 % from the count of the undivided text", async () => {
     const text = prose.repeat(200)
     const whole = countTokens(text)
     expect(Math.abs(Number(await count(text)) - whole)).toBeLessThanOrEqual(whole / 1_000)

@@ -169,7 +169,7 @@ describe("the circuit breaker", () => {
   })
 })
 
-describe("a route on which the provider refuses our account", () => {
+describe("a route on which the provider refuses the gateway's account", () => {
   const candidate = aCandidate()
   const other: Candidate = { ...candidate, route: aRoute({ upstreamModel: "other" }) }
 
@@ -177,7 +177,9 @@ describe("a route on which the provider refuses our account", () => {
     enter(candidate).leave("misconfigured")
     expect(refusal(candidate)._tag).toBe("UpstreamFailed")
     enter(other)
-    now = ProviderGate.ROUTE_OFF_MILLIS
+    now = 59_999
+    expect(refusal(candidate)._tag).toBe("UpstreamFailed")
+    now = 60_000
     enter(candidate)
   })
 

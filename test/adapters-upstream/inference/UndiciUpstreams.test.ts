@@ -57,7 +57,7 @@ class RecordedExchange implements UpstreamEvents {
   readonly chunks: Array<Buffer> = []
   readonly order: Array<string> = []
   broken: string | undefined
-  takes = true
+  acceptsData = true
   onNext: (() => void) | undefined
   #finish = () => {}
   readonly finished = new Promise<void>((resolve) => {
@@ -73,7 +73,7 @@ class RecordedExchange implements UpstreamEvents {
     if (this.order.at(-1) !== "data") this.order.push("data")
     this.chunks.push(Buffer.from(chunk))
     this.onNext?.()
-    return this.takes
+    return this.acceptsData
   }
   readonly onEnd = () => {
     this.order.push("end")
@@ -90,11 +90,11 @@ class RecordedExchange implements UpstreamEvents {
   get bytes(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   }
-  /** Resolves when the condition holds. The condition is checked immediately and after each event. */
-  when(holds: () => boolean): Promise<void> {
+  /** Resolves when the condition is true. The condition is evaluated immediately and after each event. */
+  when(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = () => {
-        if (holds()) resolve()
+        if (condition()) resolve()
       }
       this.onNext = check
       check()
@@ -119,7 +119,7 @@ const exchange = async (scripted: Script, verdict: Verdict = "served", candidate
 }
 
 describe("an upstream request", () => {
-  it("contains our credential, the content length and the unchanged body", async () => {
+  it("contains the provider's API key, the content length and the unchanged body", async () => {
     upstream.next(json(completion()))
     const recorded = new RecordedExchange()
     const body = '{"model":"m","big":12345678901234567890,"text":"héllo"}'
@@ -148,7 +148,7 @@ describe("an upstream request", () => {
     expect(received.head.split(SECRET).length).toBe(2)
   })
 
-  it("contains the credential in x-api-key when the provider requires it", async () => {
+  it("contains the provider's API key in x-api-key when the provider requires it", async () => {
     await exchange(json(completion()), "served", candidateAt(upstream.baseUrl, { auth: "x-api-key" }))
     const { headers } = await upstream.received()
     expect(headers["x-api-key"]).toBe(SECRET)
@@ -406,7 +406,7 @@ describe("backpressure", () => {
     const pieces = 400
     upstream.next(script({ steps: Array.from({ length: pieces }, () => bytes(piece)) }))
     const recorded = new RecordedExchange()
-    recorded.takes = false
+    recorded.acceptsData = false
     const sent = send(candidateAt(upstream.baseUrl), recorded)
     const received = await upstream.received()
     await recorded.when(() => recorded.chunks.length > 0)
@@ -418,7 +418,7 @@ describe("backpressure", () => {
     const paused = recorded.bytes
     expect(paused).toBeLessThan(1024 * 1024)
     expect(received.sentBytes()).toBeLessThan(pieces * piece.length)
-    recorded.takes = true
+    recorded.acceptsData = true
     sent.resume()
     await recorded.finished
     sent.close("served")
@@ -429,7 +429,7 @@ describe("backpressure", () => {
   it("does not prevent the abort of a closed exchange", async () => {
     upstream.next(script({ steps: Array.from({ length: 400 }, () => bytes("x".repeat(64 * 1024))) }))
     const recorded = new RecordedExchange()
-    recorded.takes = false
+    recorded.acceptsData = false
     const sent = send(candidateAt(upstream.baseUrl), recorded)
     const received = await upstream.received()
     await recorded.when(() => recorded.chunks.length > 0)

@@ -30,13 +30,13 @@ export const aDollarIntent = (amount = 25_000_123n) =>
   anIntent("crypto", { _tag: "Dollars", amountUsdMicro: UsdMicro(amount), tokenKind: "usdt" })
 
 /** The timeout is so long that a call does not reach it, even on a busy machine. */
-export const PATIENT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
+export const LONG_TIMEOUT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
 
 export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: string }): AccountSettings => ({
   simulated: true,
   callbackUrl: "https://tollgate.example/webhooks/payments/here",
   expiryMinutes: 15,
-  limits: PATIENT,
+  limits: LONG_TIMEOUT,
   ...parts
 })
 

@@ -9,7 +9,7 @@ import { Effect, type Scope } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../support/ScriptedUpstream.ts"
 import { json, resetImmediately, type Script, silence, text } from "../../support/upstream/Script.ts"
-import { PATIENT } from "./Payments.ts"
+import { LONG_TIMEOUT } from "./Payments.ts"
 
 export interface FaultyProvider {
   readonly make: (baseUrl: string, limits: Partial<PaymentLimits>) => Effect.Effect<PaymentProvider, never, Scope.Scope>
@@ -46,7 +46,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
           upstream.always(script)
-          const provider = yield* make(upstream.baseUrl, PATIENT)
+          const provider = yield* make(upstream.baseUrl, LONG_TIMEOUT)
           const [opening, refreshing] = yield* both(provider)
           expect(opening).toMatchObject({ _tag: "ProviderUnavailable", provider: provider.label, kind })
           expect(refreshing).toMatchObject({ _tag: "ProviderUnavailable", provider: provider.label, kind })
@@ -58,7 +58,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
 
     it.scopedLive("fails to open and to refresh a payment because no server listens", () =>
       Effect.gen(function* () {
-        const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, PATIENT)
+        const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, LONG_TIMEOUT)
         const [opening, refreshing] = yield* both(provider)
         expect(opening).toMatchObject({ kind: "network", ambiguous: false })
         expect(refreshing).toMatchObject({ kind: "network", ambiguous: false })

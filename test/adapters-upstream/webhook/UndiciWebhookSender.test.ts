@@ -103,7 +103,7 @@ describe("a webhook", () => {
     expect(target.received).toEqual([])
   })
 
-  it("reads only the first bytes of a response that never ends", async () => {
+  it("stops reading a response that never ends", async () => {
     let written = 0
     const { origin } = await listening((response) => {
       response.writeHead(200)
@@ -138,7 +138,7 @@ describe("a webhook", () => {
     }
   })
 
-  it("fails if the endpoint refuses the connection or has no address", async () => {
+  it("fails if the endpoint refuses the connection, has a port that is not allowed, or has no address", async () => {
     const { origin, port } = await listening(() => {})
     for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
     expect(await send(origin)).toEqual({ _tag: "NoResponse", reason: "connection_failed" })
@@ -165,9 +165,9 @@ describe("a webhook to a public host name", () => {
 
   it("is sent to the checked addresses only, because its host is resolved once", async () => {
     const { received, port } = await listening((response) => response.end())
-    const answers = [["127.0.0.1"], ["127.0.0.2"]]
+    const resolved = [["127.0.0.1"], ["127.0.0.2"]]
     let lookups = 0
-    const resolve: Resolve = async () => answers[lookups++] ?? []
+    const resolve: Resolve = async () => resolved[lookups++] ?? []
     const origin = `http://hooks.example:${port}`
     expect(await send(origin, { privateOrigins: new Set([origin]), resolve })).toEqual({
       _tag: "Responded",

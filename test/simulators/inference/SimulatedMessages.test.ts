@@ -62,9 +62,9 @@ describe("a simulated message", () => {
   })
 
   it("contains reasoning before its text if the request enables reasoning", async () => {
-    const ask = { ...hello, thinking: { type: "adaptive" as const } }
-    const plain = await client.messages.create(ask)
-    const streamed = await client.messages.stream(ask).finalMessage()
+    const request = { ...hello, thinking: { type: "adaptive" as const } }
+    const plain = await client.messages.create(request)
+    const streamed = await client.messages.stream(request).finalMessage()
     for (const { content } of [plain, streamed]) {
       expect(content.map(({ type }) => type)).toEqual(["thinking", "text"])
       expect(content[0]).toMatchObject({ thinking: expect.stringContaining("reasoning"), signature: "simulated" })
@@ -74,9 +74,9 @@ describe("a simulated message", () => {
 
   it("calls the required tool with the required input, in whole and streamed responses", async () => {
     for (const tool_choice of [{ type: "any" as const }, { type: "tool" as const, name: "get_weather" }]) {
-      const ask = { ...hello, tools: [weather], tool_choice }
-      const plain = await client.messages.create(ask)
-      const streamed = await client.messages.stream(ask).finalMessage()
+      const request = { ...hello, tools: [weather], tool_choice }
+      const plain = await client.messages.create(request)
+      const streamed = await client.messages.stream(request).finalMessage()
       for (const { content, stop_reason } of [plain, streamed]) {
         expect(stop_reason).toBe("tool_use")
         expect(content[0]).toMatchObject({
@@ -117,8 +117,8 @@ describe("a simulated message", () => {
       type: "text" as const,
       text
     }))
-    const said = textOf(await client.messages.create({ ...hello, messages: [{ role: "user", content: parts }] }))
-    expect(said).toContain('"Good evening"')
+    const text = textOf(await client.messages.create({ ...hello, messages: [{ role: "user", content: parts }] }))
+    expect(text).toContain('"Good evening"')
   })
 
   it("matches the requested JSON schema", async () => {
@@ -133,9 +133,9 @@ describe("a simulated message", () => {
   it("uses the prompt cache if the request contains `cache_control`", async () => {
     const story = `a story of ${process.hrtime.bigint()}`
     const marked = { type: "text" as const, text: story, cache_control: { type: "ephemeral" as const } }
-    const ask = { ...hello, messages: [{ role: "user" as const, content: [marked] }] }
-    const first = (await client.messages.create(ask)).usage
-    const again = (await client.messages.stream(ask).finalMessage()).usage
+    const request = { ...hello, messages: [{ role: "user" as const, content: [marked] }] }
+    const first = (await client.messages.create(request)).usage
+    const again = (await client.messages.stream(request).finalMessage()).usage
     const prompt = first.input_tokens + (first.cache_creation_input_tokens ?? 0)
     expect(first).toMatchObject({ input_tokens: 3, cache_read_input_tokens: 0 })
     expect(again).toMatchObject({ input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: prompt })

@@ -90,11 +90,11 @@ describe("a simulated response", () => {
 
   it("reports the tokens of an earlier conversation as cached, even if the new conversation is longer", async () => {
     const opening = { role: "user" as const, content: `a story of ${process.hrtime.bigint()}` }
-    const ask = (...more: OpenAI.Responses.ResponseInput) =>
+    const respond = (...more: OpenAI.Responses.ResponseInput) =>
       client.responses.create({ model: "m", instructions: "Be brief.", input: [opening, ...more] })
-    const first = await ask()
-    const again = await ask()
-    const longer = await ask({ role: "user", content: "go on" })
+    const first = await respond()
+    const again = await respond()
+    const longer = await respond({ role: "user", content: "go on" })
     expect(first.usage?.input_tokens_details.cached_tokens).toBe(0)
     expect(again.usage?.input_tokens_details.cached_tokens).toBe(first.usage?.input_tokens)
     expect(longer.usage?.input_tokens_details.cached_tokens).toBe(first.usage?.input_tokens)
@@ -103,9 +103,9 @@ describe("a simulated response", () => {
 
   it("calls the required tool with the required arguments, in whole and streamed responses", async () => {
     for (const tool_choice of ["required" as const, { type: "function" as const, name: "get_weather" }]) {
-      const ask = { ...hello, tools: [weather], tool_choice }
-      const plain = await client.responses.create(ask)
-      const streamed = await client.responses.stream(ask).finalResponse()
+      const request = { ...hello, tools: [weather], tool_choice }
+      const plain = await client.responses.create(request)
+      const streamed = await client.responses.stream(request).finalResponse()
       for (const { output } of [plain, streamed]) {
         const [call] = output
         expect(call).toMatchObject({ type: "function_call", name: "get_weather", status: "completed" })
@@ -134,9 +134,9 @@ describe("a simulated response", () => {
       [{ effort: "low" as const }, 0],
       [{ summary: "auto" as const }, 1]
     ] as const) {
-      const ask = { ...hello, include, reasoning }
-      const plain = await client.responses.create(ask)
-      const streamed = await client.responses.stream(ask).finalResponse()
+      const request = { ...hello, include, reasoning }
+      const plain = await client.responses.create(request)
+      const streamed = await client.responses.stream(request).finalResponse()
       for (const { output, output_text, usage } of [plain, streamed]) {
         expect(output.map(({ type }) => type)).toEqual(["reasoning", "message"])
         const [thought] = output

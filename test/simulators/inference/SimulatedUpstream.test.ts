@@ -92,9 +92,9 @@ describe("a simulated chat completion", () => {
   it("calls the required tool with the required arguments, in whole and streamed responses", async () => {
     const named = { type: "function" as const, function: { name: "get_weather" } }
     for (const tool_choice of ["required" as const, named]) {
-      const ask = { ...hello, tools: [weather], tool_choice }
-      const plain = await client.chat.completions.create(ask)
-      const streamed = await client.chat.completions.stream(ask).finalChatCompletion()
+      const request = { ...hello, tools: [weather], tool_choice }
+      const plain = await client.chat.completions.create(request)
+      const streamed = await client.chat.completions.stream(request).finalChatCompletion()
       for (const { choices } of [plain, streamed]) {
         const [call] = choices[0]?.message.tool_calls ?? []
         expect(choices[0]?.finish_reason).toBe("tool_calls")
@@ -162,18 +162,18 @@ describe("a simulated chat completion", () => {
   })
 })
 
-it("a simulated upstream has a realistic pace", async () => {
+it("a simulated upstream sends its first chunk after more than 150 ms, and its fourth chunk after more than 200 ms", async () => {
   const paced = await Effect.runPromise(
     SimulatedUpstream.start().pipe(Scope.extend(scope), Effect.provide(GptTokenCounter.layer))
   )
   const slow = new OpenAI({ baseURL: paced.baseUrl, apiKey: "sk-any" })
-  const at = performance.now()
+  const startedAt = performance.now()
   const stream = await slow.chat.completions.create({ ...hello, stream: true })
   let chunks = 0
   for await (const _ of stream) {
     chunks += 1
-    if (chunks === 1) expect(performance.now() - at).toBeGreaterThan(150)
+    if (chunks === 1) expect(performance.now() - startedAt).toBeGreaterThan(150)
     if (chunks === 4) break
   }
-  expect(performance.now() - at).toBeGreaterThan(200)
+  expect(performance.now() - startedAt).toBeGreaterThan(200)
 })

@@ -27,10 +27,10 @@ describe("the simulated upstream for all servers of a machine", () => {
   it.scopedLive("uses a free port when another program uses its port", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort
-      const stranger = createServer((_, response) => response.end("no simulation"))
+      const otherServer = createServer((_, response) => response.end("no simulation"))
       yield* Effect.acquireRelease(
-        Effect.async<void>((resume) => void stranger.listen(port, "127.0.0.1", () => resume(Effect.void))),
-        () => Effect.sync(() => stranger.close())
+        Effect.async<void>((resume) => void otherServer.listen(port, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => otherServer.close())
       )
       const { baseUrl } = yield* startOrJoin({ port })
       expect(baseUrl).not.toContain(`:${port}/`)

@@ -22,9 +22,9 @@ describe("a payment simulator", () => {
       const simulator = yield* startedSimulator()
       for (const path of ["/", "/payments", "/nowhere", "/midtrans/v2/RTO-1/status", "/bsc", "/tripay/qr/T1"])
         expect((yield* simulator.get(path)).headers.get("x-payment-simulator")).toBe("true")
-      const lost = yield* simulator.get("/nowhere")
-      expect(lost.status).toBe(404)
-      expect(lost.body.error?.message).toContain("/fault")
+      const unknown = yield* simulator.get("/nowhere")
+      expect(unknown.status).toBe(404)
+      expect(unknown.body.error?.message).toContain("/fault")
     })
   )
 
@@ -41,17 +41,19 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("refuses an unknown payment with a message that describes what to do", () =>
-    Effect.gen(function* () {
-      const simulator = yield* startedSimulator()
-      for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
-        const refused = yield* simulator.post(`/${action}/RTO-unknown`)
-        expect([refused.status, refused.body.error?.code]).toEqual([404, "unknown_order"])
-        expect(refused.body.error?.message).toContain("GET /payments")
-      }
-      expect((yield* simulator.post("/pay/%E0%A4%A")).status).toBe(404)
-      expect((yield* simulator.post("/nowpayments/v1/payment", "x".repeat(70_000), key)).status).toBe(413)
-    })
+  it.scopedLive(
+    "refuses an unknown payment with a message that describes what to do, and a body that is too large",
+    () =>
+      Effect.gen(function* () {
+        const simulator = yield* startedSimulator()
+        for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {
+          const refused = yield* simulator.post(`/${action}/RTO-unknown`)
+          expect([refused.status, refused.body.error?.code]).toEqual([404, "unknown_order"])
+          expect(refused.body.error?.message).toContain("GET /payments")
+        }
+        expect((yield* simulator.post("/pay/%E0%A4%A")).status).toBe(404)
+        expect((yield* simulator.post("/nowpayments/v1/payment", "x".repeat(70_000), key)).status).toBe(413)
+      })
   )
 
   it.scopedLive("serves a page without scripts that shows each payment with a button per action", () =>
@@ -119,8 +121,8 @@ describe("a payment simulator for all servers of a machine", () => {
 
   it.scopedLive("uses a free port when another program uses its port", () =>
     Effect.gen(function* () {
-      const stranger = createServer((_, response) => response.end("no simulator"))
-      const port = yield* Effect.acquireRelease(listen(stranger), () => Effect.sync(() => stranger.close()))
+      const otherServer = createServer((_, response) => response.end("no simulator"))
+      const port = yield* Effect.acquireRelease(listen(otherServer), () => Effect.sync(() => otherServer.close()))
       const { baseUrl } = yield* startOrJoin({ port })
       expect(baseUrl).not.toContain(`:${port}`)
       expect((yield* clientOf(baseUrl).get("/fault")).status).toBe(200)

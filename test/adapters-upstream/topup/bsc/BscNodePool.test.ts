@@ -73,9 +73,9 @@ describe("a query to several nodes", () => {
 
   it.effect("uses only nodes that passed the check of their chain and tokens", () =>
     Effect.gen(function* () {
-      const stranger = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
+      const wrongNode = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
       const known = aNode({ balanceOf: () => Effect.succeed(7n) })
-      expect(yield* BscNodePool.make([stranger, known]).ask(1, balance)).toEqual([7n])
+      expect(yield* BscNodePool.make([wrongNode, known]).ask(1, balance)).toEqual([7n])
     })
   )
 

@@ -182,7 +182,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
   it.scoped("is not counted if a chain reorganisation removes it", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
-      const reorganise = yield* Effect.promise(() => chain.remember())
+      const reorganise = yield* Effect.promise(() => chain.snapshot())
       yield* pay(address, DUE_RAW)
       expect(yield* refreshed).toMatchObject({ _tag: "Pending", received: undefined })
       yield* Effect.promise(reorganise)
@@ -314,8 +314,8 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.gen(function* () {
       yield* onChain
       yield* Effect.acquireRelease(
-        Effect.promise(() => chain.becomeChain(97)),
-        () => Effect.promise(() => chain.becomeChain(56))
+        Effect.promise(() => chain.setChainId(97)),
+        () => Effect.promise(() => chain.setChainId(56))
       )
       const provider = yield* providerOf([chain.url])
       const refused = { kind: "not_configured", detail: "node 1 of 1: serves chain 97, not 56" }

@@ -57,10 +57,10 @@ export class TestChain {
   }
 
   /** Takes a snapshot. Returns a function that reverts all later blocks. */
-  async remember(): Promise<() => Promise<void>> {
-    const snapshot = await this.#anvil.rpc("evm_snapshot")
+  async snapshot(): Promise<() => Promise<void>> {
+    const id = await this.#anvil.rpc("evm_snapshot")
     return async () => {
-      await this.#anvil.rpc("evm_revert", [snapshot])
+      await this.#anvil.rpc("evm_revert", [id])
     }
   }
 
@@ -75,7 +75,7 @@ export class TestChain {
     return this.#timeOfBlock(receipt.blockNumber)
   }
 
-  async becomeChain(id: number): Promise<void> {
+  async setChainId(id: number): Promise<void> {
     await this.#anvil.rpc("anvil_setChainId", [id])
   }
 

@@ -134,17 +134,17 @@ describe("the status of a payment", () => {
   it.scopedLive("is requested by order number and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
-      const seen = (parts: object) => {
+      const refresh = (parts: object) => {
         upstream.next(json(aTransaction(parts)))
         return provider.refresh(intent, opened)
       }
-      expect(yield* seen({ transaction_status: "settlement", settlement_time: "2026-11-20 11:31:12" })).toEqual({
+      expect(yield* refresh({ transaction_status: "settlement", settlement_time: "2026-11-20 11:31:12" })).toEqual({
         _tag: "Paid",
         paidAt: new Date("2026-11-20T04:31:12.000Z"),
         received: undefined
       })
-      expect(yield* seen({ status_code: "407", transaction_status: "expire" })).toMatchObject({ _tag: "Expired" })
-      expect(yield* seen({ transaction_status: "settlement", gross_amount: "1000.00" })).toMatchObject({
+      expect(yield* refresh({ status_code: "407", transaction_status: "expire" })).toMatchObject({ _tag: "Expired" })
+      expect(yield* refresh({ transaction_status: "settlement", gross_amount: "1000.00" })).toMatchObject({
         _tag: "Suspicious"
       })
       expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
@@ -153,7 +153,7 @@ describe("the status of a payment", () => {
     })
   )
 
-  it.scopedLive("leaves the payment pending if the status is unknown", () =>
+  it.scopedLive("is observed as pending if it is unknown", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(json(aTransaction({ transaction_status: "brand_new" })))

@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest"
 import { aRupiahIntent, OTHER_NUMBER } from "../Payments.ts"
 import { aTransaction } from "./MidtransWires.ts"
 
-const seen = (parts: Partial<Transaction>) => toObservation(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
+const observe = (parts: Partial<Transaction>) =>
+  toObservation(aTransaction(parts), aRupiahIntent("qris"), Idr(105_000n))
 
 describe("the Midtrans status", () => {
   const meanings = {
@@ -25,20 +26,20 @@ describe("the Midtrans status", () => {
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
       expect(isKnown(status)).toBe(true)
-      expect(seen({ transaction_status: status })._tag).toBe(tag)
+      expect(observe({ transaction_status: status })._tag).toBe(tag)
     })
   }
 
-  it("leaves the payment pending if the status is unknown", () => {
+  it("that is unknown means Pending", () => {
     for (const status of ["", "SETTLEMENT", "paid", "settled"]) {
       expect(isKnown(status)).toBe(false)
-      expect(seen({ transaction_status: status })._tag).toBe("Pending")
+      expect(observe({ transaction_status: status })._tag).toBe("Pending")
     }
   })
 
   it("capture means Paid only if the fraud status is `accept`", () => {
-    expect(seen({ transaction_status: "capture", fraud_status: "challenge" })._tag).toBe("Pending")
-    expect(seen({ transaction_status: "capture", fraud_status: undefined })._tag).toBe("Pending")
+    expect(observe({ transaction_status: "capture", fraud_status: "challenge" })._tag).toBe("Pending")
+    expect(observe({ transaction_status: "capture", fraud_status: undefined })._tag).toBe("Pending")
   })
 })
 
@@ -51,7 +52,7 @@ describe("a payment that does not match the order", () => {
         { gross_amount: "105000.01" },
         { currency: "USD" }
       ]
-      for (const parts of tags) expect(seen({ transaction_status, ...parts })._tag).toBe("Suspicious")
+      for (const parts of tags) expect(observe({ transaction_status, ...parts })._tag).toBe("Suspicious")
     }
   })
 })

@@ -162,7 +162,7 @@ describe("a payment", () => {
 })
 
 describe("the status of an order", () => {
-  const seen = (others: { readonly [code: string]: object }) =>
+  const refresh = (others: { readonly [code: string]: object }) =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(statusResponses(others))
@@ -172,7 +172,7 @@ describe("the status of an order", () => {
   it.scopedLive("is requested for every coin, and one coin that is paid in full pays the order", () =>
     Effect.gen(function* () {
       const paid = { payment_status: "finished", actually_paid: AMOUNT, payin_hash: "0xabc" }
-      expect(yield* seen({ usdtbsc: paid, usdcbase: { payment_status: "expired" } })).toEqual({
+      expect(yield* refresh({ usdtbsc: paid, usdcbase: { payment_status: "expired" } })).toEqual({
         _tag: "Paid",
         paidAt: new Date("2026-11-20T04:41:12.000Z"),
         received: { receivedRaw: undefined, receivedUsdMicro: 25_000_123n },
@@ -187,7 +187,7 @@ describe("the status of an order", () => {
         usdttrc20: { payment_status: "partially_paid", actually_paid: 10.5 },
         usdtbsc: { payment_status: "partially_paid", actually_paid: "0.0000019" }
       }
-      expect(yield* seen(parts)).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 10_500_001n } })
+      expect(yield* refresh(parts)).toMatchObject({ _tag: "Pending", received: { receivedUsdMicro: 10_500_001n } })
     })
   )
 
@@ -195,9 +195,9 @@ describe("the status of an order", () => {
     Effect.gen(function* () {
       const expired = { payment_status: "expired" }
       const failed = { payment_status: "failed" }
-      expect((yield* seen({ usdttrc20: expired, usdtbsc: expired }))._tag).toBe("Pending")
-      expect((yield* seen({ usdttrc20: expired, usdtbsc: failed, usdcbase: expired }))._tag).toBe("Failed")
-      expect((yield* seen({ usdttrc20: expired, usdtbsc: expired, usdcbase: expired }))._tag).toBe("Expired")
+      expect((yield* refresh({ usdttrc20: expired, usdtbsc: expired }))._tag).toBe("Pending")
+      expect((yield* refresh({ usdttrc20: expired, usdtbsc: failed, usdcbase: expired }))._tag).toBe("Failed")
+      expect((yield* refresh({ usdttrc20: expired, usdtbsc: expired, usdcbase: expired }))._tag).toBe("Expired")
     })
   )
 

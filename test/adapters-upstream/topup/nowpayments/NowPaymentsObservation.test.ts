@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest"
 import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
 
 const requested = { orderNumber: ORDER_NUMBER, currency: "usdttrc20", amount: UsdMicro(25_000_123n) }
-const seen = (payment_status: string, parts: object = {}) =>
+const observe = (payment_status: string, parts: object = {}) =>
   toObservation(
     {
       payment_id: "1",
@@ -36,21 +36,21 @@ describe("the NOWPayments status", () => {
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
       expect(isKnown(status)).toBe(true)
-      expect(seen(status)._tag).toBe(tag)
+      expect(observe(status)._tag).toBe(tag)
     })
   }
 
-  it("leaves the payment pending if the status is unknown", () => {
+  it("that is unknown means Pending", () => {
     for (const status of ["", "FINISHED", "wrong_asset_confirmed"]) {
       expect(isKnown(status)).toBe(false)
-      expect(seen(status)._tag).toBe("Pending")
+      expect(observe(status)._tag).toBe("Pending")
     }
   })
 })
 
 describe("a finished payment", () => {
   it("is paid if more than the amount due arrived, and reports the received amount", () => {
-    expect(seen("finished", { actually_paid: "30.0000009" })).toMatchObject({
+    expect(observe("finished", { actually_paid: "30.0000009" })).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 30_000_000n }
     })
@@ -58,16 +58,16 @@ describe("a finished payment", () => {
 
   it("is suspicious if less than the amount due arrived, even if only one millionth is missing", () => {
     for (const actually_paid of ["25.000122", "25.0001229999999", "0", "", undefined, null, "a lot", "-26"]) {
-      expect(seen("finished", { actually_paid })._tag).toBe("Suspicious")
+      expect(observe("finished", { actually_paid })._tag).toBe("Suspicious")
     }
   })
 
   it("has a payment time if `updated_at` can be parsed", () => {
-    expect(seen("finished", { updated_at: "2026-11-20T04:41:12.000Z" })).toMatchObject({
+    expect(observe("finished", { updated_at: "2026-11-20T04:41:12.000Z" })).toMatchObject({
       paidAt: new Date("2026-11-20T04:41:12.000Z")
     })
     for (const updated_at of [undefined, null, "", "yesterday", "1795149000"]) {
-      expect(seen("finished", { updated_at })).toMatchObject({ _tag: "Paid", paidAt: undefined })
+      expect(observe("finished", { updated_at })).toMatchObject({ _tag: "Paid", paidAt: undefined })
     }
   })
 })
@@ -84,7 +84,7 @@ describe("a payment that does not match the order", () => {
       { parent_payment_id: "5745459419" }
     ]
     for (const status of ["finished", "waiting", "expired"]) {
-      for (const other of others) expect(seen(status, other)._tag).toBe("Suspicious")
+      for (const other of others) expect(observe(status, other)._tag).toBe("Suspicious")
     }
   })
 })
@@ -92,13 +92,16 @@ describe("a payment that does not match the order", () => {
 describe("the received amount of a suspicious payment", () => {
   it("is reported if the payment belongs to the order and is in the requested coin", () => {
     for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
-      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: { receivedUsdMicro: 25_000_122n } })
+      expect(observe("finished", other)).toMatchObject({
+        _tag: "Suspicious",
+        received: { receivedUsdMicro: 25_000_122n }
+      })
     }
   })
 
   it("is not counted if the payment belongs to another order or is in another coin", () => {
     for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
-      expect(seen("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
+      expect(observe("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
     }
   })
 })

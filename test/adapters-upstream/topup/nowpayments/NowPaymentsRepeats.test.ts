@@ -43,7 +43,7 @@ const observed = (of: OwnPayment, ...repeats: ReadonlyArray<Payment>) =>
 
 describe("a repeated payment", () => {
   it.each(["finished", "partially_paid"])(
-    "with the status %s counts as received and adds a remark, but does not complete the order",
+    "with the status %s is added to the received amount and adds a remark, but does not complete the order",
     (status) => {
       expect(observed(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
         _tag: "Pending",

@@ -126,20 +126,20 @@ describe("the status of a payment", () => {
   it.scopedLive("is requested by Tripay's reference and compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
-      const seen = (parts: object) => {
+      const refresh = (parts: object) => {
         upstream.next(json(success(aTransaction(parts))))
         return provider.refresh(intent, opened)
       }
       const paid = { _tag: "Paid", paidAt: new Date(1_795_149_000_000), received: undefined }
-      expect(yield* seen({ status: "PAID", paid_at: "1795149000" })).toEqual(paid)
-      expect(yield* seen({ status: "PAID", paid_at: 1_795_149_000 })).toEqual(paid)
-      expect(yield* seen({ status: "PAID", paid_at: null })).toEqual({ ...paid, paidAt: undefined })
-      expect(yield* seen({ status: "PAID", amount: 1_000 })).toMatchObject({ _tag: "Suspicious" })
+      expect(yield* refresh({ status: "PAID", paid_at: "1795149000" })).toEqual(paid)
+      expect(yield* refresh({ status: "PAID", paid_at: 1_795_149_000 })).toEqual(paid)
+      expect(yield* refresh({ status: "PAID", paid_at: null })).toEqual({ ...paid, paidAt: undefined })
+      expect(yield* refresh({ status: "PAID", amount: 1_000 })).toMatchObject({ _tag: "Suspicious" })
       expect(upstream.requests[0]?.path).toBe(`/api/transaction/detail?reference=${REFERENCE}`)
     })
   )
 
-  it.scopedLive("leaves the payment pending if the status is unknown, and reports a refund", () =>
+  it.scopedLive("is observed as pending if it is unknown, and as refunded after a refund", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))

@@ -4,23 +4,23 @@ import { describe, expect, it } from "vitest"
 import { ORDER_NUMBER, OTHER_NUMBER } from "../Payments.ts"
 import { REFERENCE } from "./TripayWires.ts"
 
-const asked = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_000n) }
-const seen = (status: string, parts: object = {}) =>
-  toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, asked)
+const requested = { reference: REFERENCE, orderNumber: ORDER_NUMBER, total: Idr(50_000n) }
+const observe = (status: string, parts: object = {}) =>
+  toObservation({ reference: REFERENCE, merchant_ref: ORDER_NUMBER, amount: "50000", status, ...parts }, requested)
 
 describe("the Tripay status", () => {
   const meanings = { UNPAID: "Pending", PAID: "Paid", EXPIRED: "Expired", FAILED: "Failed", REFUND: "Refunded" }
   for (const [status, tag] of Object.entries(meanings)) {
     it(`${status} means ${tag}`, () => {
       expect(isKnown(status)).toBe(true)
-      expect(seen(status)._tag).toBe(tag)
+      expect(observe(status)._tag).toBe(tag)
     })
   }
 
-  it("leaves the payment pending if the status is unknown", () => {
+  it("that is unknown means Pending", () => {
     for (const status of ["", "paid", "SETTLED"]) {
       expect(isKnown(status)).toBe(false)
-      expect(seen(status)._tag).toBe("Pending")
+      expect(observe(status)._tag).toBe("Pending")
     }
   })
 })
@@ -36,7 +36,7 @@ describe("a payment that does not match the order", () => {
       { amount: "5e4" }
     ]
     for (const status of ["PAID", "UNPAID", "EXPIRED"]) {
-      for (const other of others) expect(seen(status, other)._tag).toBe("Suspicious")
+      for (const other of others) expect(observe(status, other)._tag).toBe("Suspicious")
     }
   })
 })

@@ -15,7 +15,7 @@ import {
   text,
   until
 } from "../../../support/upstream/Script.ts"
-import { PATIENT, quiet } from "../Payments.ts"
+import { LONG_TIMEOUT, quiet } from "../Payments.ts"
 
 const SECRET = "Basic c2VjcmV0OmtleQ=="
 const failures = failuresOf("a-provider")
@@ -25,13 +25,13 @@ const aClient = (baseUrl: string, limits: Partial<PaymentHttp.PaymentLimits> = {
     baseUrl,
     credential: { name: "authorization", value: Redacted.make(SECRET) },
     failures,
-    limits: { ...PATIENT, ...limits }
+    limits: { ...LONG_TIMEOUT, ...limits }
   })
 
 const body = (response: PaymentHttp.PaymentResponse) => Either.right(response.body)
-const lookUp = { method: "GET", path: "/thing", repeatable: true, read: body } as const
-const order = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
-const orderOnce = { ...order, repeatable: true } as const
+const repeatableGet = { method: "GET", path: "/thing", repeatable: true, read: body } as const
+const post = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable: false, read: body } as const
+const repeatablePost = { ...post, repeatable: true } as const
 
 describe("a call", () => {
   it.scopedLive("requests a path below the base URL, sends the credential, and keeps every digit of a number", () =>
@@ -40,7 +40,7 @@ describe("a call", () => {
       upstream.next(text('{"amount":9007199254740993}', "application/json"))
       const client = yield* aClient(upstream.baseUrl)
       const response = yield* client.call({
-        ...order,
+        ...post,
         headers: { "idempotency-key": "k" },
         body: { amount: 9_007_199_254_740_993n }
       })
@@ -63,7 +63,7 @@ describe("a call", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ code: "X" }, 400))
       const client = yield* aClient(upstream.baseUrl)
-      const status = yield* client.call({ ...order, read: (response) => Either.right(response.status) })
+      const status = yield* client.call({ ...post, read: (response) => Either.right(response.status) })
       expect(status).toBe(400)
     })
   )
@@ -83,7 +83,7 @@ describe("a retry", () => {
         const upstream = yield* ScriptedUpstream.scoped()
         upstream.next(outage, json({ fine: true }))
         const client = yield* aClient(upstream.baseUrl)
-        expect(yield* client.call(lookUp)).toEqual({ fine: true })
+        expect(yield* client.call(repeatableGet)).toEqual({ fine: true })
       })
     )
   }
@@ -97,7 +97,7 @@ describe("a retry", () => {
         JSON.stringify(body).includes("500")
           ? Either.left(failures.unavailable("server_error", "500"))
           : Either.right(body)
-      expect(yield* client.call({ ...lookUp, read })).toEqual({ status_code: "200" })
+      expect(yield* client.call({ ...repeatableGet, read })).toEqual({ status_code: "200" })
     })
   )
 
@@ -106,7 +106,7 @@ describe("a retry", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 503))
       const client = yield* aClient(upstream.baseUrl)
-      const failure = yield* Effect.flip(client.call(lookUp))
+      const failure = yield* Effect.flip(client.call(repeatableGet))
       expect(failure).toMatchObject({ provider: "a-provider", kind: "server_error", detail: "status 503" })
       expect(upstream.requests.length).toBe(2)
     })
@@ -117,20 +117,20 @@ describe("a retry", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
       upstream.next(json({}, 503), json({}, 401), text("<html>", "text/html"), json({}, 302, { location: "/" }))
-      yield* Effect.flip(client.call(order))
-      for (let i = 0; i < 3; i++) yield* Effect.flip(client.call(lookUp))
+      yield* Effect.flip(client.call(post))
+      for (let i = 0; i < 3; i++) yield* Effect.flip(client.call(repeatableGet))
       expect(upstream.requests.length).toBe(4)
     })
   )
 
-  it.scopedLive("leaves the failure ambiguous if the first attempt was ambiguous", () =>
+  it.scopedLive("results in an ambiguous failure if the first attempt was ambiguous", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
       upstream.next(resetImmediately, json({}, 429))
-      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: true })
+      expect(yield* Effect.flip(client.call(repeatablePost))).toMatchObject({ kind: "rate_limited", ambiguous: true })
       upstream.next(json({}, 429), json({}, 429))
-      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "rate_limited", ambiguous: false })
+      expect(yield* Effect.flip(client.call(repeatablePost))).toMatchObject({ kind: "rate_limited", ambiguous: false })
     })
   )
 })
@@ -166,8 +166,8 @@ describe("a failure", () => {
           const upstream = yield* ScriptedUpstream.scoped()
           upstream.always(fault)
           const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
-          expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind, ambiguous })
-          expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind, ambiguous: false })
+          expect(yield* Effect.flip(client.call(post))).toMatchObject({ kind, ambiguous })
+          expect(yield* Effect.flip(client.call(repeatableGet))).toMatchObject({ kind, ambiguous: false })
         })
     )
   }
@@ -175,7 +175,7 @@ describe("a failure", () => {
   it.scopedLive("of a connection attempt is not ambiguous", () =>
     Effect.gen(function* () {
       const client = yield* aClient(yield* Effect.promise(unusedAddress))
-      expect(yield* Effect.flip(client.call(order))).toMatchObject({ kind: "network", ambiguous: false })
+      expect(yield* Effect.flip(client.call(post))).toMatchObject({ kind: "network", ambiguous: false })
     })
   )
 
@@ -184,7 +184,7 @@ describe("a failure", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(silence)
       const client = yield* aClient(upstream.baseUrl, { timeoutMillis: 50 })
-      expect(yield* Effect.flip(client.call(orderOnce))).toMatchObject({ kind: "timeout", ambiguous: true })
+      expect(yield* Effect.flip(client.call(repeatablePost))).toMatchObject({ kind: "timeout", ambiguous: true })
       yield* Effect.promise(async () => (await upstream.received()).left)
       expect(upstream.requests.length).toBe(1)
     })
@@ -195,7 +195,7 @@ describe("a failure", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(script({ steps: [(wire) => wire.send('{"a":'), until(signal())] }))
       const client = yield* aClient(upstream.baseUrl, { timeoutMillis: 50 })
-      expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind: "timeout", ambiguous: false })
+      expect(yield* Effect.flip(client.call(repeatableGet))).toMatchObject({ kind: "timeout", ambiguous: false })
     })
   )
 
@@ -204,7 +204,7 @@ describe("a failure", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(({ headers }) => text(`wrong key: ${headers.authorization}`, "text/plain", 401))
       const client = yield* aClient(upstream.baseUrl)
-      const failure = yield* Effect.flip(client.call(lookUp))
+      const failure = yield* Effect.flip(client.call(repeatableGet))
       expect(JSON.stringify(failure)).not.toContain(SECRET)
     })
   )
@@ -217,7 +217,7 @@ describe("a payment provider", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 500))
       const client = yield* aClient(upstream.baseUrl, { nowMillis: () => now })
-      const failing = Effect.flip(client.call(order))
+      const failing = Effect.flip(client.call(post))
       for (let i = 0; i < 5; i++) yield* failing
       expect(upstream.requests.length).toBe(5)
 
@@ -232,8 +232,8 @@ describe("a payment provider", () => {
 
       now += 30_000
       upstream.always(json({}))
-      yield* client.call(order)
-      yield* client.call(order)
+      yield* client.call(post)
+      yield* client.call(post)
       expect(upstream.requests.length).toBe(8)
     }).pipe(quiet)
   )
@@ -243,7 +243,7 @@ describe("a payment provider", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 401))
       const client = yield* aClient(upstream.baseUrl)
-      for (let i = 0; i < 8; i++) yield* Effect.flip(client.call(order))
+      for (let i = 0; i < 8; i++) yield* Effect.flip(client.call(post))
       expect(upstream.requests.length).toBe(8)
     })
   )
@@ -254,15 +254,15 @@ describe("a payment provider", () => {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 500))
       const client = yield* aClient(upstream.baseUrl, { nowMillis: () => now })
-      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
+      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(post))
       now += 30_000
       upstream.always(silence)
-      const probe = yield* Effect.fork(client.call(order))
+      const probe = yield* Effect.fork(client.call(post))
       for (let i = 0; i < 6; i++) yield* Effect.promise(() => upstream.received())
       yield* Fiber.interrupt(probe)
       upstream.always(json({}, 500))
-      expect((yield* Effect.flip(client.call(order))).detail).toBe("status 500")
-      expect((yield* Effect.flip(client.call(order))).detail).toContain("paused")
+      expect((yield* Effect.flip(client.call(post))).detail).toBe("status 500")
+      expect((yield* Effect.flip(client.call(post))).detail).toContain("paused")
       expect(upstream.requests.length).toBe(7)
     }).pipe(quiet)
   )
@@ -274,12 +274,12 @@ describe("a payment provider", () => {
       const mayRespond = signal()
       upstream.next(script({ ...json({ late: true }), steps: [until(mayRespond), ...json({ late: true }).steps] }))
       upstream.always(json({}, 500))
-      const late = yield* Effect.fork(client.call(lookUp))
+      const late = yield* Effect.fork(client.call(repeatableGet))
       yield* Effect.promise(() => upstream.received())
-      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(order))
+      for (let i = 0; i < 5; i++) yield* Effect.flip(client.call(post))
       mayRespond.fire()
       expect(yield* Fiber.join(late)).toEqual({ late: true })
-      expect((yield* Effect.flip(client.call(order))).detail).toContain("paused")
+      expect((yield* Effect.flip(client.call(post))).detail).toContain("paused")
     }).pipe(quiet)
   )
 
@@ -289,12 +289,14 @@ describe("a payment provider", () => {
       const mayRespond = signal()
       upstream.always(script({ ...json({}), steps: [until(mayRespond), ...json({}).steps] }))
       const client = yield* aClient(upstream.baseUrl, { maxConcurrentCalls: 2 })
-      const calls = yield* Effect.fork(Effect.all([client.call(lookUp), client.call(lookUp)], { concurrency: 2 }))
+      const calls = yield* Effect.fork(
+        Effect.all([client.call(repeatableGet), client.call(repeatableGet)], { concurrency: 2 })
+      )
       for (let i = 0; i < 2; i++) yield* Effect.promise(() => upstream.received())
-      expect(yield* Effect.flip(client.call(lookUp))).toMatchObject({ kind: "rate_limited" })
+      expect(yield* Effect.flip(client.call(repeatableGet))).toMatchObject({ kind: "rate_limited" })
       mayRespond.fire()
       yield* Fiber.join(calls)
-      expect(yield* client.call(lookUp)).toEqual({})
+      expect(yield* client.call(repeatableGet)).toEqual({})
     })
   )
 })

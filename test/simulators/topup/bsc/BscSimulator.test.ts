@@ -20,31 +20,31 @@ const anOrder = {
 
 const aNode = Effect.gen(function* () {
   const simulator = yield* startedSimulator()
-  const ask = (method: string, ...params: ReadonlyArray<unknown>) =>
+  const call = (method: string, ...params: ReadonlyArray<unknown>) =>
     Effect.map(simulator.post("/bsc", { jsonrpc: "2.0", id: 7, method, params }), ({ body, status }) => {
       expect(status).toBe(200)
       expect(body).toMatchObject({ jsonrpc: "2.0", id: 7 })
       return body
     })
   const result = (method: string, ...params: ReadonlyArray<unknown>) =>
-    Effect.map(ask(method, ...params), ({ result }) => result)
+    Effect.map(call(method, ...params), ({ result }) => result)
   const balance = (tag: string, contract = USDT) =>
     Effect.map(result("eth_call", { to: contract, data: balanceCall(ADDRESS) }, tag), (word) => BigInt(textOf(word)))
   const transfer = (raw: bigint, contract_address = USDT) =>
     simulator.post("/bsc/transfers", { deposit_address: ADDRESS, contract_address, raw: `${raw}` })
-  return { simulator, ask, result, balance, transfer }
+  return { simulator, call, result, balance, transfer }
 })
 
 describe("the simulated chain", () => {
   it.scoped("has the chain id 56, and both dollar tokens with 18 decimals at their real addresses", () =>
     Effect.gen(function* () {
-      const { ask, result } = yield* aNode
+      const { call, result } = yield* aNode
       expect(yield* result("eth_chainId")).toBe("0x38")
       for (const token of [USDT, USDC])
         expect(BigInt(textOf(yield* result("eth_call", { to: token, data: "0x313ce567" }, "finalized")))).toBe(18n)
       expect(yield* result("eth_call", { to: ADDRESS, data: "0x313ce567" }, "latest")).toBe("0x")
-      expect((yield* ask("eth_call", { to: USDT, data: "0xdeadbeef" }, "latest")).error?.code).toBe(3)
-      expect((yield* ask("eth_sendRawTransaction", "0x")).error?.code).toBe(-32601)
+      expect((yield* call("eth_call", { to: USDT, data: "0xdeadbeef" }, "latest")).error?.code).toBe(3)
+      expect((yield* call("eth_sendRawTransaction", "0x")).error?.code).toBe(-32601)
     })
   )
 
@@ -87,7 +87,7 @@ describe("the simulated chain", () => {
 
   it.scoped("returns filtered logs of transfers for at most 5,000 blocks", () =>
     Effect.gen(function* () {
-      const { ask, result, transfer } = yield* aNode
+      const { call, result, transfer } = yield* aNode
       yield* TestClock.adjust("4500 seconds")
       yield* transfer(7n)
       yield* transfer(9n, USDC)
@@ -102,8 +102,8 @@ describe("the simulated chain", () => {
       expect(logs[0]?.transactionHash).toMatch(/^0x[0-9a-f]{64}$/)
       const both = { fromBlock: "0x1389", toBlock: "0x2710" }
       expect(yield* result("eth_getLogs", { ...both, topics: [padded(ADDRESS)] })).toEqual([])
-      expect((yield* ask("eth_getLogs", { ...both, fromBlock: "0x1388" })).error?.message).toContain("5000")
-      expect((yield* ask("eth_getLogs", { fromBlock: "0x9", toBlock: "0x8" })).error?.code).toBe(-32602)
+      expect((yield* call("eth_getLogs", { ...both, fromBlock: "0x1388" })).error?.message).toContain("5000")
+      expect((yield* call("eth_getLogs", { fromBlock: "0x9", toBlock: "0x8" })).error?.code).toBe(-32602)
     })
   )
 

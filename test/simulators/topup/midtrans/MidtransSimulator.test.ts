@@ -54,7 +54,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("reports most failures with HTTP 200", () =>
+  it.scopedLive("reports failures with HTTP 200, except a wrong server key", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened()
       const charge = (body: unknown, headers = {}) =>
@@ -69,8 +69,8 @@ describe("the simulated Core API of Midtrans", () => {
         expect(listOf(body.validation_messages)[0]).toContain("amount")
       }
       expect((yield* charge("no JSON")).body.status_code).toBe("400")
-      const stranger = yield* charge(aCharge(), { authorization: "Basic bm9ib2R5Og==" })
-      expect([stranger.status, stranger.body.status_code]).toEqual([401, "401"])
+      const unauthorized = yield* charge(aCharge(), { authorization: "Basic bm9ib2R5Og==" })
+      expect([unauthorized.status, unauthorized.body.status_code]).toEqual([401, "401"])
     })
   )
 
@@ -115,7 +115,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("refuses to cancel a payment again, and a cancelled payment cannot be paid", () =>
+  it.scopedLive("refuses to cancel a payment twice, and to pay a cancelled payment", () =>
     Effect.gen(function* () {
       const { simulator, status } = yield* opened()
       const cancel = Effect.map(

@@ -43,7 +43,7 @@ const inOrder = (value: unknown): unknown =>
 
 describe("the simulated API of NOWPayments", () => {
   it.scopedLive(
-    "responds with an address, the requested amount, and an id that is a string at first and a number later",
+    "responds with an address, the requested amount, and an id that is a string in the first response and then a number",
     () =>
       Effect.gen(function* () {
         const { created, statuses } = yield* opened(["usdttrc20", "usdcbase"])

@@ -77,7 +77,7 @@ describe("the payments of a simulator", () => {
     expect(payments.named("", 0)).toEqual([])
   })
 
-  it("are limited in number: unpaid payments that ended are removed first, then paid ones, then addresses without an order", () => {
+  it("are limited in number: unpaid payments that ended are removed first, then paid ones, then addresses without an order, then the oldest", () => {
     const payments = new SimulatedPayments(3)
     const references = () => payments.newestFirst(0).map(({ reference }) => reference)
     payments.put(aPayment({ reference: "open" }))
