@@ -19,7 +19,7 @@ import {
 
 const DEPLOY = join(THIS_CHECKOUT, "deploy/backup")
 const START_MILLIS = 600_000
-const STATEMENT_LIMIT_MILLIS = 300_000
+const COMMAND_TIMEOUT_MILLIS = 300_000
 
 export class BackedUpPostgres {
   readonly #processes: Processes
@@ -113,7 +113,7 @@ export class BackedUpPostgres {
       ...owner,
       cwd: this.#directory,
       env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" },
-      timeout: STATEMENT_LIMIT_MILLIS
+      timeout: COMMAND_TIMEOUT_MILLIS
     })
   }
 }

@@ -6,7 +6,7 @@ describe("the command line", () => {
   // No server listens on this port: these tests need no database.
   useDatabase("postgres://unused@127.0.0.1:1/nowhere")
 
-  it.live("lists all commands if it is empty, and shows the help of the named command if it has --help", () =>
+  it.live("lists the commands if it is empty, and shows the help of the named command if it has --help", () =>
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
@@ -86,11 +86,11 @@ describe("the command line", () => {
   it.live("names environment variables with unusable values, but does not print the values", () =>
     Effect.gen(function* () {
       const unusable = { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" }
-      const kept = { ...process.env }
+      const original = { ...process.env }
       Object.assign(process.env, unusable)
       const printed = yield* tollgate("audit")
       for (const name of Object.keys(unusable)) delete process.env[name]
-      Object.assign(process.env, kept)
+      Object.assign(process.env, original)
       expect(printed).toMatchObject({ code: 1, stdout: "" })
       expect(printed.stderr.match(/^ {2}[A-Z_]+:/gm)).toEqual([
         "  NODE_ENV:",

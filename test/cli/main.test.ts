@@ -48,20 +48,20 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
   )
 
   it.scopedLive(
-    "exits with 3 when a business rule refuses the command, and with 2 when it cannot ask for confirmation",
+    "exits with 3 when a business rule refuses the command, and with 2 when it needs a confirmation without a terminal",
     () =>
       Effect.gen(function* () {
         const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
-        const [refused, unanswered] = yield* Effect.all([
+        const [refused, unconfirmed] = yield* Effect.all([
           start(environment, "users", "show", "unknown@example.com").printed,
           start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
         ])
         expect(refused).toMatchObject({ code: 3, stdout: "" })
-        expect(unanswered).toMatchObject({ code: 2, stdout: "" })
+        expect(unconfirmed).toMatchObject({ code: 2, stdout: "" })
       })
   )
 
-  it.scopedLive("leaves no statement running in the database after Ctrl-C", () =>
+  it.scopedLive("ends its running statement in the database after Ctrl-C", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       const [blocker, watcher] = [yield* connect(database.settings), yield* connect(database.settings)]
@@ -82,32 +82,30 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive(
-    "starts and stops the embedded Postgres in DATA_DIR, or joins a running one and leaves it running",
-    () =>
-      Effect.gen(function* () {
-        const directory = yield* aDirectory
-        const environment = { DATA_DIR: directory }
-        // No other process runs Postgres, so the command starts, migrates and stops it.
-        const created = yield* start(environment, "users", "create", "ada@example.com").printed
-        expect(created.code, created.stderr).toBe(0)
-        expect(created.stderr).toBe(
-          `Applied migrations to the embedded Postgres: ${migrations.map(({ name }) => name).join(", ")}\n`
-        )
-        expect(readdirSync(directory)).toEqual(["postgres"])
+  it.scopedLive("starts and stops the embedded Postgres in DATA_DIR, or joins a running one and does not stop it", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const environment = { DATA_DIR: directory }
+      // No other process runs Postgres, so the command starts, migrates and stops it.
+      const created = yield* start(environment, "users", "create", "ada@example.com").printed
+      expect(created.code, created.stderr).toBe(0)
+      expect(created.stderr).toBe(
+        `Applied migrations to the embedded Postgres: ${migrations.map(({ name }) => name).join(", ")}\n`
+      )
+      expect(readdirSync(directory)).toEqual(["postgres"])
 
-        // This process runs Postgres, so the command joins it and must not stop it.
-        const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
-        expect(running.joined).toBe(false)
-        const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
-          .printed
-        expect(key.code, key.stderr).toBe(0)
-        const { secret } = documentOf(key) as { secret: string }
-        expect(secret).toMatch(/^tg_/)
-        expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
-        const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
-        const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
-        expect(rows).toEqual([{ name: "x" }])
-      })
+      // This process runs Postgres, so the command joins it and must not stop it.
+      const running = yield* EmbeddedPostgres.start({ directory: join(directory, "postgres"), durable: false })
+      expect(running.joined).toBe(false)
+      const key = yield* start(environment, "keys", "create", "--user", "ada@example.com", "--name", "x", "--json")
+        .printed
+      expect(key.code, key.stderr).toBe(0)
+      const { secret } = documentOf(key) as { secret: string }
+      expect(secret).toMatch(/^tg_/)
+      expect(readdirSync(directory).sort()).toEqual(["key-pepper", "postgres"])
+      const client = yield* connect({ host: running.socketDir, user: "postgres", database: "postgres" })
+      const { rows } = yield* Effect.promise(() => client.query("SELECT name FROM api_key"))
+      expect(rows).toEqual([{ name: "x" }])
+    })
   )
 })

@@ -34,9 +34,9 @@ export const activeMillis = (): number => {
 export const pausesMillis = (): number => pausedMillis
 
 /** Waits until the condition is true. Fails after this active time. An exception in the condition counts as false. */
-export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
+export const eventually = async (what: string, millis: number, condition: () => Promise<boolean>): Promise<void> => {
   const until = activeMillis() + millis
-  while (!(await holds().catch(() => false))) {
+  while (!(await condition().catch(() => false))) {
     if (activeMillis() > until) throw new Error(`${what}: not ready within ${millis} ms`)
     await sleep(TICK_MILLIS)
   }

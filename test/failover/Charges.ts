@@ -50,7 +50,7 @@ const isPriced = ({ charged_input, charged_output, cost_pico }: Settlement): boo
  */
 export const compareCharges = (received: ReadonlyArray<Received>, settlements: ReadonlyArray<Settlement>): Verdict => {
   const byId = new Map(settlements.map((row) => [row.request_id, row]))
-  const counts = { streams: 0, whole: 0, interrupted: 0, less: 0, refused: 0, unanswered: 0 }
+  const counts = { streams: 0, whole: 0, interrupted: 0, lessCharged: 0, refused: 0, withoutResponse: 0 }
   const faults: Array<string> = []
   const known = new Set<string>()
   for (const one of received) {
@@ -62,10 +62,10 @@ export const compareCharges = (received: ReadonlyArray<Received>, settlements: R
       fault = faultOfComplete(one, row)
     } else if (one.status === 200) {
       counts.interrupted += 1
-      if (BigInt(row?.charged_output ?? 0) < BigInt(one.tokens)) counts.less += 1
+      if (BigInt(row?.charged_output ?? 0) < BigInt(one.tokens)) counts.lessCharged += 1
       fault = faultOfInterrupted(one, row)
     } else if (one.status === 0) {
-      counts.unanswered += 1
+      counts.withoutResponse += 1
       fault = "no response"
     } else {
       counts.refused += 1
@@ -83,9 +83,9 @@ export const compareCharges = (received: ReadonlyArray<Received>, settlements: R
       "complete streams, each charged once and exactly": counts.streams,
       "complete whole responses, each charged once and exactly": counts.whole,
       "streams that the outage ended with the error overloaded": counts.interrupted,
-      "of which charged less than received": counts.less,
+      "of which charged less than received": counts.lessCharged,
       "requests refused with 503 overloaded": counts.refused,
-      "requests without a response": counts.unanswered
+      "requests without a response": counts.withoutResponse
     },
     faults
   }

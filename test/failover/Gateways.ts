@@ -1,6 +1,6 @@
 /**
- * Starts two built gateways on one database, with a customer, a reseller and simulated payments. Both gateways run as in
- * production, except for the simulated payments.
+ * Starts two built gateways on one database, with a customer, a reseller and simulated payments. The gateways do not run
+ * in production mode, because a server in production refuses simulated payments.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"

@@ -70,7 +70,7 @@ export class PatroniCluster {
   async start(): Promise<void> {
     this.restart()
     this.#startHaproxy()
-    await this.whole()
+    await this.untilComplete()
     await this.#createDatabase()
   }
 
@@ -149,7 +149,7 @@ export class PatroniCluster {
   }
 
   /** Waits until a node other than `except` is the running primary. */
-  async hasPrimary(except: string): Promise<void> {
+  async untilNewPrimary(except: string): Promise<void> {
     await eventually("the new primary", FAILOVER_MILLIS, async () => {
       const members = await this.#members()
       return members.some(({ name, role, state }) => role === "leader" && state === "running" && name !== except)
@@ -157,7 +157,7 @@ export class PatroniCluster {
   }
 
   /** Waits until all three nodes run, with one primary and one synchronous standby. */
-  async whole(): Promise<void> {
+  async untilComplete(): Promise<void> {
     await eventually("three running nodes", START_MILLIS, async () => {
       const members = await this.#members()
       const running = members.filter(({ state }) => state === "running" || state === "streaming")

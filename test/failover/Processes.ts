@@ -13,13 +13,14 @@ const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, USE
 const isRoot = process.getuid?.() === 0
 export const owner = isRoot ? { uid: idOf("-u"), gid: idOf("-g") } : {}
 
-/** Creates a directory that the unprivileged user owns. */
+/** Creates a directory, and makes the unprivileged user its owner. */
 export const ownDirectory = (path: string): string => {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)
   return path
 }
 
+/** Writes a file, and makes the unprivileged user its owner. */
 export const ownFile = (path: string, text: string): string => {
   writeFileSync(path, text, { mode: 0o600 })
   if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)

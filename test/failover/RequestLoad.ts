@@ -52,7 +52,7 @@ export class RequestLoad {
     this.#key = key
     const streams = (count: number, play: Play) =>
       Array.from({ length: count }, (_, nth) => this.#keepStreaming(this.#url(nth), play))
-    this.#clients = [...streams(SHORT_STREAMS, SHORT), ...streams(LONG_STREAMS, LONG), this.#keepAsking()]
+    this.#clients = [...streams(SHORT_STREAMS, SHORT), ...streams(LONG_STREAMS, LONG), this.#keepRequestingWhole()]
   }
 
   /** The number of requests for whole responses that began after this time and got status 200. */
@@ -111,14 +111,14 @@ export class RequestLoad {
     }
   }
 
-  async #keepAsking(): Promise<void> {
+  async #keepRequestingWhole(): Promise<void> {
     for (let nth = 0; !this.#stopping.signal.aborted; nth++) {
-      if (this.#openWhole < MAX_OPEN_WHOLE) void this.#ask(this.#url(nth))
+      if (this.#openWhole < MAX_OPEN_WHOLE) void this.#requestWhole(this.#url(nth))
       await sleep(WHOLE_EVERY_MILLIS)
     }
   }
 
-  async #ask(url: string): Promise<void> {
+  async #requestWhole(url: string): Promise<void> {
     this.#openWhole += 1
     const beganAtMillis = activeMillis()
     let [status, requestId, body] = [0, "", ""]

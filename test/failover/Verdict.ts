@@ -5,7 +5,7 @@ import { CREDIT_USD_MICRO, type Gateways } from "./Gateways.ts"
 import type { Received } from "./RequestLoad.ts"
 import type { ResellerLoad } from "./ResellerLoad.ts"
 
-/** Runs a statement on its own connection. */
+/** Runs a statement on a new connection. */
 const query = async <Row extends object>(
   url: string,
   text: string,

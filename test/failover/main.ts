@@ -4,8 +4,8 @@
  *
  *     npm run failover -- --kills 20
  *     npm run failover -- --kills 2 --pgbouncer      the gateways connect through PgBouncer
- *     npm run failover -- --kills 0 --quorum-lost    two of three nodes die and return
- *     npm run failover -- --kills 0 --standbys-lost  both standbys die and return; the primary still runs
+ *     npm run failover -- --kills 0 --quorum-lost    kills and restarts two of three nodes
+ *     npm run failover -- --kills 0 --standbys-lost  kills and restarts both standbys; the primary still runs
  *
  * It needs the Debian packages patroni, python3-etcd, etcd-server, haproxy, postgresql and pgbouncer. See
  * docs/operations.md, "Failover of the database".
@@ -37,7 +37,7 @@ buildThisCheckout()
 const kills = values.kills ?? 20
 /** The time of undisturbed load before each failure. */
 const CALM_MILLIS = 8_000
-/** The time for which the killed nodes stay dead. It is longer than every timeout of the gateway. */
+/** The time for which the killed nodes stay dead. It is longer than the statement timeout of the database sessions. */
 const LOST_MILLIS = 45_000
 /**
  * After this time without a quorum, no request may be served. Until then, a commit that has begun may still succeed.
@@ -73,13 +73,13 @@ const failOver = async (cluster: PatroniCluster, load: RequestLoad, nth: number)
   streamsAtKills.push(load.streaming)
   const atMillis = activeMillis()
   const killed = await cluster.killPrimary()
-  await cluster.hasPrimary(killed)
+  await cluster.untilNewPrimary(killed)
   const promotedMillis = activeMillis() - atMillis
   await servedAgain(load, activeMillis())
   const outage = load.gapMillis(atMillis, activeMillis())
   outages.push(outage)
   cluster.restart()
-  await cluster.whole()
+  await cluster.untilComplete()
   print(
     `kill ${nth} of ${kills}: ${killed}; new primary seen after ${seconds(promotedMillis)}, ` +
       `without service ${seconds(outage)}, three nodes after ${seconds(activeMillis() - atMillis)}`
@@ -114,7 +114,7 @@ const loseQuorum = async (
     `${what}: ${killed.join(" and ")} dead for ${seconds(LOST_MILLIS)}; ${refused.length} requests refused with 503, ` +
       `${late.length} served; served again ${seconds(atMillis + outage - backMillis)} after the restart of the nodes`
   )
-  await cluster.whole()
+  await cluster.untilComplete()
 }
 
 const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`

@@ -33,7 +33,7 @@ const install = (version: string): string => {
 }
 
 /** Runs the tests. Their child processes, such as servers and npm, use the same version. Returns whether all passed. */
-const pass = (executable: string, tests: ReadonlyArray<string>): boolean => {
+const passes = (executable: string, tests: ReadonlyArray<string>): boolean => {
   const { status } = spawnSync(executable, ["node_modules/vitest/vitest.mjs", "run", "--no-isolate", ...tests], {
     cwd: ROOT,
     env: { ...process.env, PATH: `${dirname(executable)}${delimiter}${process.env.PATH}` },
@@ -51,7 +51,7 @@ const selected = TESTED_NODES.filter((version) =>
 const failed = selected.filter((version) => {
   const executable = install(version)
   console.log(`\nNode.js ${version}`)
-  return !pass(executable, positionals.length > 0 ? positionals : NODE_TESTS)
+  return !passes(executable, positionals.length > 0 ? positionals : NODE_TESTS)
 })
 if (failed.length > 0) console.error(`Tests failed with Node.js ${failed.join(" and ")}.`)
 process.exitCode = failed.length > 0 ? 1 : 0

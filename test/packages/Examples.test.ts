@@ -116,7 +116,7 @@ describe("an empty project", () => {
         skipLibCheck: false
       }
       const compilation = ts.createProgram([main, ...declarations], options)
-      // Only the declarations of our packages are checked, because the declarations of `effect` would take ten seconds.
+      // The declarations of `effect` are not checked, because this would take ten seconds.
       const diagnostics = [main, ...declarations].flatMap((path) => {
         const file = compilation.getSourceFile(path)
         return [...compilation.getSyntacticDiagnostics(file), ...compilation.getSemanticDiagnostics(file)]
@@ -139,7 +139,7 @@ describe("an empty project", () => {
   })
 })
 
-/** Returns the declaration files of our packages that are installed in this folder. */
+/** Returns the declaration files of the packages of Tollgate that are installed in this folder. */
 const declarationsOf = async (folder: string): Promise<ReadonlyArray<string>> => {
   const files = await filesOf(join(folder, "node_modules/@tollgate"))
   return files.filter((path) => path.endsWith(".d.ts"))

@@ -52,7 +52,7 @@ describe("the options of a program", () => {
 })
 
 describe("each program of package.json", () => {
-  it("is found", () => {
+  it("is found by its script, such as simulate, fuzz, bench and proof", () => {
     expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["simulate", "fuzz", "bench", "proof"]))
   })
 

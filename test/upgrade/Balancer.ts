@@ -102,12 +102,12 @@ export class Balancer {
         path: incoming.url ?? "/",
         headers: { ...headers, "content-length": body.length }
       },
-      (answer) => {
-        const { connection: _, "keep-alive": __, ...own } = answer.headers
-        response.writeHead(answer.statusCode ?? 502, own)
-        answer.on("data", (chunk: Buffer) => response.write(chunk))
-        answer.once("end", () => response.end())
-        answer.once("error", () => {
+      (received) => {
+        const { connection: _, "keep-alive": __, ...own } = received.headers
+        response.writeHead(received.statusCode ?? 502, own)
+        received.on("data", (chunk: Buffer) => response.write(chunk))
+        received.once("end", () => response.end())
+        received.once("error", () => {
           this.broken += 1
           response.destroy()
         })
@@ -131,11 +131,11 @@ const check = async (backend: Backend): Promise<void> => {
   // The result of a slow check must not replace the result of a later check.
   if (backend.checking) return
   backend.checking = true
-  const asked = fetch(`http://127.0.0.1:${backend.port}/readyz`, {
+  const readiness = fetch(`http://127.0.0.1:${backend.port}/readyz`, {
     signal: AbortSignal.timeout(READINESS_TIMEOUT_MILLIS),
     headers: { connection: "close" }
   })
-  backend.ready = await asked.then(
+  backend.ready = await readiness.then(
     ({ ok }) => ok,
     () => false
   )

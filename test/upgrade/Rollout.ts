@@ -1,6 +1,6 @@
 /**
  * Upgrades a deployment under load from one release to another, in the steps of docs/operations.md ("Upgrades"). Then
- * it restarts all servers of the new release.
+ * it replaces all servers of the new release by other servers of this release.
  *
  * Each old server is removed from the load balancer before it gets SIGTERM. The new servers get SIGTERM without being
  * removed first: the load balancer notices the stop by `/readyz`.
@@ -105,7 +105,7 @@ export const rollOut = async (options: RolloutOptions): Promise<RolloutReport> =
     await stopServers("fresh", freshServers)
     await pause()
     await load.stop()
-    step("the new release was restarted")
+    step("the servers of the new release were replaced")
 
     await eventually("the last settlements", 180_000, async () => {
       const holds = await deployment.tollgate(fresh, "holds", "list")

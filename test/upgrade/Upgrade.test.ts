@@ -1,6 +1,6 @@
 /**
- * Tests that the load of `npm run upgrade:try` notices a lost request, and runs the upgrade itself if UPGRADE_FROM names a
- * release that `npm run upgrade:try -- --from REF` has built.
+ * Tests that the load of `npm run upgrade:try` notices a lost request. If UPGRADE_FROM names a release that `npm run
+ * upgrade:try -- --from REF` has built, an upgrade is tested too.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type RequestListener, type Server } from "node:http"
@@ -77,7 +77,7 @@ describe("the load during an upgrade", () => {
 const from = process.env.UPGRADE_FROM
 
 it.skipIf(from === undefined)(
-  "an upgrade loses no request (only if UPGRADE_FROM names a release that is built)",
+  "an upgrade loses no request and charges each request exactly once (only if UPGRADE_FROM names a built release)",
   {
     timeout: 600_000
   },

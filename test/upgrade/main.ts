@@ -1,11 +1,11 @@
 /**
  * Upgrades a deployment under load from an earlier release to this one (`npm run upgrade:try -- --from REF`). Prints the
- * figures, and exits with 1 if a request failed or was not charged exactly once, a server did not exit normally, or the audit
- * found a difference.
+ * figures, and exits with 1 if a request failed or was not charged exactly once, a server did not exit normally, or the
+ * audit found a difference.
  *
  * REF is a tag or a commit; the default is the previous release. `--streams N` and `--whole N` set the number of
- * concurrent requests of each kind, and `--servers N` the number of servers. `--pause SECONDS` sets the time between the steps. `--keep` keeps the files of the
- * run.
+ * concurrent requests for streams and for whole responses, and `--servers N` the number of servers. `--pause SECONDS`
+ * sets the time between the steps. `--keep` keeps the files of the run.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

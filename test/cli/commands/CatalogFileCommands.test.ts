@@ -72,9 +72,9 @@ describe("tollgate catalog", () => {
       Effect.gen(function* () {
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a"), aModel("b")]))
         const before = yield* tollgate("catalog", "show", "--json")
-        const dearer = { input: 300_000, cache_read: 25_000, cache_write: 312_500, output: 2_000_000 }
+        const higherPrice = { input: 300_000, cache_read: 25_000, cache_write: 312_500, output: 2_000_000 }
         const file = aCatalogFile([
-          aModel("a", { price_usd_micro_per_million_tokens: dearer, hidden: true }),
+          aModel("a", { price_usd_micro_per_million_tokens: higherPrice, hidden: true }),
           aModel("c")
         ])
         const { code, stdout } = yield* tollgate("catalog", "apply", file, "--dry-run")
@@ -100,31 +100,42 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("import replaces the prices in a catalog file, with a margin, and changes nothing else", () =>
-      Effect.gen(function* () {
-        const path = aCatalogFile([aModel("gpt-5-mini", { discovery_rank: 3 }), aModel("unlisted")])
-        const before = contentsOf(path)
-        const prices = pricesOf({
-          "gpt-5-mini": { cost: { input: 0.3, cache_read: 0.03, output: 2.1 }, limit: { output: 9 } }
+    it.effect(
+      "import replaces the prices in a catalog file, with a margin, and the largest outputs, and changes nothing else",
+      () =>
+        Effect.gen(function* () {
+          const path = aCatalogFile([aModel("gpt-5-mini", { discovery_rank: 3 }), aModel("unlisted")])
+          const before = contentsOf(path)
+          const prices = pricesOf({
+            "gpt-5-mini": { cost: { input: 0.3, cache_read: 0.03, output: 2.1 }, limit: { output: 9 } }
+          })
+          const shown = yield* tollgate("catalog", "import", prices, "--into", path, "--dry-run")
+          expect(shown.stdout).toContain("price.input: 250000 -> 300000")
+          expect(shown.stdout).toContain("not in the price file, and unchanged: unlisted")
+          expect(contentsOf(path)).toEqual(before)
+          const written = yield* tollgate(
+            "catalog",
+            "import",
+            prices,
+            "--into",
+            path,
+            "--margin-percent",
+            "10",
+            "--yes"
+          )
+          expect(written).toMatchObject({ code: 0, stderr: "" })
+          // Cached tokens without a price in the list are as expensive as other input tokens.
+          const price = { input: 330_000, cache_read: 33_000, cache_write: 330_000, output: 2_310_000 }
+          const [changed, unchanged] = before.models
+          expect(contentsOf(path)).toEqual({
+            ...before,
+            models: [{ ...changed, max_output_tokens: 9, price_usd_micro_per_million_tokens: price }, unchanged]
+          })
+          expect(readdirSync(dirname(path))).toEqual(["catalog.json"])
         })
-        const shown = yield* tollgate("catalog", "import", prices, "--into", path, "--dry-run")
-        expect(shown.stdout).toContain("price.input: 250000 -> 300000")
-        expect(shown.stdout).toContain("not in the price file, and unchanged: unlisted")
-        expect(contentsOf(path)).toEqual(before)
-        const written = yield* tollgate("catalog", "import", prices, "--into", path, "--margin-percent", "10", "--yes")
-        expect(written).toMatchObject({ code: 0, stderr: "" })
-        // Cached tokens without a price in the list are as expensive as other input tokens.
-        const price = { input: 330_000, cache_read: 33_000, cache_write: 330_000, output: 2_310_000 }
-        const [changed, unchanged] = before.models
-        expect(contentsOf(path)).toEqual({
-          ...before,
-          models: [{ ...changed, max_output_tokens: 9, price_usd_micro_per_million_tokens: price }, unchanged]
-        })
-        expect(readdirSync(dirname(path))).toEqual(["catalog.json"])
-      })
     )
 
-    it.effect("import uses another name of a provider, and refuses files that it cannot use", () =>
+    it.effect("import finds a provider under the name in --as, and refuses wrong files and wrong options", () =>
       Effect.gen(function* () {
         const path = aCatalogFile([aModel("m")])
         const before = readFileSync(path, "utf8")

@@ -13,7 +13,7 @@ describe("tollgate customers link", () => {
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("toko@example.com")
         yield* tollgate("users", "create", "ada@example.com")
-        const linked = yield* link("toko@example.com", "ada@example.com", "--reason", "she asked", "--json")
+        const linked = yield* link("toko@example.com", "ada@example.com", "--reason", "ticket 7", "--json")
         expect(linked, linked.stderr).toMatchObject({ code: 0 })
         const customer = {
           user_id: AN_ID,
@@ -25,7 +25,7 @@ describe("tollgate customers link", () => {
         const again = yield* link(id, "ADA@example.com")
         expect(again.stdout).toMatch(/^ada@example\.com \(\S+\) is a customer of toko@example\.com\.\n$/)
         expect((yield* audited).slice(1)).toMatchObject([
-          { actor: userInfo().username, action: "customer.link", reason: "she asked" }
+          { actor: userInfo().username, action: "customer.link", reason: "ticket 7" }
         ])
       })
     )

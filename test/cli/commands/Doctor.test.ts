@@ -191,12 +191,12 @@ describe("tollgate doctor", () => {
      */
     const found = (environment: Readonly<Record<string, string>>) =>
       Effect.gen(function* () {
-        const kept = { ...process.env }
+        const original = { ...process.env }
         useDatabase(`postgres://user:${SECRET}@127.0.0.1:1/tollgate`)
         Object.assign(process.env, environment)
         const checked = yield* tollgate("doctor", "--json")
         for (const name of Object.keys(environment)) delete process.env[name]
-        Object.assign(process.env, kept)
+        Object.assign(process.env, original)
         expect(checked.stdout + checked.stderr).not.toContain(SECRET)
         const { checks } = documentOf(checked) as { checks: ReadonlyArray<{ check: string }> }
         return checks.filter(({ check }) => check.startsWith("payments"))

@@ -44,12 +44,12 @@ describe("tollgate payg credit", () => {
     it.effect("refuses an operation id that another credit used, and an unknown user", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
-        yield* credit("grace@example.com", "5", "taken")
-        const conflict = yield* credit("grace@example.com", "6", "taken", "--json")
+        yield* credit("grace@example.com", "5", "used")
+        const conflict = yield* credit("grace@example.com", "6", "used", "--json")
         expect(conflict.code).toBe(3)
         expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
         expect(conflict.stderr).toContain("No balance was changed")
-        expect(yield* credit("unknown@example.com", "6", "free")).toMatchObject({ code: 3 })
+        expect(yield* credit("unknown@example.com", "6", "unused")).toMatchObject({ code: 3 })
       })
     )
 

@@ -40,8 +40,8 @@ export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
     const { id, quotaUsdMicro } = yield* Programme.anOrder(resellerId)
     const received = { receivedRaw: TokenRaw(arrivedUsdMicro * 10n ** 12n), receivedUsdMicro: undefined }
     const evidence = { transactions: ["0xfeed"], remarks: ["seen by a test"] }
-    const seen =
+    const status =
       arrivedUsdMicro >= quotaUsdMicro ? ({ _tag: "Paid", paidAt: undefined } as const) : ({ _tag: "Pending" } as const)
-    yield* orders.recordObservation(id, { ...seen, received, evidence })
+    yield* orders.recordObservation(id, { ...status, received, evidence })
     return yield* orders.credit(id)
   })

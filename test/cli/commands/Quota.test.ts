@@ -15,8 +15,8 @@ describe("tollgate quota adjust", () => {
     it.effect("adds and deducts quota once per operation id, even if the command is repeated", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("ada@example.com")
-        const given = yield* adjust("ada@example.com", "12345678", "op-1", "--json")
-        expect(given, given.stderr).toMatchObject({ code: 0, stderr: "" })
+        const added = yield* adjust("ada@example.com", "12345678", "op-1", "--json")
+        expect(added, added.stderr).toMatchObject({ code: 0, stderr: "" })
         const document = {
           reseller_id: AN_ID,
           email: "ada@example.com",
@@ -25,11 +25,13 @@ describe("tollgate quota adjust", () => {
           already_applied: false,
           balance_usd_micro: "12345678"
         }
-        expect(documentOf(given)).toEqual(document)
+        expect(documentOf(added)).toEqual(document)
         const again = documentOf(yield* adjust("ada@example.com", "12345678", "op-1", "--json"))
         expect(again).toEqual({ ...document, already_applied: true })
-        const taken = yield* adjust("ada@example.com", "-345678", "op-2")
-        expect(taken.stdout).toBe("Deducted 345678 micro-USD from ada@example.com; the quota is now 12.000000 USD.\n")
+        const deducted = yield* adjust("ada@example.com", "-345678", "op-2")
+        expect(deducted.stdout).toBe(
+          "Deducted 345678 micro-USD from ada@example.com; the quota is now 12.000000 USD.\n"
+        )
         const repeated = yield* adjust("ada@example.com", "-345678", "op-2")
         expect(repeated.stdout).toBe(
           "The operation id op-2 was already applied, so no balance was changed. The quota of ada@example.com is 12.000000 USD.\n"
@@ -59,11 +61,11 @@ describe("tollgate quota adjust", () => {
     it.effect("refuses an operation id that another change used, and an unknown reseller", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("grace@example.com")
-        yield* adjust("grace@example.com", "5", "taken")
-        const conflict = yield* adjust("grace@example.com", "6", "taken", "--json")
+        yield* adjust("grace@example.com", "5", "used")
+        const conflict = yield* adjust("grace@example.com", "6", "used", "--json")
         expect(conflict.code).toBe(3)
         expect(documentOf(conflict)).toMatchObject({ error: { code: "operation_conflict" } })
-        expect(yield* adjust("unknown@example.com", "6", "free")).toMatchObject({ code: 3 })
+        expect(yield* adjust("unknown@example.com", "6", "unused")).toMatchObject({ code: 3 })
       })
     )
 

@@ -37,16 +37,16 @@ describe("tollgate resellers", () => {
       "changes the status of a reseller that the id or the email names, and records actor and reason in the audit log",
       () =>
         Effect.gen(function* () {
-          const { id } = yield* Programme.signedUp("moved@example.com")
+          const { id } = yield* Programme.signedUp("reviewed@example.com")
           const before = (yield* audited).length
-          const statusAfter = (move: string, name: string, ...more: ReadonlyArray<string>) =>
-            Effect.map(tollgate("resellers", move, name, ...more, "--json"), (printed) => {
+          const statusAfter = (review: string, name: string, ...more: ReadonlyArray<string>) =>
+            Effect.map(tollgate("resellers", review, name, ...more, "--json"), (printed) => {
               expect(printed, printed.stderr).toMatchObject({ code: 0 })
               return (documentOf(printed) as { status: string }).status
             })
-          expect(yield* statusAfter("reject", "moved@example.com")).toBe("rejected")
+          expect(yield* statusAfter("reject", "reviewed@example.com")).toBe("rejected")
           expect(yield* statusAfter("approve", id, "--reason", "ticket 7")).toBe("active")
-          expect(yield* statusAfter("suspend", " MOVED@example.com")).toBe("suspended")
+          expect(yield* statusAfter("suspend", " REVIEWED@example.com")).toBe("suspended")
           expect(yield* statusAfter("reactivate", id.toUpperCase())).toBe("active")
           expect(yield* statusAfter("reactivate", id)).toBe("active")
           const actor = userInfo().username
@@ -58,7 +58,7 @@ describe("tollgate resellers", () => {
           ])
           const suspended = yield* tollgate("resellers", "suspend", id)
           expect(suspended.stdout).toBe(
-            "moved@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate moved@example.com\n"
+            "reviewed@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate reviewed@example.com\n"
           )
         })
     )

@@ -207,7 +207,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("refuses incomplete payment settings to reconcile, but ignores them to list", () =>
+    it.effect("refuses incomplete payment settings for reconcile, and ignores them for list", () =>
       Effect.gen(function* () {
         process.env.TRIPAY_API_KEY = "hunter2"
         const reconcile = yield* tollgate("topups", "reconcile", "--json")
