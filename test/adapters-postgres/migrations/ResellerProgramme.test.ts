@@ -63,7 +63,7 @@ const resellers: ReadonlyArray<WrongState> = [
     "an active reseller that becomes pending again",
     ({ resellerId }) => updated("reseller", "status = 'pending'", resellerId),
     RESTRICT,
-    "status does not move"
+    "change of the status is not allowed"
   ),
   wrong(
     "a suspension that does not increase the token version",
@@ -82,7 +82,7 @@ const resellers: ReadonlyArray<WrongState> = [
     "a change of a reseller's email",
     ({ resellerId }) => updated("reseller", "email = 'else@example.com'", resellerId),
     RESTRICT,
-    "stays who it is"
+    "the email address and the creation time must not change"
   ),
   wrong("the deletion of a reseller", ({ resellerId }) => `DELETE FROM reseller WHERE id = '${resellerId}'`, RESTRICT),
   wrong(
@@ -331,7 +331,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
       `${updated("topup_order", "repeated_payments = '{7}'", pending)};
       ${updated("topup_order", "repeated_payments = '{8}'", pending)}`,
     RESTRICT,
-    "what repeated a payment is not forgotten"
+    "an id must not be removed from the repeated payments"
   ),
   wrong(
     "a credited order without a transfer",
@@ -370,7 +370,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
       `a change to the terms of an order: ${change}`,
       ({ pending }) => updated("topup_order", change, pending),
       RESTRICT,
-      "what was ordered"
+      "the other terms of the order must not change"
     )
   ),
   ...[
@@ -384,7 +384,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
       `a change to the payment of an order: ${change}`,
       ({ pending }) => updated("topup_order", change, pending),
       RESTRICT,
-      "what is to be paid"
+      "the payment and its instructions must not change"
     )
   ),
   wrong(
@@ -392,7 +392,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
     ({ draft }) => `${updated("topup_order", "provision_state = 'abandoned', abandoned_because = 'slow'", draft)};
       ${updated("topup_order", "provision_state = 'creating', abandoned_because = NULL", draft)}`,
     RESTRICT,
-    "what is to be paid"
+    "the payment and its instructions must not change"
   ),
   ...["received_raw = received_raw - 1", "received_raw = NULL", "paid_at = now()", "credited_at = now()"].map(
     (change) =>
@@ -400,7 +400,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
         `a decrease of the received amount, or a change of a recorded time: ${change}`,
         ({ credited }) => updated("topup_order", change, credited),
         RESTRICT,
-        "what has arrived"
+        "the received amounts must not decrease"
       )
   ),
   wrong("the deletion of an order", ({ pending }) => `DELETE FROM topup_order WHERE id = '${pending}'`, RESTRICT),
@@ -436,7 +436,7 @@ const wrongTransitions = transitions
           ? updated("topup_order", `status = '${to}'`, credited)
           : `${statementsTo[from](pending)} ${updated("topup_order", `status = '${to}'`, pending)}`,
       RESTRICT,
-      "status does not move"
+      "change of the status is not allowed"
     )
   )
 
@@ -445,13 +445,13 @@ const mints: ReadonlyArray<WrongState> = [
     "a change of a tier's price",
     ({ tier }) => updated("tier", "tier_usd_cents = 501", tier),
     RESTRICT,
-    "one model at one price"
+    "the id, the model and the price must not change"
   ),
   wrong(
     "a change of a tier's model",
     ({ tier }, other) => updated("tier", `model_id = '${other.modelId}'`, tier),
     RESTRICT,
-    "one model at one price"
+    "the id, the model and the price must not change"
   ),
   wrong(
     "two mints of a reseller with the same operation id",

@@ -49,7 +49,7 @@ export function* writeStatement(
           : part === "accounts"
             ? yield* writeAccounts(database, transaction, columns)
             : yield* insertHolds(database, transaction, values)
-    if (!isPreconditionMet || !fresh[i]) throw new Refused("TG001", "the rows are not what was decided over")
+    if (!isPreconditionMet || !fresh[i]) throw new Refused("TG001", "a row that the decision is based on has changed")
   }
   return [[true]]
 }

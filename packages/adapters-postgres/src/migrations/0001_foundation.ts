@@ -244,7 +244,7 @@ CREATE TABLE audit_log (
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION '% is not allowed on the table %', TG_OP, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON settlement FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -254,7 +254,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR 
 -- The credits and the debits of an account never decrease, and its identity never changes.
 CREATE FUNCTION refuse_shrinking() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'the posted amounts of account % only grow', OLD.id USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'account %: the credits and the debits must not decrease, and the id, the kind, the unit, the owner and the model must not change', OLD.id USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER only_grows BEFORE UPDATE ON account FOR EACH ROW
   WHEN (NEW.credits_posted < OLD.credits_posted OR NEW.debits_posted < OLD.debits_posted

@@ -5,7 +5,7 @@ export const staleDecisions = /* sql */ `
 CREATE FUNCTION refuse_stale(as_decided boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF as_decided IS NOT TRUE THEN
-    RAISE EXCEPTION 'the rows are not what was decided over' USING ERRCODE = 'TG001';
+    RAISE EXCEPTION 'a row that the decision is based on has changed' USING ERRCODE = 'TG001';
   END IF;
   RETURN true;
 END $$;

@@ -30,18 +30,18 @@ CREATE INDEX reseller_by_status ON reseller (status, created_at DESC, id DESC);
 -- The id, the email address and the creation time of a reseller never change.
 CREATE TRIGGER identity_stays BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN ((NEW.id, NEW.email, NEW.created_at) IS DISTINCT FROM (OLD.id, OLD.email, OLD.created_at))
-  EXECUTE FUNCTION refuse_because('a reseller stays who it is');
+  EXECUTE FUNCTION refuse_because('the id, the email address and the creation time must not change');
 -- The status of a reseller changes only in these ways.
 CREATE TRIGGER status_moves BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (('pending', 'active'), ('pending', 'rejected'),
     ('rejected', 'active'), ('active', 'suspended'), ('suspended', 'active')))
-  EXECUTE FUNCTION refuse_because('its status does not move this way');
+  EXECUTE FUNCTION refuse_because('this change of the status is not allowed');
 -- The token version never decreases, and a suspension increases it. Otherwise tokens that were issued before a
 -- suspension would become valid again.
 CREATE TRIGGER tokens_end BEFORE UPDATE ON reseller FOR EACH ROW
   WHEN (NEW.token_version < OLD.token_version
     OR (OLD.status = 'active' AND NEW.status = 'suspended' AND NEW.token_version = OLD.token_version))
-  EXECUTE FUNCTION refuse_because('its token version grows, with every suspension at least');
+  EXECUTE FUNCTION refuse_because('the token version must not decrease, and a suspension must increase it');
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON reseller FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- A pattern is an email address, or @ followed by a domain.
@@ -170,13 +170,13 @@ CREATE INDEX topup_order_by_status ON topup_order (status, created_at DESC, id D
 CREATE INDEX topup_order_due ON topup_order (next_look_at) WHERE next_look_at IS NOT NULL;
 CREATE INDEX topup_order_creating ON topup_order (created_at) WHERE provision_state = 'creating';
 
--- The terms of an order never change: the reseller, the payment method and the amounts.
+-- The terms of an order, such as the reseller, the payment method and the amounts, never change.
 CREATE TRIGGER terms_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN ((NEW.id, NEW.reseller_id, NEW.method, NEW.provider, NEW.simulated, NEW.amount_idr, NEW.fee_idr, NEW.total_idr,
       NEW.token_kind, NEW.quota_usd_micro, NEW.deposit_index, NEW.created_at)
     IS DISTINCT FROM (OLD.id, OLD.reseller_id, OLD.method, OLD.provider, OLD.simulated, OLD.amount_idr, OLD.fee_idr,
       OLD.total_idr, OLD.token_kind, OLD.quota_usd_micro, OLD.deposit_index, OLD.created_at))
-  EXECUTE FUNCTION refuse_because('what was ordered never changes');
+  EXECUTE FUNCTION refuse_because('the reseller, the payment method, the amounts and the other terms of the order must not change');
 -- The payment instructions of an order never change after the order is ready or abandoned.
 CREATE TRIGGER instructions_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (OLD.provision_state <> 'creating'
@@ -184,21 +184,21 @@ CREATE TRIGGER instructions_stay BEFORE UPDATE ON topup_order FOR EACH ROW
       NEW.expires_at)
     IS DISTINCT FROM (OLD.provision_state, OLD.abandoned_because, OLD.provider_payment_id, OLD.instructions,
       OLD.provider_state, OLD.expires_at))
-  EXECUTE FUNCTION refuse_because('what is to be paid, and where, never changes');
+  EXECUTE FUNCTION refuse_because('the payment and its instructions must not change after the order is ready or abandoned');
 -- The status of an order changes only in these ways. A draft has no status.
 CREATE TRIGGER status_moves BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NEW.status IS DISTINCT FROM OLD.status
     AND (coalesce(OLD.status, 'draft'), coalesce(NEW.status, 'draft')) NOT IN (('draft', 'pending'),
       ('pending', 'crediting'), ('pending', 'expired'), ('pending', 'failed'),
       ('expired', 'crediting'), ('failed', 'crediting'), ('crediting', 'credited')))
-  EXECUTE FUNCTION refuse_because('its status does not move this way');
+  EXECUTE FUNCTION refuse_because('this change of the status is not allowed');
 -- The received amounts never decrease. The times of payment and credit never change.
 CREATE TRIGGER received_grows BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (coalesce(NEW.received_raw, -1) < coalesce(OLD.received_raw, -1)
     OR coalesce(NEW.received_usd_micro, -1) < coalesce(OLD.received_usd_micro, -1)
     OR (OLD.paid_at IS NOT NULL AND NEW.paid_at IS DISTINCT FROM OLD.paid_at)
     OR (OLD.credited_at IS NOT NULL AND NEW.credited_at IS DISTINCT FROM OLD.credited_at))
-  EXECUTE FUNCTION refuse_because('what has arrived only grows, and when it did stays');
+  EXECUTE FUNCTION refuse_because('the received amounts must not decrease, and the times of payment and credit must not change');
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON topup_order FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Tiers and mints -----------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ ALTER TABLE tier ADD UNIQUE (id, model_id);
 -- The model and the price of a tier never change.
 CREATE TRIGGER identity_stays BEFORE UPDATE ON tier FOR EACH ROW
   WHEN ((NEW.id, NEW.model_id, NEW.tier_usd_cents) IS DISTINCT FROM (OLD.id, OLD.model_id, OLD.tier_usd_cents))
-  EXECUTE FUNCTION refuse_because('a tier stands for one model at one price');
+  EXECUTE FUNCTION refuse_because('the id, the model and the price must not change');
 
 -- One row per mint, with the result that the reseller received. A row never changes.
 CREATE TABLE mint (

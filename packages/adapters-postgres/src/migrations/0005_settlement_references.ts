@@ -12,7 +12,7 @@ CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON api_key FOR EACH STATEMENT EXEC
 -- The id and the owner of an API key never change.
 CREATE FUNCTION refuse_other_owner() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'key % stays what and whose it is', OLD.id USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'API key %: the id and the owner must not change', OLD.id USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER kept_by_its_owner BEFORE UPDATE ON api_key FOR EACH ROW
   WHEN (NEW.id <> OLD.id OR NEW.user_id <> OLD.user_id)
@@ -32,7 +32,7 @@ BEGIN
     OR payg_account IS NOT NULL AND NOT coalesce((
       SELECT kind = 'payg' AND user_id = settled.user_id FROM account WHERE id = payg_account), false);
   IF FOUND THEN
-    RAISE EXCEPTION 'a settlement refers to a key, a price or an account that does not exist or is another''s'
+    RAISE EXCEPTION 'the API key, the price or an account of a settlement does not exist, or belongs to another user or model'
       USING ERRCODE = 'foreign_key_violation';
   END IF;
   RETURN NULL;

@@ -31,7 +31,7 @@ CREATE INDEX image_request_key_age ON image_request (started_at) WHERE key_diges
 -- replaced or added.
 CREATE FUNCTION refuse_second_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'the image request % has ended', OLD.request_id USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'image request %: the state must not change after the end of the request, and the id, the user, the start time and the idempotency key must not change', OLD.request_id USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER ends_once BEFORE UPDATE ON image_request FOR EACH ROW
   WHEN (NEW.request_id <> OLD.request_id OR NEW.user_id <> OLD.user_id OR NEW.started_at <> OLD.started_at
@@ -59,7 +59,7 @@ CREATE INDEX image_review_by_time ON image_review (queued_at, request_id);
 -- A review is resolved once. Its request, its reason and its creation time never change.
 CREATE FUNCTION refuse_second_resolution() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'the review of % is resolved', OLD.request_id USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'review of the image request %: a resolved review must not change, and the request, the reason and the creation time must not change', OLD.request_id USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
   WHEN (OLD.resolution IS NOT NULL OR (NEW.request_id, NEW.reason, NEW.queued_at) IS DISTINCT FROM (OLD.request_id, OLD.reason, OLD.queued_at))

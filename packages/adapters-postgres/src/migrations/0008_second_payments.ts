@@ -18,7 +18,7 @@ CREATE INDEX topup_order_payment ON topup_order USING gin (string_to_array(provi
 -- An id is never removed from the repeated payments of an order.
 CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
-  EXECUTE FUNCTION refuse_because('what repeated a payment is not forgotten');
+  EXECUTE FUNCTION refuse_because('an id must not be removed from the repeated payments');
 
 -- Makes orders that were credited in the last week due, because they were not refreshed after their credit.
 UPDATE topup_order SET next_look_at = clock_timestamp()

@@ -20,7 +20,7 @@ CREATE INDEX operator_session_by_time ON operator_session (created_at DESC, id D
 -- A code is redeemed once, and a session ends once.
 CREATE FUNCTION refuse_reopening() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'the operator session % is opened and ended once', OLD.id USING ERRCODE = 'restrict_violation';
+  RAISE EXCEPTION 'operator session %: the session can be opened only once, it must not change after its end, and the id, the operator, the code and the creation time must not change', OLD.id USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER opened_once BEFORE UPDATE ON operator_session FOR EACH ROW
   WHEN ((NEW.id, NEW.actor, NEW.code_digest, NEW.created_at) IS DISTINCT FROM (OLD.id, OLD.actor, OLD.code_digest, OLD.created_at)

@@ -11,5 +11,5 @@ CREATE UNIQUE INDEX topup_order_operation ON topup_order (reseller_id, operation
 
 CREATE TRIGGER operation_stays BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NEW.operation_id IS DISTINCT FROM OLD.operation_id)
-  EXECUTE FUNCTION refuse_because('the operation id of an order never changes');
+  EXECUTE FUNCTION refuse_because('the operation id must not change');
 `

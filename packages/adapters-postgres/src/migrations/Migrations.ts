@@ -37,6 +37,7 @@ import { webhooks } from "./0016_webhooks.ts"
 import { topUpOperations } from "./0017_topup_operations.ts"
 import { keyPeppers } from "./0018_key_peppers.ts"
 import { nodeVersions } from "./0019_node_versions.ts"
+import { refusalTexts } from "./0020_refusal_texts.ts"
 
 export interface Migration {
   readonly name: string
@@ -48,14 +49,15 @@ export interface Migration {
   readonly compatibleSince?: string
   /**
    * The earlier migrations that this migration completes: it removes the tables and columns that they have replaced.
-   * Only a migration with this member may drop, rename or restrict what an earlier migration has created.
+   * After 0015, only a migration with this member may drop, rename or restrict what an earlier migration has created.
    */
   readonly contracts?: ReadonlyArray<string>
 }
 
 /**
- * All migrations in the order of application. The SQL of a migration that was applied to any database is never changed,
- * and neither are its error texts. Only SQL comments may change.
+ * All migrations in the order of application. The SQL of a migration that was applied to any database does not change,
+ * except for its comments. The error texts of functions and triggers have changed once, and `0020_refusal_texts` makes
+ * the same change in the databases that have the old texts.
  */
 export const migrations: ReadonlyArray<Migration> = [
   { name: "0001_foundation", statements: foundation },
@@ -76,7 +78,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0016_webhooks", statements: webhooks, compatibleSince: "0015_operator_sessions" },
   { name: "0017_topup_operations", statements: topUpOperations, compatibleSince: "0015_operator_sessions" },
   { name: "0018_key_peppers", statements: keyPeppers, compatibleSince: "0015_operator_sessions" },
-  { name: "0019_node_versions", statements: nodeVersions, compatibleSince: "0015_operator_sessions" }
+  { name: "0019_node_versions", statements: nodeVersions, compatibleSince: "0015_operator_sessions" },
+  { name: "0020_refusal_texts", statements: refusalTexts, compatibleSince: "0015_operator_sessions" }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
