@@ -1,5 +1,5 @@
 /**
- * Reads catalog files and price files as JSON.
+ * Reads catalog files and price files as JSON, and the exports of payment providers as text.
  */
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
@@ -28,7 +28,10 @@ export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFil
     )
   })
 
-/** Reads a price file. Such a file can contain a model twice. The last entry counts. Fails with the problem in words. */
+/**
+ * Reads a price file. Such a file can contain a model twice; the last entry is used. Fails with a description of the
+ * problem.
+ */
 export const readPriceFile = (file: string): Effect.Effect<unknown, string | CommandFailed> =>
   Effect.flatMap(readText(pathOf(file), MAX_PRICE_BYTES), (text) =>
     text === undefined
@@ -48,7 +51,7 @@ export const readExport = (file: string): Effect.Effect<string, CommandFailed> =
       : Effect.succeed(text)
   )
 
-/** Returns the absolute path of a file that the user names relative to the current directory of the shell. */
+/** Returns the absolute path of a file that the operator names relative to the current directory of the shell. */
 export const pathOf = (file: string): string => Path.resolve(shellDirectory(process.env), file)
 
 const readText = (path: string, maxBytes: number): Effect.Effect<string | undefined, CommandFailed> =>
@@ -62,7 +65,7 @@ const readText = (path: string, maxBytes: number): Effect.Effect<string | undefi
       })
   })
 
-/** Returns the current directory of the user's shell. A script that npm starts runs in the project root instead. */
+/** Returns the current directory of the operator's shell. A script that npm starts runs in the project root instead. */
 const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
 

@@ -114,7 +114,7 @@ export const importCommand = reportCommand(
         marginPercent: margin,
         namesInList
       })
-      // The new file is validated too, because a new price can exceed the largest price of a catalog.
+      // The new file is validated too, because a new price can exceed the largest price that a catalog file allows.
       yield* parseCatalogFile(imported.file)
       const isWritten = !dryRun && imported.changes.length > 0
       if (isWritten) {

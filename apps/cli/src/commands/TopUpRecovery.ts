@@ -35,7 +35,7 @@ const isHandled = ({ state }: Listed): boolean => state === "credited" || state 
 
 const unknown = reportCommand(
   "unknown",
-  "Read the transactions that a payment provider exports, and list the orders that are not in the database.",
+  "Read the transactions that a payment provider exports, and list the orders that are not in the database, or that the servers will not credit.",
   {
     export: Options.text("export").pipe(
       Options.withPseudoName("FILE"),

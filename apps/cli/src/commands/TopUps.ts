@@ -72,7 +72,7 @@ const show = reportCommand(
 const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "reconcile",
-    "Refresh one order, or all open orders, from the payment providers, and credit the paid orders.",
+    "Refresh one order, or all open and all due orders, from the payment providers, and credit the paid orders.",
     { order: Args.optional(order) },
     ({ order }) =>
       (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
@@ -108,7 +108,7 @@ const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, cred
     document: { looked: attempted, answered: refreshed, unanswered: failed, unasked: withoutProvider, credited },
     text:
       attempted + withoutProvider === 0
-        ? "There are no open orders."
+        ? "There are no open orders and no due orders."
         : `Refreshed ${refreshed} of ${attempted} orders, credited ${credited}.`
   }
   if (failures.length === 0) return shown

@@ -16,7 +16,7 @@ export type Failure = CommandFailed | Refusal | ValidationError.ValidationError
 
 export interface CommandLine {
   readonly json: boolean
-  /** The command line that shows the help for the command that the user probably meant. */
+  /** The command line that shows the help for the command that the operator probably meant. */
   readonly help: string
 }
 

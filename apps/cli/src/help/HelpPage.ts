@@ -127,7 +127,7 @@ const columns = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
   })
 }
 
-/** Splits a usage line before its options into lines of at most {@link WIDTH} characters. */
+/** Wraps a usage line at {@link WIDTH} characters. A line breaks only before an option. */
 const linesOf = (usage: string, indent: string): ReadonlyArray<string> => {
   const [first = "", ...options] = usage.split(/ (?=\[|--)/)
   const lines = [first]

@@ -79,7 +79,10 @@ export const importPrices = (
   return { file: { ...file, models }, changes, unlisted }
 }
 
-/** Returns the prices of a catalog file. A price that the list lacks and that no rule derives is unchanged. */
+/**
+ * Returns the new prices of a model. A price that the list lacks is unchanged, except that the prices of cached tokens
+ * follow the listed price of input tokens.
+ */
 const withMargin = (
   listed: ListedModel,
   before: Readonly<Record<string, number>>,

@@ -1,7 +1,7 @@
 /**
  * Builds the payment providers that the environment variables configure, in the same way as the server, and reads
  * PUBLIC_BASE_URL. Other modules import this module only when a command needs it, because it loads the adapters of the
- * payment providers. These adapters are half of the code of the CLI.
+ * payment providers, and they delay the start of a command.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { localSimulatorUrl } from "@tollgate/adapters-upstream/topup/PaymentSimulation"

@@ -2,9 +2,9 @@
  * Divides the connections of a pool between the parties for which fibers work, so that one reseller with many
  * concurrent requests does not delay the others.
  *
- * A fiber without a party takes a connection immediately. A party that has used up its share waits in its own queue.
- * When a connection becomes free, the queues are served in turn. `ResellerRequests` limits the requests of resellers in
- * progress, and therefore also the length of their queues.
+ * A fiber without a party needs no share. The fibers of a party that has used up its share wait in a queue of this
+ * party. When a connection becomes free, the queues are served in turn. `ResellerRequests` limits the requests of
+ * resellers in progress, and therefore also the length of their queues.
  */
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Shares } from "@tollgate/application/operations/Shares"

@@ -1,5 +1,5 @@
 /**
- * Receives the Postgres notifications that nodes and the CLI send, through LISTEN on one dedicated connection.
+ * Receives the Postgres notifications that nodes and the command line send, through LISTEN on one dedicated connection.
  *
  * A notification does not contain the new state. It tells a subscriber that its copy is outdated. Postgres does not
  * repeat notifications for a listener that was disconnected. Subscribers are therefore also called when the connection

@@ -27,7 +27,7 @@ export interface PgPoolOptions {
   readonly maxConnections: number
 }
 
-/** Connections that no party can use, so that background tasks and the readiness probe always find a connection. */
+/** The number of connections that parties cannot use. They stay free for background tasks and the readiness probe. */
 const UNSHARED_CONNECTIONS = 2
 
 /**

@@ -67,7 +67,7 @@ export class ImageQueue {
   readonly #connections: ImageConnections
   readonly #begins: Queue
   readonly #finishes: Queue
-  /** The reaper of expired requests and the queue that finishes requests use one connection, one after the other. */
+  /** The reaper of expired requests and the second queue share one connection, so their transactions take turns. */
   readonly #finisherTurns = new Turns()
 
   constructor(
@@ -122,11 +122,11 @@ export class ImageQueue {
    * unfinished requests.
    */
   async close(flushMillis: number): Promise<number> {
-    const takenBack = this.#begins.close(flushMillis)
+    const unreleased = this.#begins.close(flushMillis)
     // Requests that finish in the current turn of the event loop are still accepted.
     await nextTurn()
-    const finished = this.#finishes.close(flushMillis)
-    return (await takenBack) + (await finished)
+    const unfinished = this.#finishes.close(flushMillis)
+    return (await unreleased) + (await unfinished)
   }
 
   async #run(

@@ -2,7 +2,8 @@
  * Defines the three transactions of image requests: one begins a request, one finishes a request, and one abandons
  * expired requests.
  *
- * Each transaction locks rows in the order image request, hold, accounts, limited key. The domain rules make the decisions.
+ * Each transaction locks rows in the order image request, hold, accounts, limited key. The domain rules make the
+ * decisions.
  */
 import type { FinishedImage, ImageAdmission } from "@tollgate/application/images/ImageRequests"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
@@ -158,8 +159,8 @@ export const abandonExpired = async (
 }
 
 /**
- * Returns the statement that ends locked requests without a charge. The holds of dead nodes may already be settled,
- * also without a charge.
+ * Returns the statement that ends locked requests without a charge. A sweep may already have settled their holds, also
+ * without a charge.
  */
 const abandon = async (query: Query, requestIds: ReadonlyArray<RequestId>): Promise<BoundStatement | undefined> => {
   const holds = (await query(LOCK_HOLDS, [requestIds])).map(lockedHold)

@@ -2,8 +2,7 @@
  * Lists the invariants of accounts, transfers, top-ups and mints. Each invariant has a sentence, and a query that
  * counts the rows that violate the invariant.
  *
- * The queries recompute balances from the journals (transfers and settlements), because every balance is derived from
- * journal rows.
+ * Some queries recompute the balances from the journals, which are the transfers and the settlements.
  */
 export interface Invariant {
   readonly id: string

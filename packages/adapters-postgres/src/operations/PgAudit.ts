@@ -1,5 +1,5 @@
 /**
- * Audits the ledger in Postgres: checks every invariant against one snapshot. The service can run meanwhile.
+ * Audits the ledger in Postgres: checks every invariant against one snapshot. Servers can run during an audit.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -32,8 +32,8 @@ export const layer: Layer.Layer<Database, never, SqlClient.SqlClient> = Layer.sc
     )
     const probes = yield* SingleFlight.make<"database", boolean>(1)
     return {
-      // Every client can request the readiness of a server. Concurrent requests share one statement, so that they cannot
-      // occupy the connections that other requests need.
+      // Any client can request the readiness of a server. Concurrent requests for the readiness share one statement, so
+      // that they cannot occupy the connections that other requests need.
       reachable: probes.run("database", () => probe, Effect.succeed(false)),
 
       state: Effect.gen(function* () {

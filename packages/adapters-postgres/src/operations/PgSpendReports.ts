@@ -1,6 +1,6 @@
 /**
  * Sums the settlements of a range of time. The index of the settlement times (BRIN) finds the blocks of the range, so
- * the statement reads no other part of the history.
+ * the statement does not read the whole history.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SpendReports } from "@tollgate/application/operations/RequestRecords"
