@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { STATEMENT_TIMEOUT_MILLIS } from "./PgSettings.ts"
 
-/** Maximum time in the queue: as long as the longest statement. */
+/** Maximum time in a queue. It equals the statement timeout, after which a running statement frees its connection. */
 const QUEUE_TIMEOUT = Duration.millis(STATEMENT_TIMEOUT_MILLIS)
 
 interface Waiting {
@@ -23,7 +23,7 @@ interface Waiting {
 
 export class ConnectionShares {
   readonly #shares: Shares<string>
-  /** The queues of the parties. The party that is served next is first. */
+  /** The queues of the parties, in the order in which the parties are served. */
   readonly #queues = new Map<string, Array<Waiting>>()
 
   constructor(connections: number) {
@@ -32,7 +32,7 @@ export class ConnectionShares {
 
   /**
    * Waits until the current party may use a connection. Returns the effect that ends this use, or none after a timeout.
-   * Must be called in an uninterruptible region, so that the caller can run the effect in every case.
+   * The caller must run the returned effect in every case, so it calls `take` in an uninterruptible region.
    */
   readonly take: Effect.Effect<Option.Option<Effect.Effect<void>>> = Effect.flatMap(CurrentParty, (party) => {
     if (party === undefined) return Effect.succeedSome(Effect.void)

@@ -30,7 +30,7 @@ const types: Pg.CustomTypesConfig = {
 /**
  * Maximum time for which a transaction is allowed to be idle between two statements. Only the computation of the
  * rankings sets a longer time. Every other transaction calls nothing outside the database, so a longer idle time means
- * that the process is stuck while other sessions wait for its locks.
+ * that the process is stuck. Other sessions may then wait for its locks.
  */
 export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 

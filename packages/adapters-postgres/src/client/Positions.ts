@@ -1,6 +1,5 @@
 /**
- * Builds the SQL that reads a list page by page, newest or oldest first. Each list is ordered by a time and an id, and
- * has an index with the same order.
+ * Builds the SQL that reads a list page by page, newest or oldest first. Each list is ordered by a time and an id.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"

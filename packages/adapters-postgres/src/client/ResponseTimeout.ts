@@ -50,8 +50,8 @@ export const closeSilentConnections = (pool: Pg.Pool, millis: number): void => {
 }
 
 /**
- * Removes the time limits of the statements in the current transaction. Only work that requests do not wait for may use
- * it: migrations, the audit, reports of the command line, and the rebuild of the rankings.
+ * Removes the time limits of the statements in the current transaction. Only work for which no customer and no reseller
+ * waits may use it: migrations, the audit, reports of the command line, and the rebuild of the rankings.
  */
 export const withoutTimeLimits: Effect.Effect<void, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

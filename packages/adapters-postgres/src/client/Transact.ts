@@ -71,7 +71,7 @@ const defectOf = (error: SqlError): unknown =>
 /**
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
- * Callers read the time after they have locked the rows of a decision. The later of two decisions about one row
+ * A caller that decides about rows locks the rows before it reads the time. The later of two decisions about one row
  * therefore has the later time.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {

@@ -107,7 +107,7 @@ const toCounts = (row: StatusRow): KeyCounts => {
 
 type InTransaction<A, E = never> = Effect.Effect<A, SqlError | E, SqlClient.SqlClient>
 
-/** Returns a key with its counts at this time; undefined if there is no such key. */
+/** Returns a key with its current counts; undefined if there is no such key. */
 export const findKey = (keyId: ApiKeyId): InTransaction<KeyStatus | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -129,8 +129,8 @@ export const lockKey = (keyId: ApiKeyId): InTransaction<void> =>
   })
 
 /**
- * Writes the limits of a locked or new key. A key that becomes a limited key begins without counts. A limited key keeps
- * its counts.
+ * Writes the limits of a locked or new key. A key that becomes a limited key begins without spend and with a new rate
+ * window. A limited key keeps its counts.
  */
 export const writeLimits = (keyId: ApiKeyId, limits: KeyLimits): InTransaction<void, UnknownModels> =>
   Effect.gen(function* () {

@@ -2,7 +2,7 @@
  * Locks quota accounts of resellers and plan accounts of customers, writes accounts, and books transfers.
  *
  * When a transaction needs a quota account and a plan account, it locks the quota account first. No transaction locks
- * two quota accounts. Two transactions therefore cannot deadlock.
+ * two quota accounts. Therefore these locks cause no deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -16,7 +16,7 @@ export class Availability {
     this.#report = report
   }
 
-  /** False if the current batch has failed at least once, or takes long. */
+  /** False if the current batch has failed at least once, or takes longer than `SLOW_MILLIS`. */
   get isResponding(): boolean {
     return performance.now() - this.#begunAt < SLOW_MILLIS
   }

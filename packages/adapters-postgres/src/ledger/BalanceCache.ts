@@ -13,11 +13,14 @@ import type { HasAdmission } from "./Batch.ts"
 import { type CountedKeyRow, type CountedKeyRows, NO_KEYS, type WorkingKeys } from "./CountedKeys.ts"
 import { type MutableUserBalances, type Owner, WorkingBalances } from "./WorkingBalances.ts"
 
-/** When more users are cached, the cache is cleared. Afterwards the balances of each user are read again once. */
+/**
+ * Number of users above which all cached balances are deleted. Afterwards the next transaction of each user reads the
+ * balances from the database.
+ */
 const MAX_USERS = 10_000
-/** When more limited keys are cached, their cache is cleared. */
+/** Number of limited keys above which all cached keys are deleted. */
 const MAX_KEYS = 10_000
-/** When the last reading of the database's clock is older, the clock is read again. */
+/** Age of the last reading of the database clock above which the clock is read again. */
 const MAX_CLOCK_AGE_MILLIS = 60_000
 
 export class BalanceCache {

@@ -58,9 +58,9 @@ export class LedgerTransactions {
   }
 
   /**
-   * Returns whether the cache has ample balances for this request. The cache has the balances that the last transaction
-   * of this queue wrote. Another node may have changed them since, but an ample balance is far larger than the amount
-   * that other nodes can use in the meantime.
+   * Returns whether the cache has ample balances for this request. The cache contains the balances that a transaction
+   * of this queue read or wrote last. Another node may have changed them since, but an ample balance is far larger than
+   * the amount that other nodes can use in the meantime.
    */
   isAmple(admission: Admission): boolean {
     return this.#cache.isAmple(admission)

@@ -33,7 +33,7 @@ export interface AuditEntry {
     | "console.open"
     | "console.end"
     | `webhook.${"create" | "change" | "delete" | "rotate" | "test" | "replay"}`
-  /** Id of the changed object. */
+  /** Id or name of the changed object. */
   readonly subject: string
   /** Further facts, with amounts as strings of digits. Secrets are never included. */
   readonly detail: Readonly<Record<string, string | number | ReadonlyArray<string>>>

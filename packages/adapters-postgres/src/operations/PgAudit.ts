@@ -38,7 +38,7 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
     return {
       audit: Effect.gen(function* () {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        // The audit of a large ledger takes longer than the statement timeout of requests.
+        // A query over a large ledger can take longer than the statement timeout.
         yield* withoutTimeLimits
         const checks: Array<AuditCheck> = []
         for (const { id, invariant, violations } of [...accountInvariants, ...requestInvariants]) {

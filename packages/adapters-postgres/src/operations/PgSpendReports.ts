@@ -63,7 +63,7 @@ export const layer: Layer.Layer<SpendReports, never, SqlClient.SqlClient> = Laye
       read: (by, { before, from }) =>
         Effect.gen(function* () {
           yield* sql`SET TRANSACTION READ ONLY`
-          // The report of a long range takes longer than the statement timeout of requests.
+          // The report of a long range can take longer than the statement timeout.
           yield* withoutTimeLimits
           const rows = yield* sql.unsafe<SpendRow>(statementOf(by), [from, before])
           return rows.map((row) => toSums(row, by))

@@ -3,8 +3,9 @@
  * address and a client IP address each have a counter.
  *
  * An attempt locks all its rows in the order of their keys before it reads them. Attempts that share a row therefore
- * run one after the other and cannot deadlock. A full counter refuses every attempt until some counted attempts are old
- * enough. The node caches this instant, so that very many refused attempts do not use the database.
+ * run one after the other and cannot deadlock. A full counter refuses every attempt until enough of its counted
+ * attempts are older than its window. The node caches the instant at which this happens, so that very many refused
+ * attempts do not use the database.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Attempts } from "@tollgate/application/reseller/ResellerAccess"

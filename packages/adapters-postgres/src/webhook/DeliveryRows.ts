@@ -28,7 +28,7 @@ interface EventColumns {
 
 const EVENT_COLUMNS = "d.id, d.endpoint_id, e.url, d.event_id, v.type, v.data, v.created_at AS event_at"
 
-/** The `FROM` clause for the columns of this file. */
+/** The tables from which the columns of this file are read. */
 export const DELIVERY_TABLES =
   "webhook_delivery d JOIN webhook_event v ON v.id = d.event_id JOIN webhook_endpoint e ON e.id = d.endpoint_id"
 
