@@ -11,7 +11,7 @@ import { readJson } from "./JsonText.ts"
 
 const MEBIBYTE = 1024 * 1024
 const MAX_BYTES = 4 * MEBIBYTE
-/** The price files of models.dev and LiteLLM have 1 to 2 MiB. */
+/** The price files of models.dev and LiteLLM have 1 to 2 MiB, so this limit leaves room for growth. */
 const MAX_PRICE_BYTES = 32 * MEBIBYTE
 const MAX_EXPORT_BYTES = 64 * MEBIBYTE
 

@@ -38,7 +38,7 @@ const rotation = ({ all, others, othersInUse }: PepperCounts): Finding =>
     : warn(
         "key rotation",
         `${others} of ${all} keys need KEY_PEPPER_PREVIOUS; used in the last 30 days: ${othersInUse}`,
-        "Keep KEY_PEPPER_PREVIOUS. A used key moves to KEY_PEPPER within a minute. A key that has not moved stops working when KEY_PEPPER_PREVIOUS is removed."
+        "Keep KEY_PEPPER_PREVIOUS. Within a minute after its use, a key is stored under KEY_PEPPER. A key that was not used stops working when KEY_PEPPER_PREVIOUS is removed."
       )
 
 const ROTATE =

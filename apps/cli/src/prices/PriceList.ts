@@ -85,9 +85,9 @@ const PER_TOKEN = 12
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
 
 /**
- * Converts a price to micro-USD per million tokens. The shortest decimal text of a JSON number is the text that the file
- * contains, so the conversion is exact. A fraction is rounded up, so that no model is sold below the price
- * of its provider.
+ * Converts a price to micro-USD per million tokens. A price has few digits, so the shortest decimal text of the parsed
+ * number has the value that the file states, and the conversion is exact. A fraction is rounded up, so that no model is
+ * sold below the price of its provider.
  */
 const microUsd = (price: unknown, scale: number): bigint | undefined => {
   const [, whole, fraction = "", exponent = "0"] = (typeof price === "number" && DECIMAL.exec(String(price))) || []

@@ -31,7 +31,7 @@ export const table = <Row>(columns: ReadonlyArray<Column<Row>>, rows: ReadonlyAr
     .join("\n")
 }
 
-/** Returns the number of characters, not of UTF-16 code units: an emoji counts as one character. */
+/** Returns the number of code points, not of UTF-16 code units, so that most emoji count as one character. */
 const widthOf = (text: string): number => [...text].length
 
 /** Formats named values, one per line. */

@@ -2,8 +2,8 @@
  * Migrates a database to the schema of this version of the program. Each migration is applied once, in order, and is
  * never reverted.
  *
- * All missing migrations are applied in one transaction under one advisory lock. When two nodes start at the same time,
- * one node migrates. The other node waits for the lock, and then finds no missing migration.
+ * All missing migrations are applied in one transaction under one advisory lock. When two processes migrate at the same
+ * time, the second process waits for the lock, and then finds no missing migration.
  *
  * Servers run during a migration and after it, so migrations expand and contract the schema (ADR 0015). While a
  * migration waits for a table lock, every later statement on the table waits behind it. Therefore a migration waits
@@ -44,7 +44,7 @@ export interface Migration {
   readonly statements: string
   /**
    * The last migration of the oldest release whose servers can run after this migration. The database stores this name,
-   * so that an older release does not start. Migrations up to 0015 do not state it.
+   * so that a release without the named migration does not start. Migrations up to 0015 do not state it.
    */
   readonly compatibleSince?: string
   /**
@@ -160,7 +160,7 @@ export const pending = (
 
 /**
  * Returns the names of the applied migrations that are incompatible with this program. A newer release has applied such
- * a migration, and its `compatible_since` names a migration that this program does not contain.
+ * a migration, and its `compatible_since` is null or names a migration that this program does not contain.
  */
 export const incompatible = (
   steps: ReadonlyArray<Migration> = migrations
