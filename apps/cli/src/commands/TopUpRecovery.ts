@@ -30,7 +30,7 @@ interface Listed {
   readonly state: StoredState | "unknown"
 }
 
-/** Returns whether the order needs no action of an operator: it is credited, or a refresh credits it when it is paid. */
+/** Returns whether no operator has to act on the order: it is credited, or a refresh credits it when it is paid. */
 const isHandled = ({ state }: Listed): boolean => state === "credited" || state === "pending" || state === "crediting"
 
 const unknown = reportCommand(

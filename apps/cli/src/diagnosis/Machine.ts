@@ -1,6 +1,6 @@
 /**
- * Checks the data directory and the key pepper, which is the secret of the HMAC under which API keys are stored. Neither
- * check needs the database.
+ * Checks the data directory and the key pepper, which is the secret of the HMAC under which API keys are stored. These
+ * checks do not need the database.
  */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"

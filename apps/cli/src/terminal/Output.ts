@@ -1,6 +1,6 @@
 /**
- * Prints the output of a command to stdout: text for people, or one JSON document or CSV for programs. Notes are printed
- * to stderr.
+ * Prints the output of a command to stdout: text for people, or one JSON document or CSV for programs. Notes are
+ * printed to stderr.
  *
  * A JSON document has members in snake_case, timestamps in ISO 8601 with milliseconds, amounts of money as decimal
  * strings, and token counts as numbers. Prices are numbers as in a catalog file. The limits of API keys and the

@@ -20,7 +20,8 @@ CREATE TABLE api_key (
   public_id text NOT NULL UNIQUE CHECK (public_id ~ '^[0-9A-Za-z]{16}$'),
   user_id uuid NOT NULL REFERENCES app_user,
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-  -- HMAC-SHA-256 of the API key, with the pepper of this version as secret. The API key itself is not stored.
+  -- HMAC-SHA-256 of the API key; its secret is a pepper. The API key itself is not stored. Every release writes 1 into
+  -- pepper_version. Migration 0018 adds the name of the pepper.
   secret_mac bytea NOT NULL CHECK (octet_length(secret_mac) = 32),
   pepper_version smallint NOT NULL CHECK (pepper_version > 0),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -119,7 +120,7 @@ CREATE TABLE account (
   CONSTRAINT account_shape CHECK (CASE kind
     WHEN 'payg' THEN unit = 'usd_pico' AND user_id IS NOT NULL AND model_id IS NULL
     WHEN 'plan' THEN unit = 'token' AND user_id IS NOT NULL AND model_id IS NOT NULL AND credits_posted <= 9007199254740991
-    -- System accounts store no balance, because every transfer would have to lock the row of its system account.
+    -- System accounts store no balance. Otherwise every transfer would have to lock the row of its system account.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END)

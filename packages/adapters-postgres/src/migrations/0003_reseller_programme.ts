@@ -80,7 +80,7 @@ ALTER TABLE account
     -- A mint debits the quota immediately, so no quota is ever pending.
     WHEN 'reseller_quota' THEN unit = 'usd_micro' AND user_id IS NULL AND model_id IS NULL AND reseller_id IS NOT NULL
       AND debits_pending = 0
-    -- System accounts store no balance, because every transfer would have to lock the row of its system account.
+    -- System accounts store no balance. Otherwise every transfer would have to lock the row of its system account.
     WHEN 'system' THEN user_id IS NULL AND model_id IS NULL AND reseller_id IS NULL
       AND credits_posted = 0 AND debits_posted = 0 AND debits_pending = 0
     ELSE false END);

@@ -66,7 +66,7 @@ CREATE TRIGGER resolved_once BEFORE UPDATE ON image_review FOR EACH ROW
   EXECUTE FUNCTION refuse_second_resolution();
 CREATE TRIGGER kept BEFORE DELETE OR TRUNCATE ON image_review FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- The code image_charge is a charge by an operator for a reviewed image.
+-- A transfer with the code image_charge is a charge by an operator for a reviewed image.
 ALTER TABLE transfer DROP CONSTRAINT transfer_code_check, ADD CONSTRAINT transfer_code_check
   CHECK (code IN ('topup', 'mint_pay', 'mint_grant', 'payg_credit', 'quota_adjust', 'image_charge'));
 `

@@ -1,8 +1,8 @@
 /**
  * Allows embedding models and the embeddings protocol.
  *
- * Every stored row satisfies the narrower checks that these checks replace. The new check of `settlement`, a large
- * table, is therefore not validated for the stored rows.
+ * Every stored row satisfies the old checks, which are narrower than the new checks. Therefore the new check of
+ * `settlement`, a large table, is not validated for the stored rows.
  */
 export const embeddings = /* sql */ `
 ALTER TABLE provider

@@ -17,7 +17,7 @@ ALTER TABLE settlement
 
 ALTER TABLE inference_hold RENAME TO open_request;
 
--- Later versions of Postgres also store NOT NULL as a constraint, so the names depend on the version.
+-- Postgres 18 and later versions also store NOT NULL as a constraint, so the set of names depends on the version.
 DO $$
 DECLARE
   name text;

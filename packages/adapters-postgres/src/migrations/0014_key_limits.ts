@@ -42,7 +42,7 @@ CREATE TABLE counted_key (
 ) WITH (fillfactor = 50);
 
 ALTER TABLE open_request
-  -- The amount that the hold takes from the budget of its key; null if the key has no budget.
+  -- The amount that the hold sets aside from the budget of its key; null if the key has no budget.
   ADD COLUMN key_pico bigint,
   -- The tokens that the rate window counts for the request; null if the key was not limited at the admission.
   ADD COLUMN key_tokens bigint,
