@@ -1,5 +1,5 @@
 /**
- * Asks for confirmation before a command that cannot be undone. `--yes` skips the question.
+ * Asks for confirmation before a change that no command can undo. `--yes` skips the question.
  */
 import * as Readline from "node:readline"
 import * as HelpDoc from "@effect/cli/HelpDoc"

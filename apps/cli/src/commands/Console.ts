@@ -68,7 +68,7 @@ const create = reportCommand(
     })
 )
 
-const list = reportCommand("list", "List the sessions of the last week, newest first.", {}, () =>
+const list = reportCommand("list", "List the sessions of operators, newest first.", {}, () =>
   Effect.gen(function* () {
     const sessions = yield* Effect.flatMap(OperatorSessions, ({ list }) => list)
     return {

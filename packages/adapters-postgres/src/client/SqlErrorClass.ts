@@ -99,8 +99,8 @@ export const isRepeatable = (error: unknown): boolean => {
 }
 
 /**
- * Returns true if the database refused to write because a row behind the decision has changed, or because a row was
- * locked by another session. Nothing was written.
+ * Returns true if the database refused to write because a row that the decision is based on has changed, or because
+ * another session had locked a row. Nothing was written.
  */
 export const isStale = (error: unknown): boolean => serverState(error) === STALE_DECISION || isLocked(error)
 

@@ -50,7 +50,7 @@ export const layer: Layer.Layer<OperatorSessions, never, SqlClient.SqlClient> = 
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
     const columns = sql.literal(COLUMNS)
 
-    /** Ends a locked session that is waiting or open. Other sessions stay unchanged. */
+    /** Ends a locked session that is waiting or open. A session in another state stays unchanged. */
     const end = (session: OperatorSession, now: Date, operator: Operator) =>
       Effect.gen(function* () {
         const { actor, id } = session
