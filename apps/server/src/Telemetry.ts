@@ -1,8 +1,8 @@
 /**
- * Writes the log to stderr, one entry per line, in the format of LOG_FORMAT.
+ * Writes the log to stderr, one entry per line, in the format that LOG_FORMAT names.
  *
  * A log entry is a message and fields: `Effect.logWarning("upstream request failed", { request_id, provider })`.
- * Secrets are `Redacted`, so the log never shows them.
+ * Secrets are values of the type `Redacted`, which are logged as `<redacted>`.
  */
 import { isSampled, traceIdOf } from "@tollgate/application/inference/RequestTrace"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"

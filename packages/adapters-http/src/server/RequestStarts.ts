@@ -18,7 +18,7 @@ export interface Party {
 }
 
 /**
- * The number of requests that an authorised party can start without waiting. Further requests start
+ * The number of requests of an authorised party that start before its rate is limited. Further requests start
  * {@link PARTY_INTERVAL_MILLIS} apart.
  */
 const PARTY_BURST = 200

@@ -1,9 +1,10 @@
 /**
  * Reads JSON (strictly RFC 8259) from bytes without building values.
  *
- * Each reading method takes the position at which an element begins and returns the position at which the element ends.
- * At a syntax error, the method records the position of the error and returns -1. String values are reported to a
- * {@link BodySize}. No method is recursive, so deep nesting cannot exhaust the stack.
+ * Each reading method takes the position at which an element begins and returns the position at which the element ends,
+ * unless its comment states another result. At a syntax error, the method records the position of the error and returns
+ * -1. String values are reported to a {@link BodySize}. No method is recursive, so deep nesting cannot exhaust the
+ * stack.
  *
  * A large value can be read in slices: see {@link JsonReader.pauseAt}.
  */
@@ -241,8 +242,8 @@ export class JsonReader {
 
   /**
    * Returns the position of the next quote, backslash or control character, or `limit` if none is before it. Four bytes
-   * are tested at a time: the subtraction sets the highest bit of each matching byte. It can also set the highest bit of
-   * the byte after a match, so after a match the four bytes are checked one by one.
+   * are tested at a time: the subtraction sets the highest bit of each matching byte. It can also set the highest bit
+   * of the byte after a match, so after a match the four bytes are checked one by one.
    */
   #plain(at: number, limit: number): number {
     const view = this.#view

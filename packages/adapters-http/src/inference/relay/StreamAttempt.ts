@@ -2,6 +2,7 @@
  * `StreamAttempt` reads an event stream from a provider, and translates and writes each event as it arrives. Each chunk
  * from the provider leads to at most one write, unless a part of the chunk is held back, or the chunk ends the stream
  * with an error. Content counts as delivered when the client's socket has accepted the write that contains the content.
+ * If the provider responds with JSON, the whole response is converted to the frames of a stream.
  *
  * The status is sent with the first frame or the first keepalive. After that, no other route is tried.
  *
