@@ -72,7 +72,7 @@ describe("the alert rules and the dashboard", () => {
     expect(used.filter((name) => !published.has(name))).toEqual([])
   })
 
-  it("are explained on the operations page, as is each metric", async () => {
+  it("are explained on the operations page, which also explains each metric", async () => {
     const page = read("docs/operations.md")
     const alerts = [...read("deploy/prometheus/alerts.yml").matchAll(/alert: (\w+)/g)].map(([, name]) => name)
     const rows = [...page.matchAll(/^\| `(Tollgate\w+)` \|/gm)].map(([, name]) => name)

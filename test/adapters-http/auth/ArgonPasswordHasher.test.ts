@@ -77,7 +77,7 @@ describe("the queue of the password hasher", () => {
     )
   })
 
-  it("states the refusal of a request before the request enters", async () => {
+  it("states in advance whether a request would be refused", async () => {
     const hasher = hasherWith({ ...cheap, places: 2 })
     const refused = new RateLimited({ retryAfterSeconds: 1 })
     const refusals = () => [

@@ -22,9 +22,9 @@ describe("the bearer token", () => {
     ["a scheme without a token", ["authorization", "Bearer"]],
     ["another scheme", ["authorization", "Basic abc"]],
     ["a scheme that only begins with Bearer", ["authorization", "BearerX abc"]],
-    ["a token with a space", ["authorization", "Bearer abc def"]],
+    ["a header with a space in its token", ["authorization", "Bearer abc def"]],
     ["the header for API keys", ["x-api-key", "abc"]],
-    ["a token that is too long", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
+    ["a header with a token that is too long", ["authorization", `Bearer ${"a".repeat(5_000)}`]],
     ["two headers with different tokens", ["authorization", "Bearer abc", "Authorization", "Bearer def"]]
   ])("is not found in %s", (_, rawHeaders) => {
     expect(tokenIn(...rawHeaders)).toBeUndefined()

@@ -103,7 +103,7 @@ describe("a form", () => {
     expect(resultOf(model, prompt, image(), { name: "size", value: "" })).toBe("InvalidRequest size")
   })
 
-  it("is parsed the same if it is split into two chunks at any byte", () => {
+  it("contains the same file if it is split into two chunks at any byte", () => {
     const form = aForm(model, prompt, image())
     for (let at = 1; at < form.length; at++) {
       expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)

@@ -191,7 +191,7 @@ describe("a client", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("that never reads is disconnected after the write timeout, and its memory is bounded", async () => {
+  it("that never reads is disconnected after the write timeout, and the gateway buffers a bounded number of frames for it", async () => {
     const { gateway, upstreams } = await start({ writeStallSeconds: 0.3 })
     const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
     const provider = (await upstreams.next()).stream()

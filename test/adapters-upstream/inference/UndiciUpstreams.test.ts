@@ -249,7 +249,7 @@ describe("an upstream response", () => {
     expect(recorded.body).toBe("ok")
   })
 
-  it("is a failure if the request does not accept its encoding", async () => {
+  it("is a failure if it has a content encoding that the request does not accept", async () => {
     const recorded = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
     expect(recorded.order).toEqual(["broken"])
     expect(recorded.broken).toContain("gzip")

@@ -7,7 +7,7 @@ import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 
 const NODE = "019a9f0e-0000-7000-8000-000000000001"
 
-/** Creates a node of a release without the later migrations. `beat` sets its last heartbeat to this long ago. */
+/** Creates a node of a release without the later migrations. `beat` sets the time since its last heartbeat. */
 const olderNode = Effect.gen(function* () {
   const database = yield* TestDatabase.make("empty")
   const sql = yield* Effect.map(Layer.build(TestDatabase.clientLayer(database)), Context.get(SqlClient.SqlClient))

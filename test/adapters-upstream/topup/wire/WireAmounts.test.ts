@@ -38,7 +38,7 @@ describe("an amount in dollars", () => {
     ])
   })
 
-  it("is read exactly, or rounded down on request", () => {
+  it("with a fraction of a micro-USD is not read, or is rounded down by floorUsdMicroOf", () => {
     expect(usdMicroOf("25.0001230000001")).toBeUndefined()
     expect(floorUsdMicroOf("25.0001239999999")).toBe(25_000_123n)
     expect(floorUsdMicroOf("24.9999999999999999")).toBe(24_999_999n)
