@@ -21,7 +21,7 @@ import { OperatorSessions } from "@tollgate/application/operator/OperatorSession
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { Quota } from "@tollgate/application/reseller/Quota"
 import { logIn, reviewReseller, signUp } from "@tollgate/application/reseller/ResellerAccess"
-import { refreshDueTopUps } from "@tollgate/application/topup/RefreshDueOrders"
+import { refreshDue } from "@tollgate/application/topup/RefreshDueOrders"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import { outcomeOf } from "@tollgate/domain/images/ImageOutcome"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
@@ -102,7 +102,7 @@ it("the restricted database role allows everything that resellers, orders, mints
 
       yield* orderedQris(id)
       yield* orderedBep20(id, 10_000_000n)
-      yield* refreshDueTopUps()
+      yield* refreshDue()
       const change = { resellerId: id, change: QuotaChange(-1_000_000n), operationId: OperationId.make("back") }
       yield* (yield* Quota).adjust(change, operator)
 

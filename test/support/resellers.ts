@@ -60,7 +60,7 @@ export const anOrder = (facts: Partial<TopUpOrder> = {}): TopUpOrder => ({
   evidence: noEvidence,
   paidAt: undefined,
   creditedAt: undefined,
-  checkedAt: undefined,
+  refreshedAt: undefined,
   ...facts
 })
 

@@ -81,7 +81,7 @@ describe("a top-up in Postgres", () => {
           evidence: { transactions: [], remarks: [] },
           paidAt: undefined,
           creditedAt: undefined,
-          checkedAt: undefined
+          refreshedAt: undefined
         })
         expect(stored.payer).toEqual({ name: reseller.name, email: reseller.email })
         expect(stored.providerState).toEqual(state)
@@ -333,8 +333,8 @@ describe("a top-up in Postgres", () => {
         const stored = yield* storedOrder(resellerId, id)
         expect(stored).toEqual({ ...first.order, evidence: { transactions: ["0xa"], remarks: ["odd\ufffd \ufffd"] } })
         expect(stored).toMatchObject({ status: "pending", received, expiresAt })
-        expect(isNow(stored.checkedAt)).toBe(true)
-        expect(yield* dueAt(id)).toBe((stored.checkedAt?.getTime() ?? 0) + 30_000)
+        expect(isNow(stored.refreshedAt)).toBe(true)
+        expect(yield* dueAt(id)).toBe((stored.refreshedAt?.getTime() ?? 0) + 30_000)
 
         const less = { receivedRaw: TokenRaw(1n), receivedUsdMicro: undefined }
         const suspicious = yield* recordObservation(id, {
@@ -396,10 +396,10 @@ describe("a top-up in Postgres", () => {
 
           const received = { receivedRaw: TokenRaw(25n * 10n ** 18n), receivedUsdMicro: UsdMicro(25_000_000n) }
           const { order } = yield* recordObservation(id, { ...paid, received })
-          expect(order).toEqual({ ...credited, received, checkedAt: order.checkedAt })
+          expect(order).toEqual({ ...credited, received, refreshedAt: order.refreshedAt })
           expect(yield* credit(id)).toEqual(order)
           expect(yield* storedOrder(resellerId, id)).toEqual(order)
-          expect(yield* dueAt(id)).toBe((order.checkedAt?.getTime() ?? 0) + 60_000)
+          expect(yield* dueAt(id)).toBe((order.refreshedAt?.getTime() ?? 0) + 60_000)
           expect(yield* balance(resellerId)).toBe(10_000_000n)
           expect(yield* Stores.brokenInvariants).toEqual([])
         })

@@ -8,7 +8,7 @@ import { paymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVaria
 import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
-import { createTopUp, refreshTopUp, TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import { createTopUp, refreshForReseller, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { defaultBounds } from "@tollgate/domain/topup/TopUpRequest"
 import { Effect, Either, Layer } from "effect"
@@ -57,7 +57,7 @@ describe("a payment provider that is defined only by its descriptor", () => {
         { ref: orderNumberOf(order.id), callback: "https://gateway.example.com/webhooks/payments/toy" }
       ])
       server.settle(orderNumberOf(order.id))
-      const refreshed = yield* Effect.provide(refreshTopUp(reseller.id, order.id), context)
+      const refreshed = yield* Effect.provide(refreshForReseller(reseller.id, order.id), context)
       expect(refreshed.status).toBe("credited")
       expect(yield* Programme.balance(reseller.id)).toBe(order.quotaUsdMicro)
     }).pipe(Effect.provide(Programme.layer))

@@ -25,7 +25,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed(anObservation("Paid"))
-        const order = yield* (yield* OrderPayments).refresh(stored)
+        const { order } = yield* (yield* OrderPayments).refresh(stored, "reseller")
         expect(order.status).toBe("credited")
         expect(fixture.log).toEqual(["refresh", "record", "credit"])
         expect(fixture.quota.creditsPosted).toBe(order.quotaUsdMicro)
@@ -40,13 +40,13 @@ describe("a refresh", () => {
         const { refresh } = yield* OrderPayments
         const calls = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 200 }, () => refresh(stored)),
+            Array.from({ length: 200 }, () => refresh(stored, "reseller")),
             { concurrency: "unbounded" }
           )
         )
         yield* TestClock.adjust("3 seconds")
-        const orders = yield* Fiber.join(calls)
-        expect(new Set(orders.map(({ status }) => status))).toEqual(new Set(["credited"]))
+        const results = yield* Fiber.join(calls)
+        expect(new Set(results.map(({ order }) => order.status))).toEqual(new Set(["credited"]))
         expect(fixture.log).toEqual(["refresh", "record", "credit"])
         expect(fixture.quota.creditsPosted).toBe(stored.order.quotaUsdMicro)
       })
@@ -58,7 +58,7 @@ describe("a refresh", () => {
       Effect.gen(function* () {
         const { refresh } = yield* OrderPayments
         for (let tenths = 0; tenths <= 20; tenths++) {
-          yield* refresh(stored)
+          yield* refresh(stored, "reseller")
           yield* TestClock.adjust("100 millis")
         }
         expect(fixture.count("refresh")).toBe(3)
@@ -74,9 +74,9 @@ describe("a refresh", () => {
         yield* Effect.provide(
           Effect.gen(function* () {
             const { refresh } = yield* OrderPayments
-            yield* refresh(stored)
+            yield* refresh(stored, "reseller")
             fixture.response = Effect.succeed(anObservation("Paid"))
-            expect((yield* refresh(stored)).status).toBe("credited")
+            expect((yield* refresh(stored, "reseller")).order.status).toBe("credited")
           }),
           fixture.layer
         )
@@ -90,13 +90,13 @@ describe("a refresh", () => {
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "2 seconds")
         const { refresh } = yield* OrderPayments
-        const first = yield* Effect.fork(refresh(stored))
+        const first = yield* Effect.fork(refresh(stored, "reseller"))
         yield* Effect.yieldNow()
-        const second = yield* Effect.fork(refresh(stored))
+        const second = yield* Effect.fork(refresh(stored, "reseller"))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(first)
         yield* TestClock.adjust("2 seconds")
-        expect((yield* Fiber.join(second)).status).toBe("credited")
+        expect((yield* Fiber.join(second)).order.status).toBe("credited")
         expect(fixture.count("refresh")).toBe(1)
       })
     )
@@ -107,7 +107,7 @@ describe("a refresh", () => {
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
         fixture.response = Effect.fail(down())
-        expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
+        expect((yield* (yield* OrderPayments).refresh(stored, "reseller")).order.status).toBe("credited")
         expect(fixture.log).toEqual(["credit"])
       })
     )
@@ -117,7 +117,10 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const credited = { ...stored, order: anOrder({ status: "credited" }) }
-        expect(yield* (yield* OrderPayments).refresh(credited)).toBe(credited.order)
+        expect(yield* (yield* OrderPayments).refresh(credited, "reseller")).toEqual({
+          order: credited.order,
+          refreshed: false
+        })
         expect(fixture.log).toEqual([])
       })
     )
@@ -131,15 +134,15 @@ describe("a refresh", () => {
           const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
           const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
           fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
-          const { refreshNow, refreshAfterWebhook } = yield* OrderPayments
-          const { order, refreshed } = yield* refreshNow(stored)
+          const { refresh } = yield* OrderPayments
+          const { order, refreshed } = yield* refresh(stored, "operator")
           expect({
             refreshed,
             status: order.status,
             anomalies: anomaliesOf(order),
             excess: excessUsdMicroOf(order)
           }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
-          yield* Effect.fork(refreshAfterWebhook(stored))
+          yield* Effect.fork(refresh(stored, "webhook"))
           yield* TestClock.adjust("1 seconds")
           expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
           expect(fixture.quota.creditsPosted).toBe(0n)
@@ -156,7 +159,7 @@ describe("a refresh", () => {
       (fixture, stored) =>
         Effect.gen(function* () {
           fixture.response = response
-          expect(yield* (yield* OrderPayments).refreshNow(stored)).toEqual({ order, refreshed: false })
+          expect(yield* (yield* OrderPayments).refresh(stored, "operator")).toEqual({ order, refreshed: false })
         }),
       order
     )
@@ -168,7 +171,7 @@ describe("a refresh", () => {
         fixture.response = Effect.succeed(anObservation("Paid"))
         for (const status of ["expired", "failed"] as const) {
           const stored = fixture.store(anOrder({ status }))
-          expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
+          expect((yield* (yield* OrderPayments).refresh(stored, "reseller")).order.status).toBe("credited")
           yield* TestClock.adjust("1 seconds")
         }
       })
@@ -184,9 +187,9 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = response
-        const refreshed = yield* Effect.fork((yield* OrderPayments).refresh(stored))
+        const refreshed = yield* Effect.fork((yield* OrderPayments).refresh(stored, "reseller"))
         yield* TestClock.adjust("8 seconds")
-        expect(yield* Fiber.join(refreshed)).toBe(stored.order)
+        expect(yield* Fiber.join(refreshed)).toEqual({ order: stored.order, refreshed: false })
         expect(fixture.log).toEqual(["refresh"])
       })
     )
@@ -196,7 +199,7 @@ describe("a refresh", () => {
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed({ _tag: "Suspicious", received: undefined, reason: "another amount" })
-        expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("pending")
+        expect((yield* (yield* OrderPayments).refresh(stored, "reseller")).order.status).toBe("pending")
         expect(fixture.log).toEqual(["refresh", "record"])
       })
     )
@@ -214,7 +217,10 @@ describe("a refresh", () => {
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
-          expect(yield* (yield* OrderPayments).refresh(stored)).toBe(stored.order)
+          expect(yield* (yield* OrderPayments).refresh(stored, "reseller")).toEqual({
+            order: stored.order,
+            refreshed: false
+          })
           expect(fixture.log).toEqual([])
         }),
       order
@@ -225,7 +231,7 @@ describe("a refresh", () => {
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
-          expect((yield* (yield* OrderPayments).refresh(stored)).status).toBe("credited")
+          expect((yield* (yield* OrderPayments).refresh(stored, "reseller")).order.status).toBe("credited")
           expect(fixture.log).toEqual(["credit"])
         }),
       anOrder({ provider: "gone", status: "crediting" })
@@ -241,16 +247,16 @@ describe("a refresh after a webhook", () => {
           Effect.sync(() => anObservation("Pending")),
           "500 millis"
         )
-        const { refresh, refreshAfterWebhook } = yield* OrderPayments
-        yield* Effect.fork(refresh(stored))
+        const { refresh } = yield* OrderPayments
+        yield* Effect.fork(refresh(stored, "reseller"))
         yield* TestClock.adjust("100 millis")
-        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
+        const pending = yield* Effect.fork(refresh(stored, "webhook"))
         yield* TestClock.adjust("400 millis")
         fixture.response = Effect.succeed(anObservation("Paid"))
         yield* TestClock.adjust("900 millis")
         expect(fixture.count("refresh")).toBe(1)
         yield* TestClock.adjust("100 millis")
-        expect((yield* Fiber.join(pending)).status).toBe("credited")
+        expect((yield* Fiber.join(pending)).order.status).toBe("credited")
         expect(fixture.count("refresh")).toBe(2)
       })
     )
@@ -259,17 +265,17 @@ describe("a refresh after a webhook", () => {
   it.effect("runs once for all webhooks that arrive before it begins", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refresh, refreshAfterWebhook } = yield* OrderPayments
-        yield* refresh(stored)
+        const { refresh } = yield* OrderPayments
+        yield* refresh(stored, "reseller")
         fixture.response = Effect.succeed(anObservation("Paid"))
         const pending = yield* Effect.fork(
           Effect.all(
-            Array.from({ length: 100 }, () => refreshAfterWebhook(stored)),
+            Array.from({ length: 100 }, () => refresh(stored, "webhook")),
             { concurrency: "unbounded" }
           )
         )
         yield* TestClock.adjust("1 seconds")
-        expect((yield* Fiber.join(pending)).map(({ status }) => status)).toEqual(Array(100).fill("credited"))
+        expect((yield* Fiber.join(pending)).map(({ order }) => order.status)).toEqual(Array(100).fill("credited"))
         expect(fixture.log).toEqual(["refresh", "record", "refresh", "record", "credit"])
       })
     )
@@ -278,12 +284,12 @@ describe("a refresh after a webhook", () => {
   it.effect("runs again for the next webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refreshAfterWebhook } = yield* OrderPayments
-        yield* refreshAfterWebhook(stored)
+        const { refresh } = yield* OrderPayments
+        yield* refresh(stored, "webhook")
         fixture.response = Effect.succeed(anObservation("Paid"))
-        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
+        const pending = yield* Effect.fork(refresh(stored, "webhook"))
         yield* TestClock.adjust("1 seconds")
-        expect((yield* Fiber.join(pending)).status).toBe("credited")
+        expect((yield* Fiber.join(pending)).order.status).toBe("credited")
       })
     )
   )
@@ -291,10 +297,10 @@ describe("a refresh after a webhook", () => {
   it.effect("continues after the sender of the webhook disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
-        const { refresh, refreshAfterWebhook } = yield* OrderPayments
-        yield* refresh(stored)
+        const { refresh } = yield* OrderPayments
+        yield* refresh(stored, "reseller")
         fixture.response = Effect.succeed(anObservation("Paid"))
-        const pending = yield* Effect.fork(refreshAfterWebhook(stored))
+        const pending = yield* Effect.fork(refresh(stored, "webhook"))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(pending)
         yield* TestClock.adjust("1 seconds")
@@ -316,7 +322,7 @@ describe("the opening of a payment", () => {
       evidence,
       paidAt,
       creditedAt,
-      checkedAt,
+      refreshedAt,
       ...draft
     } = anOrder()
     return draft
@@ -470,11 +476,11 @@ describe("the refreshes of a provider that hangs", () => {
       const { refresh } = yield* OrderPayments
       for (let i = 0; i < 300; i++) {
         const id = OrderId.make(`01930000-0000-7000-8001-${String(i).padStart(12, "0")}`)
-        yield* Effect.fork(refresh(fixture.store(anOrder({ id, provider: "hangs" }))))
+        yield* Effect.fork(refresh(fixture.store(anOrder({ id, provider: "hangs" })), "reseller"))
       }
       yield* TestClock.adjust("1 seconds")
       fixture.response = Effect.succeed(anObservation("Paid"))
-      expect((yield* refresh(fixture.store(anOrder()))).status).toBe("credited")
+      expect((yield* refresh(fixture.store(anOrder()), "reseller")).order.status).toBe("credited")
     }).pipe(Effect.provide(fixture.layer))
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import { refreshDueTopUps, refreshOpenTopUps } from "@tollgate/application/topup/RefreshDueOrders"
+import { refreshDue, refreshOpen } from "@tollgate/application/topup/RefreshDueOrders"
 import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
@@ -17,7 +17,7 @@ describe("the refresh of due top-ups", () => {
     fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push(batch(fixture, 0, 40), batch(fixture, 40, 7))
     return Effect.gen(function* () {
-      expect(yield* refreshDueTopUps()).toEqual({ attempted: 47, refreshed: 47, credited: 47 })
+      expect(yield* refreshDue()).toEqual({ attempted: 47, refreshed: 47, credited: 47 })
       expect(fixture.count("claim 40 of bsc")).toBe(2)
       expect(fixture.count("credit")).toBe(47)
     }).pipe(Effect.provide(fixture.layer))
@@ -34,7 +34,7 @@ describe("the refresh of due top-ups", () => {
     )
     fixture.due.push(batch(fixture, 0, 30))
     return Effect.gen(function* () {
-      const refreshing = yield* Effect.fork(refreshDueTopUps())
+      const refreshing = yield* Effect.fork(refreshDue())
       yield* TestClock.adjust("4 seconds")
       expect((yield* Fiber.join(refreshing)).attempted).toBe(30)
       expect(max).toBe(8)
@@ -50,7 +50,7 @@ describe("the refresh of due top-ups", () => {
     fixture.due.push([broken, ...batch(fixture, 2, 3)])
     fixture.response = Effect.succeed(anObservation("Paid"))
     return Effect.gen(function* () {
-      expect(yield* refreshDueTopUps()).toEqual({ attempted: 4, refreshed: 3, credited: 3 })
+      expect(yield* refreshDue()).toEqual({ attempted: 4, refreshed: 3, credited: 3 })
     }).pipe(Effect.provide(fixture.layer))
   })
 
@@ -59,7 +59,7 @@ describe("the refresh of due top-ups", () => {
     fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push([fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))])
     return Effect.gen(function* () {
-      expect(yield* refreshDueTopUps()).toEqual({ attempted: 1, refreshed: 1, credited: 0 })
+      expect(yield* refreshDue()).toEqual({ attempted: 1, refreshed: 1, credited: 0 })
       expect(fixture.log.slice(-2)).toEqual(["refresh", "record"])
     }).pipe(Effect.provide(fixture.layer))
   })
@@ -68,7 +68,7 @@ describe("the refresh of due top-ups", () => {
     const fixture = new TopUpFixture()
     fixture.stale = [{ draft: anOrder(), payer: fixture.store(anOrder()).payer }]
     return Effect.gen(function* () {
-      yield* refreshDueTopUps()
+      yield* refreshDue()
       expect(fixture.count(`cancel ${orderNumberOf(anOrder().id)}`)).toBe(1)
     }).pipe(Effect.provide(fixture.layer))
   })
@@ -81,7 +81,7 @@ describe("the refresh of all open orders", () => {
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))
     fixture.store(anOrder({ id: numbered(5_000), status: "crediting", paidAt: new Date(0) }))
     return Effect.gen(function* () {
-      expect(yield* refreshOpenTopUps).toEqual({
+      expect(yield* refreshOpen).toEqual({
         attempted: 1_202,
         refreshed: 1_202,
         credited: 1_202,
@@ -96,7 +96,7 @@ describe("the refresh of all open orders", () => {
     fixture.response = Effect.fail(down)
     fixture.due.push(Array.from({ length: 22 }, (_, i) => fixture.store(anOrder({ id: numbered(i) }))))
     return Effect.gen(function* () {
-      expect(yield* refreshOpenTopUps).toEqual({ attempted: 22, refreshed: 0, credited: 0, withoutProvider: 0 })
+      expect(yield* refreshOpen).toEqual({ attempted: 22, refreshed: 0, credited: 0, withoutProvider: 0 })
       expect(fixture.count("refresh")).toBe(22)
     }).pipe(Effect.provide(fixture.layer))
   })
@@ -106,7 +106,7 @@ describe("the refresh of all open orders", () => {
     fixture.store(anOrder({ id: numbered(1), provider: "gone" }))
     fixture.store(anOrder({ id: numbered(2), provider: "sim", simulated: true }))
     return Effect.gen(function* () {
-      expect(yield* refreshOpenTopUps).toEqual({ attempted: 0, refreshed: 0, credited: 0, withoutProvider: 1 })
+      expect(yield* refreshOpen).toEqual({ attempted: 0, refreshed: 0, credited: 0, withoutProvider: 1 })
       expect(fixture.count("refresh")).toBe(0)
     }).pipe(Effect.provide(fixture.layer))
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
+import { refreshForOperator } from "@tollgate/application/operator/OperatorTopUps"
 import { type OpenedPayment, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
-import { createTopUp, refreshTopUp, refreshTopUpForOperator, TopUpPolicy } from "@tollgate/application/topup/TopUps"
+import { createTopUp, refreshForReseller, TopUpPolicy } from "@tollgate/application/topup/TopUps"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
@@ -95,7 +96,7 @@ describe("reading an order", () => {
     fixture.store(anOrder())
     fixture.response = Effect.succeed(anObservation("Paid"))
     return Effect.gen(function* () {
-      expect((yield* refreshTopUp(aReseller().id, anOrder().id)).status).toBe("credited")
+      expect((yield* refreshForReseller(aReseller().id, anOrder().id)).status).toBe("credited")
     }).pipe(Effect.provide(fixture.layer))
   })
 
@@ -109,7 +110,7 @@ describe("reading an order", () => {
         [aReseller().id, orderNumberOf(anOrder().id)],
         [aReseller().id, "../etc"]
       ] as const) {
-        expect((yield* Effect.flip(refreshTopUp(reseller, id)))._tag).toBe("TopUpNotFound")
+        expect((yield* Effect.flip(refreshForReseller(reseller, id)))._tag).toBe("TopUpNotFound")
       }
       expect(fixture.log).toEqual([])
     }).pipe(Effect.provide(fixture.layer))
@@ -120,9 +121,9 @@ describe("reading an order", () => {
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {
       for (const name of [anOrder().id, orderNumberOf(anOrder().id)]) {
-        expect((yield* refreshTopUpForOperator(name)).order.id).toBe(anOrder().id)
+        expect((yield* refreshForOperator(name)).stored.order.id).toBe(anOrder().id)
       }
-      expect((yield* Effect.flip(refreshTopUpForOperator("nonsense")))._tag).toBe("TopUpNotFound")
+      expect((yield* Effect.flip(refreshForOperator("nonsense")))._tag).toBe("TopUpNotFound")
     }).pipe(Effect.provide(fixture.layer))
   })
 })

@@ -42,7 +42,7 @@ export const topUpDocument = ({ order, payer }: Shown): Json => ({
   expires_at: timestamp(order.expiresAt),
   paid_at: timestampOr(order.paidAt),
   credited_at: timestampOr(order.creditedAt),
-  checked_at: timestampOr(order.checkedAt)
+  checked_at: timestampOr(order.refreshedAt)
 })
 
 export const topUpFacts = ({ order, payer }: Shown): string =>
@@ -62,7 +62,7 @@ export const topUpFacts = ({ order, payer }: Shown): string =>
     ["Expires", timestamp(order.expiresAt)],
     ["Paid", timestampOr(order.paidAt) ?? "-"],
     ["Credited", timestampOr(order.creditedAt) ?? "-"],
-    ["Last refresh", timestampOr(order.checkedAt) ?? "never"]
+    ["Last refresh", timestampOr(order.refreshedAt) ?? "never"]
   ])
 
 export const topUpsTable = (topUps: ReadonlyArray<Shown>): string =>

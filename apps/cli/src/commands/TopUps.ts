@@ -1,16 +1,16 @@
 /**
- * Defines `tollgate topups`, which shows top-up orders and reconciles them with the payment providers.
+ * Defines `tollgate topups`, which shows top-up orders and refreshes them from the payment providers.
  */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import { refreshForOperator, showTopUpForOperator } from "@tollgate/application/operator/OperatorTopUps"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import type { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
-import { refreshOpenTopUps } from "@tollgate/application/topup/RefreshDueOrders"
+import { refreshOpen } from "@tollgate/application/topup/RefreshDueOrders"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
-import { refreshTopUpForOperator } from "@tollgate/application/topup/TopUps"
-import { OrderId, TopUpNotFound, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import { OrderId, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -62,32 +62,28 @@ const show = reportCommand(
   { order },
   ({ order }) =>
     Effect.gen(function* () {
-      const found = yield* Effect.flatMap(TopUpOrders, ({ find }) => find(order))
-      if (Option.isNone(found)) return yield* new TopUpNotFound()
-      return { document: topUpDocument(found.value), text: topUpFacts(found.value) } satisfies Report
+      const stored = yield* showTopUpForOperator(order)
+      return { document: topUpDocument(stored), text: topUpFacts(stored) } satisfies Report
     })
 )
 
-/** Defines `topups reconcile`, which calls the payment providers of the orders. */
-const reconcileOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
+/** Defines `topups reconcile`, which refreshes orders. */
+const refreshOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "reconcile",
     "Refresh one order, or all open and all due orders, from the payment providers, and credit the paid orders.",
     { order: Args.optional(order) },
     ({ order }) =>
-      (Option.isSome(order) ? reconcileOne(order.value) : reconcileAll).pipe(
+      (Option.isSome(order) ? refreshOne(order.value) : refreshAll).pipe(
         Effect.provide(OrderPayments.layer.pipe(Layer.provideMerge(providers)))
       )
   )
 
-const reconcileOne = (id: OrderId) =>
+const refreshOne = (id: OrderId) =>
   Effect.gen(function* () {
-    const { find } = yield* TopUpOrders
-    const { refreshed } = yield* refreshTopUpForOperator(id)
-    const now = yield* find(id)
-    if (Option.isNone(now)) return yield* new TopUpNotFound()
-    const shown = { document: topUpDocument(now.value), text: topUpFacts(now.value) }
-    return refreshed ? shown : { ...shown, problem: notRefreshed(now.value.order.provider) }
+    const { refreshed, stored } = yield* refreshForOperator(id)
+    const shown = { document: topUpDocument(stored), text: topUpFacts(stored) }
+    return refreshed ? shown : { ...shown, problem: notRefreshed(stored.order.provider) }
   })
 
 /** Returns the problem to report if the order could not be refreshed. The stored order may then be out of date. */
@@ -96,7 +92,7 @@ const notRefreshed = (provider: string) => ({
   message: `The order could not be refreshed from ${provider}; it is shown as it is stored. See: tollgate doctor`
 })
 
-const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, credited, withoutProvider }): Report => {
+const refreshAll = Effect.map(refreshOpen, ({ attempted, refreshed, credited, withoutProvider }): Report => {
   const failed = attempted - refreshed
   const failures = [
     ...(failed > 0 ? [`${failed} of ${attempted} orders could not be refreshed from their providers`] : []),
@@ -119,5 +115,5 @@ const reconcileAll = Effect.map(refreshOpenTopUps, ({ attempted, refreshed, cred
 export const topUpsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   Command.make("topups").pipe(
     Command.withDescription("Show and reconcile the top-up orders of resellers."),
-    Command.withSubcommands([list, show, reconcileOver(providers), ...recoveryOver(providers)])
+    Command.withSubcommands([list, show, refreshOver(providers), ...recoveryOver(providers)])
   )

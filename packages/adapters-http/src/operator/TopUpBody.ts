@@ -121,6 +121,6 @@ export const toTopUpBody = ({ order, payer }: Pick<StoredTopUp, "order" | "payer
     expires_at: instant(order.expiresAt),
     paid_at: instantOrNull(order.paidAt),
     credited_at: instantOrNull(order.creditedAt),
-    checked_at: instantOrNull(order.checkedAt)
+    checked_at: instantOrNull(order.refreshedAt)
   }
 }

@@ -8,11 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listTopUpsForOperator } from "@tollgate/application/operator/OperatorLists"
-import {
-  OpenTopUpRefresh,
-  refreshOrderForOperator,
-  showTopUpForOperator
-} from "@tollgate/application/operator/OperatorTopUps"
+import { OpenTopUps, refreshForOperator, showTopUpForOperator } from "@tollgate/application/operator/OperatorTopUps"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
 import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
@@ -55,7 +51,7 @@ const RefreshedOrdersBody = Schema.Struct({
 const PATH = "/api/operator/topups"
 const order = Schema.Struct({ order: text("The order's id, or its number `RTO-...`.", exampleTopUp.id) })
 
-const readTopUps = HttpApiEndpoint.get("listTopUpsForOperator", PATH)
+const listOrders = HttpApiEndpoint.get("listTopUpsForOperator", PATH)
   .setUrlParams(
     Schema.Struct({
       status: parameter({
@@ -78,7 +74,7 @@ const readTopUps = HttpApiEndpoint.get("listTopUpsForOperator", PATH)
   .addSuccess(TopUpPage)
   .annotateContext(documented({ summary: "List top-up orders", errors: ["ValidationFailed", "ResellerNotFound"] }))
 
-const readTopUp = HttpApiEndpoint.get("showTopUp", `${PATH}/:order`)
+const showOrder = HttpApiEndpoint.get("showTopUp", `${PATH}/:order`)
   .setPath(order)
   .addSuccess(TopUpBody)
   .annotateContext(
@@ -89,7 +85,7 @@ const readTopUp = HttpApiEndpoint.get("showTopUp", `${PATH}/:order`)
     })
   )
 
-const refreshTopUp = HttpApiEndpoint.post("refreshTopUpForOperator", `${PATH}/:order/refresh`)
+const refreshOrder = HttpApiEndpoint.post("refreshTopUpForOperator", `${PATH}/:order/refresh`)
   .setPath(order)
   .addSuccess(RefreshedBody)
   .annotateContext(
@@ -100,7 +96,7 @@ const refreshTopUp = HttpApiEndpoint.post("refreshTopUpForOperator", `${PATH}/:o
     })
   )
 
-const refreshOpen = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/refresh`)
+const refreshOpenOrders = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/refresh`)
   .addSuccess(RefreshedOrdersBody)
   .annotateContext(
     documented({
@@ -113,28 +109,28 @@ const refreshOpen = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/refresh`)
   )
 
 export class OperatorTopUpsApi extends HttpApiGroup.make("operatorTopUps")
-  .add(readTopUps)
-  .add(readTopUp)
-  .add(refreshTopUp)
-  .add(refreshOpen)
+  .add(listOrders)
+  .add(showOrder)
+  .add(refreshOrder)
+  .add(refreshOpenOrders)
   .addError(OperatorError)
   .annotateContext(
     OpenApi.annotations({ title: "Operator: top-ups", description: "The top-up orders of resellers." })
   ) {}
 
-const shown = (named: string) => forOperator(() => Effect.map(showTopUpForOperator(named), toTopUpBody))
+const show = (named: string) => forOperator(() => Effect.map(showTopUpForOperator(named), toTopUpBody))
 
-const refreshed = (named: string) =>
+const refresh = (named: string) =>
   forOperator(() =>
-    Effect.map(refreshOrderForOperator(named), ({ refreshed, stored }): typeof RefreshedBody.Type => ({
+    Effect.map(refreshForOperator(named), ({ refreshed, stored }): typeof RefreshedBody.Type => ({
       refreshed,
       topup: toTopUpBody(stored)
     }))
   )
 
-const refreshedOpen = forOperator(() =>
+const refreshOpen = forOperator(() =>
   Effect.map(
-    Effect.flatMap(OpenTopUpRefresh, ({ run }) => run),
+    Effect.flatMap(OpenTopUps, ({ refresh }) => refresh),
     ({ attempted, credited, refreshed, withoutProvider }): typeof RefreshedOrdersBody.Type => ({
       attempted,
       refreshed,
@@ -149,7 +145,7 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorTopUpsApi), "opera
     .handleRaw("listTopUpsForOperator", ({ urlParams }) =>
       pageForOperator(urlParams, listTopUpsForOperator, toTopUpBody)
     )
-    .handleRaw("showTopUp", ({ path }) => shown(path.order))
-    .handleRaw("refreshTopUpForOperator", ({ path }) => refreshed(path.order))
-    .handleRaw("refreshOpenTopUps", () => refreshedOpen)
-).pipe(withOnly(...operatorServices, CursorSealer, OpenTopUpRefresh, OrderPayments, Resellers, TopUpOrders))
+    .handleRaw("showTopUp", ({ path }) => show(path.order))
+    .handleRaw("refreshTopUpForOperator", ({ path }) => refresh(path.order))
+    .handleRaw("refreshOpenTopUps", () => refreshOpen)
+).pipe(withOnly(...operatorServices, CursorSealer, OpenTopUps, OrderPayments, Resellers, TopUpOrders))

@@ -3,7 +3,7 @@
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { OperatorRequests } from "@tollgate/application/operator/OperatorSessions"
-import { OpenTopUpRefresh } from "@tollgate/application/operator/OperatorTopUps"
+import { OpenTopUps } from "@tollgate/application/operator/OperatorTopUps"
 import { ResellerRequests } from "@tollgate/application/reseller/ResellerAccess"
 import * as Layer from "effect/Layer"
 import * as Models from "../catalog/Models.ts"
@@ -81,7 +81,7 @@ const operator = Layer.mergeAll(
   OperatorKeys.layer,
   OperatorService.layer,
   OperatorUsage.layer
-).pipe(Layer.provide(OpenTopUpRefresh.layer), Layer.provide(OperatorRequests.layer))
+).pipe(Layer.provide(OpenTopUps.layer), Layer.provide(OperatorRequests.layer))
 
 const routes = Layer.mergeAll(
   RelayRoutes.layer,

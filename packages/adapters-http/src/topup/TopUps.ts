@@ -1,5 +1,5 @@
 /**
- * Creates, reads and lists top-up orders (docs/reference/reseller.md#top-ups).
+ * Creates, refreshes and lists top-up orders (docs/reference/reseller.md#top-ups).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -104,7 +104,7 @@ const createOrder = HttpApiEndpoint.post("createTopUp", "/api/reseller/topup")
     })
   )
 
-const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID")
+const refreshByGet = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID")
   .setPath(path)
   .addSuccess(TopUpOrderBody)
   .annotateContext(
@@ -117,7 +117,7 @@ const readOrder = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:orderID"
     })
   )
 
-const checkOrder = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orderID/check")
+const refreshByPost = HttpApiEndpoint.post("checkTopUp", "/api/reseller/topup/:orderID/check")
   .setPath(path)
   .addSuccess(TopUpOrderBody)
   .annotateContext(
@@ -146,8 +146,8 @@ const listOrders = HttpApiEndpoint.get("listTopUps", "/api/reseller/topups")
 
 export class TopUpsApi extends HttpApiGroup.make("topUps")
   .add(createOrder)
-  .add(readOrder)
-  .add(checkOrder)
+  .add(refreshByGet)
+  .add(refreshByPost)
   .add(listOrders)
   .addError(ResellerError)
   .annotateContext(
@@ -174,10 +174,10 @@ const createTopUp = forReseller(
   201
 )
 
-const refreshTopUp = (orderId: string) =>
+const refresh = (orderId: string) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      const order = yield* TopUps.refreshTopUp(id, orderId)
+      const order = yield* TopUps.refreshForReseller(id, orderId)
       return toBody(order, yield* qrUrlOf)
     })
   )
@@ -195,8 +195,8 @@ const listTopUps = (query: { readonly limit?: ParameterValues; readonly offset?:
 export const layer = HttpApiBuilder.group(gateway.add(TopUpsApi), "topUps", (handlers) =>
   handlers
     .handleRaw("createTopUp", () => createTopUp)
-    .handleRaw("getTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
-    .handleRaw("checkTopUp", ({ path: { orderID } }) => refreshTopUp(orderID))
+    .handleRaw("getTopUp", ({ path: { orderID } }) => refresh(orderID))
+    .handleRaw("checkTopUp", ({ path: { orderID } }) => refresh(orderID))
     .handleRaw("listTopUps", ({ urlParams }) => listTopUps(urlParams))
 ).pipe(
   withOnly(...resellerServices, PaymentProviders, OrderPayments, QrLinks, SmallBodies, TopUpOrders, TopUps.TopUpPolicy)

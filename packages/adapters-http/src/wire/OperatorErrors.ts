@@ -9,7 +9,7 @@ import type { Users } from "@tollgate/application/customer/Users"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type * as Lists from "@tollgate/application/operator/OperatorLists"
 import type { asOperator, endSessionOf, openSession } from "@tollgate/application/operator/OperatorSessions"
-import type { refreshOrderForOperator } from "@tollgate/application/operator/OperatorTopUps"
+import type { refreshForOperator } from "@tollgate/application/operator/OperatorTopUps"
 import type { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import type { Quota } from "@tollgate/application/reseller/Quota"
 import type { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
@@ -44,7 +44,7 @@ export type OperatorFailure =
       | typeof asOperator<unknown, never, never>
       | typeof Lists.listTopUpsForOperator
       | typeof reviewReseller
-      | typeof refreshOrderForOperator
+      | typeof refreshForOperator
       | typeof Lists.listKeysOfUser
       | Users["Type"]["create"]
       | PaygAccounts["Type"]["credit"]

@@ -13,7 +13,7 @@ import type { Mints } from "@tollgate/application/mint/Mints"
 import type { asReseller, changePassword, logIn, signUp } from "@tollgate/application/reseller/ResellerAccess"
 import type { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
-import type { createTopUp, listTopUps, refreshTopUp } from "@tollgate/application/topup/TopUps"
+import type { createTopUp, listTopUps, refreshForReseller } from "@tollgate/application/topup/TopUps"
 import type {
   changeOwnEndpoint,
   createOwnEndpoint,
@@ -47,7 +47,7 @@ export type ResellerFailure =
       | typeof asReseller<unknown, never, never>
       | typeof changePassword
       | typeof createTopUp
-      | typeof refreshTopUp
+      | typeof refreshForReseller
       | typeof listTopUps
       | Mints["Type"]["mint"]
       | typeof resolveCustomer

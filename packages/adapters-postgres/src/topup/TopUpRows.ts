@@ -114,7 +114,7 @@ export const toOrder = (row: OrderRow): TopUpOrder => ({
   evidence: row.evidence,
   paidAt: row.paid_at ?? undefined,
   creditedAt: row.credited_at ?? undefined,
-  checkedAt: row.checked_at ?? undefined
+  refreshedAt: row.checked_at ?? undefined
 })
 
 export const toDraft = (row: DraftRow): TopUpDraft => ({
@@ -150,7 +150,7 @@ export const writeStatus = (order: TopUpOrder, now: Date): Effect.Effect<void, S
       evidence = ${jsonText(order.evidence)}::jsonb,
       paid_at = ${order.paidAt ?? null},
       credited_at = ${order.creditedAt ?? null},
-      checked_at = ${order.checkedAt ?? null},
+      checked_at = ${order.refreshedAt ?? null},
       next_look_at = ${nextRefreshAt(order, now) ?? null}
       WHERE id = ${order.id}`
   })

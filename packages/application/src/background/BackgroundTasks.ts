@@ -21,7 +21,7 @@ import { type Heartbeat, Nodes } from "../operations/Nodes.ts"
 import { UsageRollUps } from "../rankings/UsageRollUps.ts"
 import type { OrderPayments } from "../topup/OrderPayments.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
-import { refreshDueTopUps } from "../topup/RefreshDueOrders.ts"
+import { refreshDue } from "../topup/RefreshDueOrders.ts"
 import type { TopUpOrders } from "../topup/TopUpOrders.ts"
 import { WebhookCounts } from "../webhook/WebhookCounts.ts"
 import { BalanceWatch, WebhookDeliveries } from "../webhook/WebhookDeliveries.ts"
@@ -94,7 +94,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
       {
         name: "top-up refresh",
         interval: Duration.seconds(30),
-        round: refreshTopUps,
+        round: refreshDueTopUps,
         failure: "the background refresh of top-ups failed"
       },
       {
@@ -163,8 +163,8 @@ const reapImageLeases = Effect.flatMap(ImageRequests, ({ abandon }) =>
   )
 )
 
-const refreshTopUps = Effect.tap(
-  Effect.suspend(() => refreshDueTopUps()),
+const refreshDueTopUps = Effect.tap(
+  Effect.suspend(() => refreshDue()),
   ({ credited }) =>
     credited > 0 ? Effect.logInfo("the background refresh credited top-ups", { credited }) : Effect.void
 )

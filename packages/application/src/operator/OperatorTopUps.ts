@@ -9,17 +9,16 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SingleFlight from "../operations/SingleFlight.ts"
-import type { OrderPayments } from "../topup/OrderPayments.ts"
+import { OrderPayments } from "../topup/OrderPayments.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
-import { type OpenRefreshCounts, refreshOpenTopUps } from "../topup/RefreshDueOrders.ts"
+import { type OpenRefreshCounts, refreshOpen } from "../topup/RefreshDueOrders.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
-import { refreshTopUpForOperator } from "../topup/TopUps.ts"
 
 const readId = Schema.decodeOption(OrderId)
 
 const idIn = (name: string): Option.Option<OrderId> => readId(name.trim().toLowerCase().replace(/^rto-/, ""))
 
-/** Returns an order as it is stored. */
+/** Returns an order as it is stored. Sends no request to the payment provider. */
 export const showTopUpForOperator = (name: string) =>
   Effect.gen(function* () {
     const id = idIn(name)
@@ -28,36 +27,34 @@ export const showTopUpForOperator = (name: string) =>
   })
 
 /** Refreshes an order, even if it is credited. Returns the order, and whether the refresh succeeded. */
-export const refreshOrderForOperator = (name: string) =>
+export const refreshForOperator = (name: string) =>
   Effect.gen(function* () {
-    const { order } = yield* showTopUpForOperator(name)
-    const { refreshed } = yield* refreshTopUpForOperator(order.id)
-    return { refreshed, stored: yield* showTopUpForOperator(order.id) }
+    const stored = yield* showTopUpForOperator(name)
+    const { refreshed } = yield* (yield* OrderPayments).refresh(stored, "operator")
+    return { refreshed, stored: yield* showTopUpForOperator(name) }
   })
 
-/** The refresh of all open orders, and of the other orders that are due, for operators. */
-export class OpenTopUpRefresh extends Context.Tag("@tollgate/application/OpenTopUpRefresh")<
-  OpenTopUpRefresh,
+/** All open orders, and the other orders that are due for a refresh, for operators. */
+export class OpenTopUps extends Context.Tag("@tollgate/application/OpenTopUps")<
+  OpenTopUps,
   {
     /**
-     * Runs `refreshOpenTopUps`. Concurrent callers on one node share one run. The run continues if the callers
-     * disconnect.
+     * Runs `refreshOpen`. Concurrent callers on one node share one run. The run continues if the callers disconnect.
      */
-    readonly run: Effect.Effect<OpenRefreshCounts>
+    readonly refresh: Effect.Effect<OpenRefreshCounts>
   }
 >() {
-  static readonly layer: Layer.Layer<OpenTopUpRefresh, never, TopUpOrders | PaymentProviders | OrderPayments> =
-    Layer.scoped(
-      OpenTopUpRefresh,
-      Effect.map(
-        SingleFlight.make<"refresh", OpenRefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments>(1),
-        (refreshes) => ({
-          run: refreshes.run(
-            "refresh",
-            () => refreshOpenTopUps,
-            Effect.dieMessage("two refreshes of all orders have the same key")
-          )
-        })
-      )
+  static readonly layer: Layer.Layer<OpenTopUps, never, TopUpOrders | PaymentProviders | OrderPayments> = Layer.scoped(
+    OpenTopUps,
+    Effect.map(
+      SingleFlight.make<"refresh", OpenRefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments>(1),
+      (refreshes) => ({
+        refresh: refreshes.run(
+          "refresh",
+          () => refreshOpen,
+          Effect.dieMessage("two refreshes of all orders have the same key")
+        )
+      })
     )
+  )
 }

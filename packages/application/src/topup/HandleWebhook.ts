@@ -53,7 +53,7 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
 
     const stored = yield* orderOf(notification, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* OrderPayments).refreshAfterWebhook(stored.value), ACKNOWLEDGEMENT_TIMEOUT)
+      yield* Effect.timeoutOption((yield* OrderPayments).refresh(stored.value, "webhook"), ACKNOWLEDGEMENT_TIMEOUT)
     } else {
       const orderNumber = notification.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
       const provider = named[0]?.name

@@ -21,7 +21,7 @@ import { Shares, withinShare } from "../operations/Shares.ts"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { openPayment, unavailable } from "./OpenPayment.ts"
 import { type PaymentProvider, PaymentProviders } from "./PaymentProviders.ts"
-import { notRefreshed, type RefreshResult, refreshFromProvider } from "./RefreshOrder.ts"
+import { notRefreshed, type RefreshResult, refreshOrder } from "./RefreshOrder.ts"
 import { type EarlierTopUp, type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
@@ -46,6 +46,20 @@ const MAX_AWAIT_PAUSE_MILLIS = 1_000
 
 type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 
+/**
+ * The cause of a refresh, which decides when the refresh begins.
+ *
+ * - `reseller`: returns a credited order as it is stored. Does the same with an order that was refreshed less than a
+ *   second ago, unless it is `crediting` or simulated.
+ * - `webhook`: waits for the running refresh and for the pause after it. The running refresh is not enough, because it
+ *   may have read the payment before the change that the webhook reports.
+ * - `operator`, `background`: refreshes even during the pause. Requests of clients must not have this trigger.
+ *
+ * A webhook, an operator or the background task also refreshes a credited order, because more money may have arrived
+ * for it.
+ */
+export type RefreshTrigger = "reseller" | "webhook" | "operator" | "background"
+
 export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayments")<
   OrderPayments,
   {
@@ -63,21 +77,8 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
      * was not opened. Concurrent callers on a node share one wait.
      */
     readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
-    /**
-     * Refreshes an order for a client. A credited order is returned unchanged. An order that was refreshed less than a
-     * second ago is returned unchanged too, unless it is `crediting` or simulated.
-     */
-    readonly refresh: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
-    /**
-     * Refreshes an order even during the pause. Refreshes a credited order too, because more money may have arrived for
-     * it. This method must not be used for requests of clients.
-     */
-    readonly refreshNow: (stored: StoredTopUp) => Effect.Effect<RefreshResult>
-    /**
-     * Waits for the running refresh and the pause, then refreshes the order and returns it. A refresh that already runs
-     * does not count, because it may have read the payment before the change that the webhook reports.
-     */
-    readonly refreshAfterWebhook: (stored: StoredTopUp) => Effect.Effect<TopUpOrder>
+    /** Refreshes an order. Concurrent callers on this node share one refresh of the order. */
+    readonly refresh: (stored: StoredTopUp, trigger: RefreshTrigger) => Effect.Effect<RefreshResult>
   }
 >() {}
 
@@ -138,27 +139,37 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
         return Effect.delay(again, Duration.millis(pauseMillis))
       })
 
-    const refreshNow = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
+    const unchanged = ({ order }: StoredTopUp) => Effect.succeed(notRefreshed(order))
+
+    /** Starts the refresh of an order, or joins the running refresh of this order. */
+    const startOrJoin = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
       inFlight.run(
         stored.order.id,
         () =>
           withinShare(
             refreshShares,
             stored.order.provider,
-            Effect.ensuring(refreshFromProvider(stored), startPause(stored)),
-            Effect.succeed(notRefreshed(stored.order))
+            Effect.ensuring(refreshOrder(stored), startPause(stored)),
+            unchanged(stored)
           ),
-        Effect.succeed(notRefreshed(stored.order))
+        unchanged(stored)
       )
 
-    const refreshAfterPause = (stored: StoredTopUp, leave: Effect.Effect<void>) =>
+    /** Returns whether a reseller gets the order as it is stored. */
+    const isUpToDate = (stored: StoredTopUp): Effect.Effect<boolean> => {
+      const { id, status } = stored.order
+      if (status === "credited" || status === "crediting") return Effect.succeed(status === "credited")
+      return Effect.map(pauseLeft(stored), (left) => left > 0n && inFlight.running(id) === undefined)
+    }
+
+    const startAfterPause = (stored: StoredTopUp, leave: Effect.Effect<void>) =>
       Effect.gen(function* () {
         const current = inFlight.running(stored.order.id)
         if (current !== undefined) yield* Effect.exit(current)
         yield* Effect.sleep(Duration.nanos(yield* pauseLeft(stored)))
         // A webhook that arrives from here on starts another refresh.
         yield* leave
-        return yield* refreshNow(stored)
+        return yield* startOrJoin(stored)
       })
 
     return {
@@ -180,36 +191,23 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
         return awaitedOpenings.run(earlier.draft.id, () => opened, unavailable())
       },
 
-      refresh: (stored) => {
-        const { status } = stored.order
-        if (status === "credited") return Effect.succeed(stored.order)
-        if (status === "crediting") return Effect.map(refreshNow(stored), orderOf)
-        return Effect.flatMap(pauseLeft(stored), (left) =>
-          left > 0n && inFlight.running(stored.order.id) === undefined
-            ? Effect.succeed(stored.order)
-            : Effect.map(refreshNow(stored), orderOf)
-        )
-      },
-
-      refreshNow,
-
-      refreshAfterWebhook: (stored) =>
-        Effect.map(
-          scheduled.run(
-            stored.order.id,
-            (leave) =>
-              withinShare(
-                scheduleShares,
-                stored.order.provider,
-                refreshAfterPause(stored, leave),
-                Effect.succeed(notRefreshed(stored.order))
-              ),
-            Effect.succeed(notRefreshed(stored.order))
-          ),
-          orderOf
-        )
+      refresh: (stored, trigger) => {
+        switch (trigger) {
+          case "reseller":
+            return Effect.flatMap(isUpToDate(stored), (is) => (is ? unchanged(stored) : startOrJoin(stored)))
+          case "webhook": {
+            const { id, provider } = stored.order
+            return scheduled.run(
+              id,
+              (leave) => withinShare(scheduleShares, provider, startAfterPause(stored, leave), unchanged(stored)),
+              unchanged(stored)
+            )
+          }
+          case "operator":
+          case "background":
+            return startOrJoin(stored)
+        }
+      }
     }
   })
 )
-
-const orderOf = ({ order }: RefreshResult): TopUpOrder => order

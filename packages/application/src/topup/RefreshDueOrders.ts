@@ -53,7 +53,7 @@ const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
 })
 
 /** Abandons stale drafts and cancels their payments, then refreshes all due orders except those in `done`. */
-export const refreshDueTopUps = (
+export const refreshDue = (
   done: ReadonlySet<OrderId> = new Set()
 ): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments> =>
   Effect.gen(function* () {
@@ -75,28 +75,25 @@ export const refreshDueTopUps = (
   })
 
 /** Refreshes every `crediting` and `pending` order, due or not, and then the other due orders. */
-export const refreshOpenTopUps: Effect.Effect<
-  OpenRefreshCounts,
-  never,
-  TopUpOrders | PaymentProviders | OrderPayments
-> = Effect.gen(function* () {
-  const { search } = yield* TopUpOrders
-  const done = new Set<OrderId>()
-  let counts = NONE
-  let withoutProvider = 0
-  for (const status of ["crediting", "pending"] as const) {
-    let last: StoredTopUp["order"] | undefined
-    do {
-      const page = yield* search({ resellerId: undefined, status, olderThan: last, limit: PAGE_SIZE })
-      const [others, refreshable] = yield* Effect.partition(page, requireRefreshable)
-      withoutProvider += others.filter(({ order }) => !order.simulated).length
-      for (const { order } of refreshable) done.add(order.id)
-      counts = sum(counts, yield* refreshAll(refreshable))
-      last = page.length < PAGE_SIZE ? undefined : page.at(-1)?.order
-    } while (last !== undefined)
-  }
-  return { ...sum(counts, yield* refreshDueTopUps(done)), withoutProvider }
-})
+export const refreshOpen: Effect.Effect<OpenRefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments> =
+  Effect.gen(function* () {
+    const { search } = yield* TopUpOrders
+    const done = new Set<OrderId>()
+    let counts = NONE
+    let withoutProvider = 0
+    for (const status of ["crediting", "pending"] as const) {
+      let last: StoredTopUp["order"] | undefined
+      do {
+        const page = yield* search({ resellerId: undefined, status, olderThan: last, limit: PAGE_SIZE })
+        const [others, refreshable] = yield* Effect.partition(page, requireRefreshable)
+        withoutProvider += others.filter(({ order }) => !order.simulated).length
+        for (const { order } of refreshable) done.add(order.id)
+        counts = sum(counts, yield* refreshAll(refreshable))
+        last = page.length < PAGE_SIZE ? undefined : page.at(-1)?.order
+      } while (last !== undefined)
+    }
+    return { ...sum(counts, yield* refreshDue(done)), withoutProvider }
+  })
 
 /**
  * Succeeds if the order can be refreshed: its provider is configured, or the order is `crediting` and only has to be
@@ -111,22 +108,25 @@ const requireRefreshable = (stored: StoredTopUp): Effect.Effect<StoredTopUp, Sto
 
 /** Refreshes orders concurrently. A failed refresh is logged and does not stop the other refreshes. */
 const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCounts, never, OrderPayments> =>
-  Effect.map(Effect.forEach(found, refreshOne, { concurrency: MAX_CONCURRENT_REFRESHES }), (all) =>
-    all.reduce(sum, NONE)
-  )
-
-const refreshOne = (stored: StoredTopUp): Effect.Effect<RefreshCounts, never, OrderPayments> =>
-  OrderPayments.pipe(
-    Effect.flatMap(({ refreshNow }) => refreshNow(stored)),
-    Effect.map(({ refreshed, order }) => ({
-      attempted: 1,
-      refreshed: refreshed ? 1 : 0,
-      credited: order.status === "credited" && stored.order.status !== "credited" ? 1 : 0
-    })),
-    Effect.catchAllCause((cause) =>
-      Effect.as(Effect.logError("a top-up could not be refreshed", { order: stored.order.id }, cause), {
-        ...NONE,
-        attempted: 1
-      })
+  Effect.gen(function* () {
+    const { refresh } = yield* OrderPayments
+    const all = yield* Effect.forEach(
+      found,
+      (stored) =>
+        refresh(stored, "background").pipe(
+          Effect.map(({ refreshed, order }) => ({
+            attempted: 1,
+            refreshed: refreshed ? 1 : 0,
+            credited: order.status === "credited" && stored.order.status !== "credited" ? 1 : 0
+          })),
+          Effect.catchAllCause((cause) =>
+            Effect.as(Effect.logError("a top-up could not be refreshed", { order: stored.order.id }, cause), {
+              ...NONE,
+              attempted: 1
+            })
+          )
+        ),
+      { concurrency: MAX_CONCURRENT_REFRESHES }
     )
-  )
+    return all.reduce(sum, NONE)
+  })

@@ -31,7 +31,7 @@ export interface RefreshResult {
   readonly refreshed: boolean
 }
 
-export const refreshFromProvider = (
+export const refreshOrder = (
   stored: StoredTopUp
 ): Effect.Effect<RefreshResult, never, TopUpOrders | PaymentProviders> =>
   Effect.gen(function* () {
@@ -43,7 +43,18 @@ export const refreshFromProvider = (
     if (order.status === "crediting") return { order: yield* orders.credit(order.id), refreshed: true }
     if (Option.isNone(provider)) return notRefreshed(order)
 
-    const observation = yield* refreshPayment(provider.value, stored)
+    const observation = yield* provider.value.refresh(intentOf(order, stored.payer), openedOf(stored)).pipe(
+      Effect.disconnect,
+      Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider.value) }),
+      Effect.asSome,
+      // An exception in the adapter is handled like a failed request to the provider.
+      Effect.catchAllCause((cause) =>
+        Effect.as(
+          Effect.logWarning("the state of a payment could not be read from its provider", logged(order), cause),
+          Option.none<PaymentObservation>()
+        )
+      )
+    )
     if (Option.isNone(observation)) return notRefreshed(order)
     const { order: next, alert } = yield* orders.recordObservation(order.id, observation.value)
     if (alert !== undefined) {
@@ -56,23 +67,6 @@ export const refreshFromProvider = (
   })
 
 export const notRefreshed = (order: TopUpOrder): RefreshResult => ({ order, refreshed: false })
-
-const refreshPayment = (
-  provider: PaymentProvider,
-  stored: StoredTopUp
-): Effect.Effect<Option.Option<PaymentObservation>> =>
-  provider.refresh(intentOf(stored.order, stored.payer), openedOf(stored)).pipe(
-    Effect.disconnect,
-    Effect.timeoutFail({ duration: PROVIDER_TIMEOUT, onTimeout: () => timedOut(provider) }),
-    Effect.asSome,
-    // An exception in the adapter is handled like a failed request to the provider.
-    Effect.catchAllCause((cause) =>
-      Effect.as(
-        Effect.logWarning("the state of a payment could not be read from its provider", logged(stored.order), cause),
-        Option.none()
-      )
-    )
-  )
 
 const timedOut = ({ label }: PaymentProvider) =>
   new ProviderUnavailable({ provider: label, kind: "timeout", ambiguous: false, detail: "no response in time" })

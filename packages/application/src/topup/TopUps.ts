@@ -7,7 +7,7 @@
  * or order.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
-import { OrderId, orderIdOf, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
+import { OrderId, TopUpNotFound, type TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
 import {
   decideRepeatedTopUp,
   decideTerms,
@@ -86,19 +86,11 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 const readId = Schema.decodeOption(OrderId)
 
 /** Refreshes an order and returns it (docs/reference/reseller.md#top-5). */
-export const refreshTopUp = (resellerId: ResellerId, orderId: string) =>
+export const refreshForReseller = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)
     if (Option.isNone(id)) return yield* new TopUpNotFound()
     const stored = yield* (yield* TopUpOrders).findForReseller(resellerId, id.value)
-    return yield* (yield* OrderPayments).refresh(stored)
-  })
-
-/** Refreshes an order for an operator, even if it is credited. The order is named by its id or its order number. */
-export const refreshTopUpForOperator = (idOrNumber: string) =>
-  Effect.gen(function* () {
-    const id = Option.orElse(readId(idOrNumber), () => orderIdOf(idOrNumber))
-    const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
-    if (Option.isNone(stored)) return yield* new TopUpNotFound()
-    return yield* (yield* OrderPayments).refreshNow(stored.value)
+    const { order } = yield* (yield* OrderPayments).refresh(stored, "reseller")
+    return order
   })

@@ -1,5 +1,6 @@
 /**
- * An observation is the state of a payment as its provider reports it. A query that fails gives no observation.
+ * An observation is the state of a payment as its provider reports it. If the request to the provider fails, there is no
+ * observation.
  */
 import type { TokenRaw } from "../money/TokenRaw.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"

@@ -15,8 +15,9 @@
  *
  * Every observation also updates the order's received amount and evidence.
  *
- * A query that fails gives no observation and changes nothing. An order is first marked as `crediting` and then credited.
- * After a crash between these two steps, the next refresh credits the order without a query to the provider.
+ * If the request to the provider fails, there is no observation and the order is unchanged. An order is first marked as
+ * `crediting` and then credited. After a crash between these two steps, the next refresh credits the order without a
+ * request to the provider.
  */
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
@@ -26,6 +27,7 @@ import type { TopUpOrder } from "./TopUpOrder.ts"
 /** The time that the provider has after the expiry to report a payment made just before the expiry. */
 export const GRACE_MILLIS = 60_000
 
+/** The result of a refresh that has read the payment. */
 export interface Refreshed {
   readonly order: TopUpOrder
   /** The reason why an operator must inspect the order, for the log and the alert; undefined if there is none. */
@@ -34,7 +36,7 @@ export interface Refreshed {
 
 export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: Date): Refreshed => {
   const evidence = allOf(order.evidence, seen.evidence)
-  const next = { ...order, checkedAt: now, evidence, received: mostOf(order.received, seen.received) }
+  const next = { ...order, refreshedAt: now, evidence, received: mostOf(order.received, seen.received) }
   if (seen._tag === "Suspicious" || seen._tag === "Refunded") {
     const remarked = allOf(evidence, { transactions: [], remarks: [seen.reason] })
     const move = seen._tag === "Refunded" ? movedBy(order, seen, now) : {}

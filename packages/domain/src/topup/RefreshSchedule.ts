@@ -1,5 +1,5 @@
 /**
- * Schedules the background refreshes of an order, which query its payment provider (docs/reference/reseller.md#d10).
+ * Schedules the background refreshes of an order (docs/reference/reseller.md#d10).
  *
  * An order is refreshed while it is pending or crediting. An expired or failed order is refreshed until one week after
  * its expiry, because a late payment is credited. The pause between two refreshes grows with the time since the expiry.
@@ -22,13 +22,16 @@ const CREDITED_MAX_PAUSE_MILLIS = 6 * 3_600_000
 /** The pause is the time since crediting divided by this number: 15 minutes at one hour after crediting. */
 const CREDITED_PAUSES_PER_AGE = 4
 
-type Refreshed = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedAt">
+type ScheduledOrder = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedAt">
 
 /** Returns the time of the first refresh of an order that was opened at `now`. */
 export const firstRefreshAt = (now: Date): Date => after(now, MIN_PAUSE_MILLIS)
 
 /** Returns the time of the next refresh after a refresh at `now`; undefined if there is no further refresh. */
-export const nextRefreshAt = ({ method, status, expiresAt, creditedAt }: Refreshed, now: Date): Date | undefined => {
+export const nextRefreshAt = (
+  { method, status, expiresAt, creditedAt }: ScheduledOrder,
+  now: Date
+): Date | undefined => {
   if (status === "credited") {
     const creditedForMillis = now.getTime() - (creditedAt ?? now).getTime()
     if (!canReceiveMore(method) || creditedForMillis > REFRESHED_FOR_MILLIS) return undefined

@@ -77,7 +77,7 @@ export interface TopUpOrder extends TopUpDraft {
   readonly paidAt: Date | undefined
   readonly creditedAt: Date | undefined
   /** The time at which the last observation was recorded. */
-  readonly checkedAt: Date | undefined
+  readonly refreshedAt: Date | undefined
 }
 
 /** The reseller has too many unpaid orders. `retryAfterSeconds` is the time until one of them expires. */

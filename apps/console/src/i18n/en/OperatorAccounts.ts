@@ -182,7 +182,7 @@ export const operatorAccountTexts = {
     transactions: "Transactions",
     remarks: "Remarks",
     payTo: "Pay to",
-    checked: "Last read"
+    refreshedAt: "Last read"
   },
   images: {
     title: "Image reviews",

@@ -192,7 +192,7 @@ export const operatorAccountTexts: typeof english = {
     transactions: "Transaksi",
     remarks: "Catatan",
     payTo: "Bayar ke",
-    checked: "Terakhir dibaca"
+    refreshedAt: "Terakhir dibaca"
   },
   images: {
     title: "Peninjauan gambar",

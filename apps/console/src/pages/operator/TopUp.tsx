@@ -49,7 +49,7 @@ const Details = ({ order }: { readonly order: OperatorTopUp }) => {
     [shared.deadline, format.time(order.expires_at)],
     [shared.paidAt, time(order.paid_at)],
     [shared.creditedAt, time(order.credited_at)],
-    [texts.checked, time(order.checked_at)],
+    [texts.refreshedAt, time(order.checked_at)],
     [texts.transactions, lines(order.transactions)],
     [texts.payTo, lines(order.pay_to)],
     [texts.remarks, lines(order.remarks)]

@@ -158,7 +158,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         yield* usableNodes
         const deposit = ofOpened(opened)
         if (Option.isNone(deposit)) return yield* unavailable("rejected", "this provider did not open the payment")
-        return yield* watch.observe(deposit.value)
+        return yield* watch.refresh(deposit.value)
       })
 
     const depositsAt = (index: number) =>

@@ -18,10 +18,10 @@ import { completedIn, scan } from "./TransferScan.ts"
 
 export interface DepositWatch {
   /**
-   * Observes the number of tokens that arrived since the payment was opened. A later observation can report a smaller
+   * Reads the number of tokens that arrived since the payment was opened. A later observation can report a smaller
    * amount. The caller stores the maximum.
    */
-  readonly observe: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
+  readonly refresh: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
 /**
@@ -127,7 +127,7 @@ export const make = (
     Effect.map(strayEvidence(deposit), (evidence) => ({ _tag: "Pending", received: receivedOf(seen), evidence }))
 
   return {
-    observe: (deposit) =>
+    refresh: (deposit) =>
       decide(deposit).pipe(
         Effect.timeoutFail({ duration: DECISION_TIMEOUT, onTimeout: () => timedOut }),
         Effect.flatMap((seen) =>
