@@ -10,9 +10,9 @@ import { anAccount } from "./Payments.ts"
 
 const SECRET = Redacted.make("a-secret")
 const midtrans = (baseUrl: string) =>
-  Midtrans.make({ ...anAccount({ baseUrl, simulated: false }), serverKey: SECRET, acquirer: "gopay" })
+  Midtrans.make({ ...anAccount({ baseUrl, atSimulator: false }), serverKey: SECRET, acquirer: "gopay" })
 const tripay = Tripay.make({
-  ...anAccount({ baseUrl: "https://tripay.co.id/api", simulated: false }),
+  ...anAccount({ baseUrl: "https://tripay.co.id/api", atSimulator: false }),
   apiKey: SECRET,
   privateKey: SECRET,
   merchantCode: "T0001",
@@ -20,7 +20,7 @@ const tripay = Tripay.make({
   returnUrl: undefined
 })
 const nowPayments = NowPayments.make({
-  ...anAccount({ baseUrl: "https://api.nowpayments.io", simulated: false }),
+  ...anAccount({ baseUrl: "https://api.nowpayments.io", atSimulator: false }),
   apiKey: SECRET,
   ipnSecret: SECRET,
   currencies: ["usdttrc20"]

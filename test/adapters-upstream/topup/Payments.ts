@@ -33,7 +33,7 @@ export const aDollarIntent = (amount = 25_000_123n) =>
 export const LONG_TIMEOUT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
 
 export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: string }): AccountSettings => ({
-  simulated: true,
+  atSimulator: true,
   callbackUrl: "https://tollgate.example/webhooks/payments/here",
   expiryMinutes: 15,
   limits: LONG_TIMEOUT,

@@ -26,7 +26,7 @@ const check =
   ({ checksummed, read }: DepositAddressSubject) =>
   (input: Buffer): void => {
     const [xpub = "", word = ""] = input.toString("latin1").split(" ")
-    const addresses = read(Redacted.make(xpub), { simulated: true })
+    const addresses = read(Redacted.make(xpub), { atSimulator: true })
     must(
       Either.isLeft(addresses) || xpub.trim() === XPUB || isExtendedKey(xpub),
       "accepts a changed extended public key"

@@ -56,7 +56,7 @@ export const simulatedProviders = (
     const counterpart = simulation.counterparts.find(({ name }) => name === descriptor.name)
     if (counterpart === undefined) return []
     const terms = {
-      simulated: true,
+      atSimulator: true,
       callbackUrl: webhookAddress(deployment.gatewayUrl, descriptor.name),
       expiryMinutes: expiryMinutes[descriptor.method]
     }

@@ -36,7 +36,7 @@ export const readPaymentConfig = (
   const providers = registry.flatMap(
     (descriptor) =>
       descriptor.configure(values, {
-        simulated: false,
+        atSimulator: false,
         callbackUrl: webhookAddress(values.PUBLIC_BASE_URL, descriptor.name),
         expiryMinutes: expiryMinutes[descriptor.method]
       }) ?? []

@@ -45,7 +45,7 @@ const providerOf = (rpcUrls: ReadonlyArray<string>, parts: Partial<BscSettings> 
     rpcQuorum: 1,
     logRange: 2_000,
     expiryMinutes: 60,
-    simulated: false,
+    atSimulator: false,
     ...parts
   })
 
@@ -449,7 +449,7 @@ describe("the provider of BSC payments", () => {
   it.scoped("has the label of a simulator if its nodes are a simulator", () =>
     Effect.gen(function* () {
       const real = yield* providerOf(nowhere)
-      const simulator = yield* providerOf(nowhere, { simulated: true })
+      const simulator = yield* providerOf(nowhere, { atSimulator: true })
       expect([real.label, real.simulated]).toEqual(["bsc", false])
       expect([simulator.label, simulator.simulated]).toEqual(["bsc-simulator", true])
     })

@@ -4,7 +4,7 @@ import { Either, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 import { BIP39_VECTOR, GANACHE, HARDHAT, OURS, TRUFFLE, walletOf } from "./Wallet.ts"
 
-const read = (key: string, simulated = false) => DepositAddresses.read(Redacted.make(key), { simulated })
+const read = (key: string, atSimulator = false) => DepositAddresses.read(Redacted.make(key), { atSimulator })
 const refusal = (key: string) => Either.getOrThrow(Either.flip(read(key)))
 const wallet = walletOf(OURS)
 

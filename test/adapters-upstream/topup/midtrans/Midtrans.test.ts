@@ -194,8 +194,8 @@ describe("a probe", () => {
 describe("the label of the provider", () => {
   it.scopedLive("distinguishes production, sandbox and simulator", () =>
     Effect.gen(function* () {
-      const labelled = (baseUrl: string, simulated: boolean) =>
-        Effect.map(Midtrans.make(settings({ baseUrl, simulated })), ({ label, simulated }) => [label, simulated])
+      const labelled = (baseUrl: string, atSimulator: boolean) =>
+        Effect.map(Midtrans.make(settings({ baseUrl, atSimulator })), ({ label, simulated }) => [label, simulated])
       expect(yield* labelled("https://api.midtrans.com", false)).toEqual(["midtrans", false])
       expect(yield* labelled("https://api.sandbox.midtrans.com", false)).toEqual(["midtrans-sandbox", true])
       expect(yield* labelled("http://127.0.0.1:4010/midtrans", true)).toEqual(["midtrans-simulator", true])

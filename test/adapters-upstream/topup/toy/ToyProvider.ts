@@ -76,7 +76,7 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
     return {
       label,
       name: NAME,
-      simulated: settings.simulated,
+      simulated: settings.atSimulator,
       method: "qris",
       needsDepositIndex: false,
       probe: Effect.void,

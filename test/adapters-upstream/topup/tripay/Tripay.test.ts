@@ -101,7 +101,7 @@ describe("a payment", () => {
 
   it.scopedLive("is accepted in the sandbox without a real QRIS code, and is labelled as a sandbox payment", () =>
     Effect.gen(function* () {
-      const { upstream, provider } = yield* withTripay({ simulated: false }, "/api-sandbox")
+      const { upstream, provider } = yield* withTripay({ atSimulator: false }, "/api-sandbox")
       upstream.next(json(success(aTransaction({ qr_string: "SANDBOX MODE" }))))
       const { instructions } = yield* provider.open(intent)
       expect(instructions).toEqual({ _tag: "HostedQris", qrContent: "SANDBOX MODE", paymentUrl: PAGE })

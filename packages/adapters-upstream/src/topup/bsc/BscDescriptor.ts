@@ -49,10 +49,17 @@ export const bsc = describeProvider({
       : [
           "BSC_RPC_URLS: https URLs are required in production; without https, an attacker on the network path could forge payments"
         ],
-  settings: (values, { expiryMinutes, simulated }): BscSettings | undefined => {
+  settings: (values, { expiryMinutes, atSimulator }): BscSettings | undefined => {
     const { BSC_RPC_URLS: rpcUrls, BSC_XPUB: xpub } = values
     if (rpcUrls === undefined || xpub === undefined) return undefined
-    return { rpcUrls, xpub, rpcQuorum: values.BSC_RPC_QUORUM, logRange: values.BSC_LOG_RANGE, expiryMinutes, simulated }
+    return {
+      rpcUrls,
+      xpub,
+      rpcQuorum: values.BSC_RPC_QUORUM,
+      logRange: values.BSC_LOG_RANGE,
+      expiryMinutes,
+      atSimulator
+    }
   },
   settingsErrors: (settings) => {
     const nodes = readNodes(settings)

@@ -45,7 +45,7 @@ const MAX_CONCURRENT_READS = 4
  */
 export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const label = settings.simulated ? `${NAME}-simulator` : NAME
+    const label = settings.atSimulator ? `${NAME}-simulator` : NAME
     const agent = yield* Effect.acquireRelease(JsonRpc.openAgent(), (open) => Effect.promise(() => open.destroy()))
     const unavailable = (kind: ProviderUnavailable["kind"], detail: string) =>
       new ProviderUnavailable({ provider: label, kind, ambiguous: false, detail })
@@ -187,7 +187,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
     return {
       label,
       name: NAME,
-      simulated: settings.simulated,
+      simulated: settings.atSimulator,
       method: "crypto_bep20",
       needsDepositIndex: true,
       probe: withinLimit(probe),

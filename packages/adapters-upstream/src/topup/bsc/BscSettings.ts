@@ -22,7 +22,7 @@ export interface BscSettings {
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
   /** True if the nodes are a simulator, so that payments are not real money. */
-  readonly simulated: boolean
+  readonly atSimulator: boolean
 }
 
 const MAX_NODES = 8

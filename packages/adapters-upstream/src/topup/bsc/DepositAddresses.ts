@@ -39,7 +39,7 @@ const PUBLIC_WALLETS: ReadonlySet<string> = new Set([
 /** Reads an extended public key, or returns the reason why the key is rejected. The reason never contains the key. */
 export const read = (
   xpub: Redacted.Redacted<string>,
-  { simulated }: { readonly simulated: boolean }
+  { atSimulator }: { readonly atSimulator: boolean }
 ): Either.Either<DepositAddresses, string> => {
   const parsed = Either.try(() => HDKey.fromExtendedKey(Redacted.value(xpub).trim()))
   if (Either.isLeft(parsed)) return Either.left("the extended public key cannot be read: it should begin with xpub")
@@ -53,7 +53,7 @@ export const read = (
   }
   const addresses: DepositAddresses = { at: (index) => addressAt(chain, index) }
   const first = Either.getOrElse(addresses.at(0), () => "")
-  if (PUBLIC_WALLETS.has(first) && !simulated)
+  if (PUBLIC_WALLETS.has(first) && !atSimulator)
     return Either.left("the extended public key belongs to a wallet whose recovery words are public")
   return Either.right(addresses)
 }

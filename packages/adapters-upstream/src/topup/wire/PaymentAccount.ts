@@ -6,8 +6,11 @@ import type { PaymentLimits } from "./PaymentHttp.ts"
 
 /** The settings that every provider has. */
 export interface PaymentTerms {
-  /** True if the provider is a simulator on this machine. Payments at a sandbox are simulated too (`isRealMoney`). */
-  readonly simulated: boolean
+  /**
+   * True if the provider is a simulator on this machine. `PaymentProvider.simulated` is also true at a provider's
+   * sandbox.
+   */
+  readonly atSimulator: boolean
   /** The URL to which the provider sends webhooks. If undefined, payments are opened without such a URL. */
   readonly callbackUrl: string | undefined
   /** Minutes from the creation of an order until it expires. */
@@ -28,12 +31,12 @@ export interface AccountSettings extends PaymentTerms {
 export const isSandbox = (baseUrl: string): boolean => /sandbox/i.test(baseUrl)
 
 /** Returns the provider name that orders store. A suffix marks an account without real money. */
-export const labelOf = (name: string, { baseUrl, simulated }: AccountSettings): string => {
-  if (simulated) return `${name}-simulator`
+export const labelOf = (name: string, { baseUrl, atSimulator }: AccountSettings): string => {
+  if (atSimulator) return `${name}-simulator`
   return isSandbox(baseUrl) ? `${name}-sandbox` : name
 }
 
-export const isRealMoney = ({ baseUrl, simulated }: AccountSettings): boolean => !simulated && !isSandbox(baseUrl)
+export const isRealMoney = ({ baseUrl, atSimulator }: AccountSettings): boolean => !atSimulator && !isSandbox(baseUrl)
 
 /**
  * Returns why a base URL is not allowed in production: the URL belongs to a sandbox, or does not use https. `name` is
