@@ -62,6 +62,28 @@ describe("tollgate catalog", () => {
       })
     )
 
+    it.effect("retires a model with `retired: true`, and restores a retired model with `retired: false`", () =>
+      Effect.gen(function* () {
+        const applied = (b: object, ...more: ReadonlyArray<string>) =>
+          Effect.map(
+            tollgate("catalog", "apply", aCatalogFile([aModel("a"), aModel("b", b)]), "--json", ...more),
+            documentOf
+          )
+        const stateOfB = Effect.map(
+          tollgate("catalog", "show"),
+          ({ stdout }) => /^b .* (listed|retired)$/m.exec(stdout)?.[1]
+        )
+        yield* applied({})
+        expect(yield* stateOfB).toBe("listed")
+        expect(yield* applied({ retired: true }, "--dry-run")).toMatchObject({ added: [], changed: [], retired: ["b"] })
+        expect(yield* applied({ retired: true })).toMatchObject({ added: [], changed: [], retired: ["b"] })
+        expect(yield* stateOfB).toBe("retired")
+        expect(yield* applied({ retired: true })).toMatchObject({ added: [], changed: [], retired: [] })
+        expect(yield* applied({ retired: false })).toMatchObject({ added: ["b"], changed: [], retired: [] })
+        expect(yield* stateOfB).toBe("listed")
+      })
+    )
+
     it.effect("applies and shows the hosted tools of a model", () =>
       Effect.gen(function* () {
         yield* tollgate("catalog", "apply", aCatalogFile([aModel("a", { hosted_tools: ["web_search"] }), aModel("b")]))

@@ -95,7 +95,7 @@ const ModelMember = Schema.Struct({
 /**
  * The members that `tollgate catalog show --json` prints in addition to the members of a catalog file. A catalog file
  * can contain them, so that an operator can edit the output of the command and apply it. `model_id` has no effect. A
- * model with `retired: true` is not read from the file (`withoutRetired`).
+ * model with `retired: true` counts as missing in the file (`withoutRetired`).
  */
 const ShownModel = { model_id: Schema.optional(Schema.String), retired: Schema.optional(Schema.Boolean) }
 
@@ -129,7 +129,7 @@ export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, Cat
 
 /**
  * Removes the models with `retired: true`, which `tollgate catalog show --json` prints too. A model that is missing
- * from a catalog file stays or becomes retired. The routes of a removed model are not checked, because they may name
+ * in a catalog file stays or becomes retired. The routes of a removed model are not checked, because they may name
  * retired providers, which are not in the file.
  */
 const withoutRetired = (json: unknown): unknown => {
