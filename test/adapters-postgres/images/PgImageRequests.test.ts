@@ -473,6 +473,31 @@ describe("image requests in Postgres", () => {
       })
     )
 
+    it.scoped("wait to begin while another session locks their user row, without delaying other customers", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [one, ...others] = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
+        if (one === undefined) return yield* Effect.die("no customers")
+        const node = yield* anImageNode({ beginMillis: 1_500 })
+        const begun = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT FROM app_user WHERE id = ${one.user.id} FOR UPDATE`
+            const refused = yield* Effect.forkScoped(node.tryBegin(anImage(one)))
+            yield* Effect.yieldNow()
+            for (const other of [...others, ...others]) {
+              const theirs = anImage(other)
+              const both = Effect.zipRight(node.tryBegin(theirs), node.finish(finished(theirs)))
+              expect(yield* Effect.timeout(both, "1 second")).toEqual(completedImage)
+            }
+            return yield* Fiber.join(refused)
+          })
+        )
+        expect(begun).toBe("Overloaded")
+        expect(yield* node.tryBegin(anImage(one))).toBe("begun")
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
     it.scoped("finish while their node stops", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)

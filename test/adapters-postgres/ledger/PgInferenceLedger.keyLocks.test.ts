@@ -1,5 +1,5 @@
 /**
- * Tests the ledger while another session has locked the row of a limited key.
+ * Tests the ledger while another session has locked the row of a limited key, of an API key or of a user.
  */
 import { describe, expect, layer } from "@effect/vitest"
 import { Duration, Effect, type Fiber } from "effect"
@@ -133,6 +133,43 @@ describe("while another session locks the row of a limited key, the ledger", () 
           spentTotal: 200n * REQUEST_PICO,
           requests: 200
         })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+  })
+})
+
+describe("while another session locks a row for update, the ledger", () => {
+  /** Longer than the other times of the test, so a request that waits for the lock exceeds `MAX_DELAY_MILLIS`. */
+  const lockMillis = 3_000
+
+  layer(Stores.layer, { excludeTestServices: true })((it) => {
+    it.scoped.each([
+      ["user", ({ user }: Customer) => `SELECT FROM app_user WHERE id = '${user.id}' FOR UPDATE`],
+      ["API key", ({ principal }: Customer) => `SELECT FROM api_key WHERE id = '${principal.keyId}' FOR UPDATE`]
+    ] as const)("serves all customers without a wait if the row is the row of one %s", ([, rowOf]) =>
+      Effect.gen(function* () {
+        const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
+        yield* change(created, LIMITS)
+        const one = asLimited(created)
+        const cached = (yield* aNode({ lockMillis })).ledger
+        const running = aRequest(one)
+        yield* Effect.all([cached.admit(running), served(cached, aRequest(other))])
+        const { lock, unlock } = yield* anotherSession
+        yield* lock(rowOf(one))
+        const uncached = (yield* aNode({ lockMillis })).ledger
+        const all = Effect.forEach([cached, uncached], (ledger) =>
+          Effect.forEach([one, other], (customer) => served(ledger, aRequest(customer)))
+        )
+        const [time] = yield* Effect.timed(
+          Effect.all([all, cached.extend(extension(running, 2n))]).pipe(
+            Effect.zipRight(cached.settle(complete(running)))
+          )
+        )
+        yield* unlock
+        expect(Duration.toMillis(time)).toBeLessThan(MAX_DELAY_MILLIS)
+        expect([(yield* journal(one)).size, (yield* journal(other)).size]).toEqual([3, 3])
+        expect(yield* countsOf(one)).toMatchObject({ openRequests: 0, pending: 0n })
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
