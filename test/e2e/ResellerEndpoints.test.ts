@@ -8,6 +8,7 @@ import { WebhookDispatcher } from "@tollgate/application/webhook/WebhookDispatch
 import { Effect } from "effect"
 import { Webhook } from "standardwebhooks"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { tollgate, useDatabase } from "../cli/CommandLine.ts"
 import { refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
 import { until } from "../support/TestGateway.ts"
@@ -201,6 +202,23 @@ describe("a delivery", () => {
     await deliver()
     expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(3).fill(delivery?.event_id))
     expect(new Set(received.map(({ body }) => body)).size).toBe(1)
+  })
+
+  it("is sent again, with the same event id, after an operator replays it on the command line", async () => {
+    await programme.post(`${ENDPOINTS}/${textOf((await create()).endpoint_id)}/test`, as(reseller))
+    status = 503
+    await deliver()
+    await programme.query("UPDATE webhook_delivery SET status = 'failed', expires_at = now()")
+    status = 200
+    expect(await deliver()).toBe(0)
+    const [failed] = await list("?status=failed")
+    useDatabase(programme.settings.database.url)
+    const printed = await Effect.runPromise(tollgate("webhooks", "replay", textOf(failed?.delivery_id)))
+    expect(printed).toMatchObject({ code: 0, stderr: "" })
+    expect(await deliver()).toBe(1)
+    expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(2).fill(failed?.event_id))
+    expect(new Set(received.map(({ body }) => body)).size).toBe(1)
+    expect(await list()).toMatchObject([{ event_id: failed?.event_id, status: "delivered", attempts: 1 }])
   })
 
   it("is listed page by page, newest first", async () => {

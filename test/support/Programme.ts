@@ -26,9 +26,10 @@ import { clientLayer, TestDatabase } from "./TestDatabase.ts"
 export const layer = Layer.provideMerge(stores, Stores.layer)
 
 /** Builds the reseller features a second time, with separate connections to the same database, as on another node. */
-export const anotherNode = Effect.flatMap(TestDatabase, (database) =>
+export const anotherNode = Effect.flatMap(TestDatabase, (database) => aNodeOf(database))
+
+export const aNodeOf = (database: TestDatabase["Type"]) =>
   Layer.build(Layer.provideMerge(stores, Layer.provideMerge(Stores.stores, clientLayer(database))))
-)
 
 export const passwordHash = PasswordHash(Redacted.make("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g"))
 

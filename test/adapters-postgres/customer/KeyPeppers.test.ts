@@ -2,7 +2,8 @@
  * Tests the replacement of the pepper while API keys are in use, on servers with the settings of each step of
  * docs/operations.md.
  */
-import { randomBytes } from "node:crypto"
+import crypto, { randomBytes } from "node:crypto"
+import { syncBuiltinESMExports } from "node:module"
 import { SqlClient, Statement } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgNotifications from "@tollgate/adapters-postgres/client/PgNotifications"
@@ -78,6 +79,31 @@ const stored = (id: ApiKeyId) =>
     )
   )
 
+/** Returns a function that counts the MACs that an effect computes under a pepper, whether it succeeds or fails. */
+const countedMacs = Effect.acquireRelease(
+  Effect.sync(() => {
+    const { createHmac } = crypto
+    let macs = 0
+    const peppers = Object.values(PEPPERS).map(({ pepper }) => Redacted.value(pepper))
+    crypto.createHmac = (algorithm, key, options) => {
+      if (peppers.some((pepper) => pepper === key)) macs++
+      return createHmac(algorithm, key, options)
+    }
+    syncBuiltinESMExports()
+    const counted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() => {
+        macs = 0
+        return Effect.map(Effect.exit(effect), () => macs)
+      })
+    return { counted, createHmac }
+  }),
+  ({ createHmac }) =>
+    Effect.sync(() => {
+      crypto.createHmac = createHmac
+      syncBuiltinESMExports()
+    })
+).pipe(Effect.map(({ counted }) => counted))
+
 /** Returns which servers accept the key, each as if it had been started now. */
 const acceptedBy = (secret: Redacted.Redacted<string>) =>
   Effect.scoped(
@@ -140,6 +166,24 @@ describe("the pepper of API keys", () => {
         expect(statements).toBe(2)
         expect(yield* server.rewrite).toBe(1)
       })
+    )
+
+    it.scoped(
+      "needs one MAC per pepper in the lookup of any key, and one more for a key under the previous pepper",
+      () =>
+        Effect.gen(function* () {
+          const [before, during] = [yield* aServer("before"), yield* aServer("during")]
+          const [old, current] = [yield* before.create, yield* during.create]
+          const unknown = () => render("tg", mint("tg", randomBytes(44)))
+          const macsOf = yield* countedMacs
+          expect(yield* macsOf(before.authenticate(old.secret))).toBe(1)
+          expect(yield* macsOf(before.authenticate(unknown()))).toBe(1)
+          expect(yield* macsOf(during.authenticate(current.secret))).toBe(2)
+          expect(yield* macsOf(during.authenticate(unknown()))).toBe(2)
+          // The MAC under the current pepper is computed too, for the rewrite of the key.
+          expect(yield* macsOf(during.authenticate(old.secret))).toBe(3)
+          for (const { secret } of [old, current]) expect(yield* macsOf(during.authenticate(secret))).toBe(0)
+        })
     )
 
     it.scoped("is also counted for the secrets of webhook endpoints; a rotated secret has the current pepper", () =>

@@ -3,17 +3,21 @@ import { describe, expect, layer } from "@effect/vitest"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
 import * as PgWebhookDeliveries from "@tollgate/adapters-postgres/webhook/PgWebhookDeliveries"
 import { Resellers } from "@tollgate/application/reseller/Resellers"
-import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
+import { WebhookCounters, WebhookCounts } from "@tollgate/application/webhook/WebhookCounts"
+import { WebhookDeliveries, WebhookSender } from "@tollgate/application/webhook/WebhookDeliveries"
+import * as WebhookDispatcher from "@tollgate/application/webhook/WebhookDispatcher"
 import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
 import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { CallResult } from "@tollgate/domain/webhook/WebhookDelivery"
 import { MAX_ENDPOINTS, type WebhookEndpointId } from "@tollgate/domain/webhook/WebhookEndpoint"
-import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Option, Redacted } from "effect"
 import * as Programme from "../../support/Programme.ts"
 import { operator } from "../../support/Stores.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { Cable } from "../client/Cable.ts"
 import { anEndpoint, claimed, eventsFor, later } from "./Endpoints.ts"
 
-const { aReseller, anOrder, anotherNode, audited, credit, paid, recordObservation } = Programme
+const { aNodeOf, aReseller, anOrder, anotherNode, audited, credit, paid, recordObservation } = Programme
 
 const OK: CallResult = { _tag: "Responded", status: 200 }
 const BROKEN: CallResult = { _tag: "Responded", status: 503 }
@@ -268,6 +272,25 @@ describe("a delivery", () => {
       }).pipe(Effect.orDie)
     )
 
+    it.effect("begins its 24 hours again when the operator replays it, and ignores an attempt that began before", () =>
+      Effect.gen(function* () {
+        yield* deleteEndpoints
+        const { replay } = yield* WebhookDeliveries
+        const reseller = yield* aReseller()
+        const { endpoint } = yield* anEndpoint(reseller.id)
+        yield* aCreditedOrder(reseller.id)
+        const [before] = yield* claimed()
+        if (before === undefined) return yield* Effect.dieMessage("no delivery")
+        yield* later(endpoint.id, "1 day")
+        expect(yield* replay("everyone", before.id, operator)).toMatchObject({ status: "pending", attempts: 0 })
+        expect(yield* record(before, OK)).toEqual(Option.none())
+        const [again] = yield* claimed()
+        expect(again?.event).toEqual(before.event)
+        expect(yield* record(again, BROKEN)).toEqual(Option.some("pending"))
+        expect(yield* statusOf(reseller.id)).toEqual([{ status: "pending", attempts: 1, lastResult: BROKEN }])
+      }).pipe(Effect.orDie)
+    )
+
     it.effect("waits while its endpoint is disabled, and is deleted with its endpoint", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
@@ -287,6 +310,51 @@ describe("a delivery", () => {
         expect(yield* record(delivery, OK)).toEqual(Option.none())
         expect(yield* statusOf(reseller.id)).toEqual([])
       }).pipe(Effect.orDie)
+    )
+
+    it.scoped("is sent again after its lease if the database was away when the result was recorded", () =>
+      Effect.gen(function* () {
+        yield* deleteEndpoints
+        const reseller = yield* aReseller()
+        const { endpoint } = yield* anEndpoint(reseller.id)
+        yield* aCreditedOrder(reseller.id)
+        const database = yield* TestDatabase
+        const cable = yield* Cable.scoped(database.settings)
+        const node = yield* aNodeOf({ ...database, settings: cable.settings })
+        const sent: Array<string> = []
+        const send: WebhookSender["Type"]["send"] = ({ eventId }) =>
+          Effect.sync(() => {
+            sent.push(eventId)
+            if (sent.length === 1) cable.cut()
+            return OK
+          })
+        const logged: Array<unknown> = []
+        const log = Logger.make(({ message }) => void logged.push([message].flat()[0]))
+        const counts = new WebhookCounters()
+        const { startDue } = yield* Layer.build(
+          WebhookDispatcher.layer.pipe(
+            Layer.provide(Layer.merge(Layer.succeedContext(node), Layer.succeed(WebhookSender, { send })))
+          )
+        ).pipe(
+          Effect.provideService(WebhookCounts, counts),
+          Effect.map(Context.get(WebhookDispatcher.WebhookDispatcher))
+        )
+        const round = Effect.gen(function* () {
+          const started = yield* Effect.provide(startDue, Logger.replace(Logger.defaultLogger, log))
+          yield* Effect.repeat(Effect.sleep("10 millis"), { until: () => counts.running === 0 })
+          return started
+        })
+
+        expect(yield* round).toBe(1)
+        expect(logged).toEqual(["the result of a webhook attempt could not be recorded; the webhook is sent again"])
+        cable.mend()
+        expect(yield* statusOf(reseller.id)).toEqual([{ status: "pending", attempts: 1, lastResult: undefined }])
+        expect(yield* round).toBe(0)
+        yield* later(endpoint.id, "61 seconds")
+        expect(yield* round).toBe(1)
+        expect(sent).toEqual([sent[0], sent[0]])
+        expect(yield* statusOf(reseller.id)).toEqual([{ status: "delivered", attempts: 2, lastResult: OK }])
+      }).pipe(Effect.timeout("20 seconds"), Effect.orDie)
     )
 
     it.effect("is deleted with its event after 30 days", () =>
