@@ -53,7 +53,7 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
  *   second ago, unless it is `crediting` or simulated.
  * - `webhook`: waits for the running refresh and for the pause after it. The running refresh is not enough, because it
  *   may have read the payment before the change that the webhook reports.
- * - `operator`, `background`: refreshes even during the pause. Requests of clients must not have this trigger.
+ * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have this trigger.
  *
  * A webhook, an operator or the background task also refreshes a credited order, because more money may have arrived
  * for it.
