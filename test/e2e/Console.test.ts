@@ -7,6 +7,7 @@
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { countMembers, spendMembers } from "../../apps/console/src/api/KeyLimits.ts"
 import { typedDollars } from "../../apps/console/src/format/Amounts.ts"
 import { formatOf } from "../../apps/console/src/format/Format.ts"
 import { texts as english } from "../../apps/console/src/i18n/en.ts"
@@ -183,6 +184,13 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.faults()).toEqual([])
     })
 
+    it("sees the amount in dollars as the console reads it in the language", async () => {
+      await reseller.follow("/console/topups/new")
+      await reseller.page.check('input[value="crypto"]')
+      await reseller.fill({ amount: "1.000" })
+      await reseller.sees(format.usd(language === "id" ? 1_000_000_000 : 1_000_000))
+    })
+
     it("creates one order when the button is clicked twice, and when the response is lost", async () => {
       const before = (await listed("/api/reseller/topups?limit=100", "topups")).length
       await reseller.follow("/console/topups/new")
@@ -254,8 +262,23 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.page.getByText(t.keys.revoked, { exact: true }).count()).toBe(1)
     })
 
-    it("sets limits when it creates a key, and changes and removes them later", async () => {
+    it("sees each typed limit of a key as the console reads it in the language", async () => {
+      const { words } = t.limits
       await reseller.page.locator("main summary", { hasText: t.limits.optional }).click()
+      for (const member of spendMembers) {
+        await reseller.fill({ [member]: "1.000" })
+        await reseller.sees(words[member](format.usd(language === "id" ? 1_000_000_000 : 1_000_000)))
+        await reseller.fill({ [member]: "" })
+      }
+      for (const member of countMembers) {
+        await reseller.fill({ [member]: "1000" })
+        await reseller.sees(words[member](format.count(1_000)))
+        await reseller.fill({ [member]: "" })
+      }
+      expect(await reseller.page.locator("main details p.hint", { hasText: /\d/ }).count()).toBe(0)
+    })
+
+    it("sets limits when it creates a key, and changes and removes them later", async () => {
       await reseller.fill({
         name: "limited",
         spend_usd_micro_per_day: typedDollars(2_500_000, language),

@@ -1,10 +1,10 @@
 /**
  * Reads the amounts and times that a user types, and writes them as a user would type them.
  *
- * An amount is read with the separators of the user's language, which are also the separators of the amounts that the
- * console shows. A number has either no group separators, or one between all complete groups of three digits. Any other
- * text is refused: `1.000` is a thousand in Indonesian and one in English, so a wrong separator could change an amount by
- * a factor of a thousand.
+ * An amount is read with the separators of the language of the console, which also shows amounts with these separators.
+ * A number has either no group separators, or one before each group of three digits. Any other text is refused, because
+ * a misread separator can change an amount by a factor of a thousand. `1.000` dollars is accepted in both languages: it
+ * is 1,000 in Indonesian and 1 in English. Therefore the forms show the amount that was read.
  */
 import type { Language } from "../i18n/Language.ts"
 

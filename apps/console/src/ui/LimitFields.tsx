@@ -14,6 +14,8 @@ import {
   typedLimits
 } from "../api/KeyLimits.ts"
 import type { Problem } from "../api/Problem.ts"
+import { countOf, usdMicroOf } from "../format/Amounts.ts"
+import { useFormat } from "../format/Format.ts"
 import { useLanguage, useTexts } from "../i18n/Language.ts"
 import { Field } from "./Forms.tsx"
 
@@ -45,6 +47,38 @@ export const isAboutLimits = (problem: Problem | undefined): boolean =>
   problem.details.length > 0 &&
   problem.details.every(({ path }) => path.startsWith("limits."))
 
+interface AmountFieldProps {
+  readonly member: (typeof spendMembers)[number] | (typeof countMembers)[number]
+  readonly inputMode: "decimal" | "numeric"
+  /** The text with which the field begins. */
+  readonly defaultValue: string
+  readonly error: string | undefined
+  readonly read: (typed: string) => number | undefined
+  readonly write: (amount: number) => string
+}
+
+/**
+ * A field for an amount or a count. The limit that the console reads is shown below the field, because the languages
+ * write separators differently: `1.000` is 1 in English and 1,000 in Indonesian.
+ */
+const AmountField = ({ member, inputMode, defaultValue, error, read, write }: AmountFieldProps) => {
+  const { limits: texts } = useTexts()
+  const [typed, setTyped] = useState(defaultValue)
+  const amount = read(typed)
+  return (
+    <Field
+      label={texts.fields[member]}
+      hint={amount === undefined ? undefined : texts.words[member](write(amount))}
+      name={member}
+      inputMode={inputMode}
+      autocomplete="off"
+      defaultValue={defaultValue}
+      onInput={setTyped}
+      error={error}
+    />
+  )
+}
+
 interface LimitFieldsProps {
   readonly limits: KeyLimits | null
   /** The models to choose from. The models that the key already allows are added. */
@@ -54,27 +88,48 @@ interface LimitFieldsProps {
 
 export const LimitFields = ({ limits, models, issueOf }: LimitFieldsProps) => {
   const { limits: texts } = useTexts()
-  const typed = typedLimits(limits, useLanguage())
+  const format = useFormat()
+  const language = useLanguage()
+  const typed = typedLimits(limits, language)
   const known = [...new Set([...models, ...(limits?.models ?? [])])].sort()
   const modelIssue = issueOf("models")
-  const field = (member: LimitMember, inputMode?: "decimal" | "numeric") => (
-    <Field
-      key={member}
-      label={texts.fields[member]}
-      name={member}
-      type={inputMode === undefined ? "datetime-local" : "text"}
-      {...(inputMode === undefined ? {} : { inputMode })}
-      autocomplete="off"
-      defaultValue={typed[member] ?? ""}
-      error={issueOf(member)}
-    />
-  )
   return (
     <>
       <p class="small">{texts.intro}</p>
-      <div class="filters">{spendMembers.map((member) => field(member, "decimal"))}</div>
-      <div class="filters">{countMembers.map((member) => field(member, "numeric"))}</div>
-      {field("expires_at")}
+      <div class="filters">
+        {spendMembers.map((member) => (
+          <AmountField
+            key={member}
+            member={member}
+            inputMode="decimal"
+            defaultValue={typed[member] ?? ""}
+            error={issueOf(member)}
+            read={(text) => usdMicroOf(text, language)}
+            write={format.usd}
+          />
+        ))}
+      </div>
+      <div class="filters">
+        {countMembers.map((member) => (
+          <AmountField
+            key={member}
+            member={member}
+            inputMode="numeric"
+            defaultValue={typed[member] ?? ""}
+            error={issueOf(member)}
+            read={(text) => countOf(text, language)}
+            write={format.count}
+          />
+        ))}
+      </div>
+      <Field
+        label={texts.fields.expires_at}
+        name="expires_at"
+        type="datetime-local"
+        autocomplete="off"
+        defaultValue={typed.expires_at ?? ""}
+        error={issueOf("expires_at")}
+      />
       {known.length > 0 && (
         <fieldset class="checks">
           <legend>{texts.fields.models}</legend>
