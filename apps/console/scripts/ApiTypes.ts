@@ -1,8 +1,8 @@
 /**
  * Writes the types of the client, `dist/types/GatewayApi.d.ts`, from the OpenAPI document of the gateway.
  *
- * `npm run check` generates the file. It is not in the repository, so it is never out of date: if the interface changes
- * and the console does not, the type check fails.
+ * The file is not in the repository. `npm run check` generates it before the type check, so the type check fails if the
+ * console does not fit the present interface.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"

@@ -14,7 +14,10 @@ interface OrderFacts {
 export const isPayable = ({ status, expires_at }: Pick<OrderFacts, "status" | "expires_at">): boolean =>
   status === "pending" && Date.parse(expires_at) > Date.now()
 
-/** True if a part of the amount has arrived. Only orders by `crypto_bep20` state the received amount. */
+/**
+ * True if less than the expected amount has arrived. Only orders by `crypto_bep20` state the received amount, and only
+ * after a part of it has arrived.
+ */
 export const isUnderpaid = (order: OrderFacts): boolean =>
   order.status !== "credited" &&
   order.received_raw !== undefined &&

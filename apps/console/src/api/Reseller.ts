@@ -63,10 +63,10 @@ export const readSales = async (from: string, signal: AbortSignal): Promise<Sale
 }
 
 /**
- * Returns the orders that can be paid, and the paid orders that are not credited yet. Reads only the 50 newest orders,
- * because older orders have usually expired.
+ * Returns the orders that can still be paid, and the paid orders that are not credited yet. Reads only the 50 newest
+ * orders, because older orders have usually expired.
  */
-export const readOpenOrders = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
+export const readOrdersInProgress = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
   const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))
   return topups.filter(({ status, expires_at }) => status === "crediting" || isPayable({ status, expires_at }))
 }

@@ -1,6 +1,6 @@
 /**
- * Formats money, tokens and times for the language of the reader. Amounts are integers or strings of digits in their
- * smallest unit. They are never converted to floating-point numbers.
+ * Formats money, counts and times for a language. Amounts in USD are formatted from their digits, because a
+ * floating-point number could not contain every micro-USD of a large amount.
  */
 import { type Language, useLanguage } from "../i18n/Language.ts"
 

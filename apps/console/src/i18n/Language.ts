@@ -1,8 +1,9 @@
 /**
- * Stores the language of the reader and its texts. Each language is one chunk of the build, so a reader loads only one.
+ * Stores the selected language and its texts. Each language is a separate file of the build, so the browser loads only the
+ * texts of the selected language.
  *
- * A text is a string, or a function of its parameters, in a table for each language. TypeScript checks that both tables
- * have the same texts and parameters (docs/adr/0013-console.md).
+ * Each language has one table of texts. A text is a string, or a function that inserts values into a string. TypeScript
+ * checks that both tables have the same texts with the same parameters (docs/adr/0013-console.md).
  */
 import { useStore } from "@nanostores/preact"
 import { atom } from "nanostores"

@@ -1,8 +1,8 @@
 /**
- * Keeps a booking that the operator is making, an adjustment of quota or a credit, until its result is known.
+ * Stores a booking that the operator is making, an adjustment of quota or a credit, until its result is known.
  *
- * A booking has its operation id before the first request (docs/reference/operator.md#o9). It is kept in
- * `sessionStorage` for each account, so a reload of the page during a booking does not lose the operation id.
+ * The operation id is chosen before the first request (docs/reference/operator.md#o9). The booking is stored in
+ * `sessionStorage`, one for each account, so a reload of the page during a booking does not lose the operation id.
  */
 import { useState } from "preact/hooks"
 import { newOperationId } from "./OperationId.ts"

@@ -1,8 +1,8 @@
 /**
- * Keeps the top-up that the reseller is creating until its result is known.
+ * Stores the top-up that the reseller is creating until its result is known.
  *
  * The operation id is chosen before the first request, and every repeat of the same order sends the same id. The top-up
- * is kept in `sessionStorage`, so a reload of the page after a lost response does not lose the operation id.
+ * is stored in `sessionStorage`, so a reload of the page after a lost response does not lose the operation id.
  */
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 import { newOperationId } from "./OperationId.ts"

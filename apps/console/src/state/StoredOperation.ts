@@ -9,7 +9,7 @@ export const sessionReseller = (): string | undefined => {
   return session?.kind === "reseller" ? session.reseller.id : undefined
 }
 
-/** Reads an operation from `sessionStorage`, which keeps it when the page is loaded again. */
+/** Reads an operation from `sessionStorage`, which a reload of the page does not empty. */
 export const storedOperation = <A>(name: string): A | undefined => {
   try {
     return JSON.parse(sessionStorage.getItem(name) ?? "null") ?? undefined

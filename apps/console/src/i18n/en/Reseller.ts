@@ -37,7 +37,7 @@ export const resellerTexts = {
     price: "Price",
     quotaNow: "Quota now",
     quotaAfter: "Quota afterwards",
-    tierGone: "This plan is not for sale.",
+    tierGone: "This plan is no longer for sale.",
     short: "Your quota does not cover this plan",
     topUp: "Top up",
     mintNow: "Mint now",

@@ -8,7 +8,7 @@ export const accessTexts: typeof english = {
     title: (service) => `Selamat datang di ${service}`,
     intro: "Pilih cara Anda memakai layanan ini.",
     reseller: "Saya menjual token",
-    resellerText: "Beli kuota dengan QRIS atau stablecoin, jual paket token ke pelanggan, dan pantau pemakaiannya.",
+    resellerText: "Beli kuota dengan QRIS atau stablecoin, jual paket token, dan lihat pemakaian pelanggan Anda.",
     signUp: "Daftar",
     logIn: "Masuk",
     customer: "Saya punya kunci API",
@@ -69,6 +69,6 @@ export const accessTexts: typeof english = {
     logOutEverywhere: "Keluar dari semua perangkat",
     filesTitle: "File untuk pembukuan",
     filesText: "Semua catatan dalam bentuk CSV, yang dapat dibuka di aplikasi lembar kerja.",
-    files: { quota: "Mutasi kuota", mints: "Penjualan", topUps: "Isi kuota", usage: "Pemakaian" }
+    files: { quota: "Mutasi kuota", mints: "Penjualan", topUps: "Pengisian kuota", usage: "Pemakaian" }
   }
 }

@@ -62,7 +62,7 @@ export const frameTexts: typeof english = {
       no_response: "Layanan tidak merespons. Periksa koneksi Anda, lalu coba lagi.",
       invalid_credentials: "Email atau kata sandi salah.",
       invalid_api_key: "Kunci API ini salah, kedaluwarsa, atau sudah dicabut.",
-      invalid_code: "Tautan ini tidak berlaku lagi. Buat tautan baru.",
+      invalid_code: "Tautan ini tidak berlaku. Buat tautan baru.",
       operator_console_off: "Konsol operator tidak aktif. Aktifkan dengan OPERATOR_CONSOLE=on.",
       email_exists: "Email ini sudah punya akun. Silakan masuk.",
       email_blacklisted: "Email ini tidak dapat mendaftar. Gunakan email lain, atau hubungi operator.",
@@ -79,7 +79,7 @@ export const frameTexts: typeof english = {
       validation_error: "Layanan tidak menerima isian ini. Periksa, lalu coba lagi.",
       invalid_request: "Layanan tidak menerima isian ini. Periksa, lalu coba lagi.",
       request_too_large: "Isian terlalu panjang. Persingkat.",
-      request_timeout: "Permintaan terlalu lama. Periksa koneksi Anda, lalu coba lagi.",
+      request_timeout: "Permintaan memakan waktu terlalu lama. Periksa koneksi Anda, lalu coba lagi.",
       method_not_allowed: "Versi konsol dan layanan berbeda. Muat ulang halaman.",
       internal_error: "Terjadi kesalahan pada layanan. Coba lagi."
     }

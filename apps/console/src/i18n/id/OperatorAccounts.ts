@@ -21,7 +21,7 @@ export const operatorAccountTexts: typeof english = {
     review_refused: "Status reseller tidak mengizinkan keputusan ini. Muat ulang halaman.",
     review_resolved: "Operator lain sudah menyelesaikan peninjauan ini.",
     pattern_not_listed: "Entri ini tidak ada di daftar hitam.",
-    review_not_found: "Permintaan ini tidak ada dalam antrean tinjauan. Muat ulang halaman.",
+    review_not_found: "Permintaan ini tidak ada dalam antrean peninjauan. Muat ulang halaman.",
     session_not_found: "Sesi tidak ditemukan.",
     invalid_session: "Sesi Anda sudah berakhir. Buka sesi baru dengan: tollgate console"
   },
@@ -142,7 +142,7 @@ export const operatorAccountTexts: typeof english = {
     name: "Nama",
     id: "ID kunci",
     customer: "Pelanggan",
-    used: "Pemakaian batas",
+    used: "Pemakaian terhadap batas",
     today: "Terpakai hari ini",
     month: "Terpakai bulan ini",
     total: "Terpakai seluruhnya",
@@ -151,8 +151,7 @@ export const operatorAccountTexts: typeof english = {
     open: "Permintaan terbuka",
     requests: "Permintaan pada menit ini",
     tokens: "Token pada menit ini",
-    notCounted:
-      "Pemakaian hanya dihitung untuk kunci dengan batas pemakaian, batas laju, atau batas permintaan bersamaan.",
+    notCounted: "Pemakaian hanya dihitung untuk kunci dengan anggaran, batas laju, atau batas permintaan bersamaan.",
     set: "Tetapkan batas",
     setQuestion: (name) => `Tetapkan batas ini untuk “${name}”?`,
     setText: "Batas ini menggantikan semua batas kunci, dan berlaku mulai permintaan berikutnya.",

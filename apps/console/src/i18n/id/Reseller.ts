@@ -10,7 +10,7 @@ export const resellerTexts: typeof english = {
     topUp: "Isi kuota",
     attention: "Perlu perhatian",
     unpaid: (quota, deadline) => `Bayar pengisian ${quota} sebelum ${deadline}`,
-    underpaid: (quota) => `Pembayaran untuk ${quota} masih kurang. Kirim kekurangannya.`,
+    underpaid: (quota) => `Pengisian ${quota} masih kurang bayar. Kirim kekurangannya.`,
     crediting: (quota) => `Pengisian ${quota} sudah dibayar. Kuota sedang ditambahkan`,
     lowQuota: (price) => `Kuota Anda tidak cukup untuk paket termurah, ${price}. Isi kuota.`,
     noCustomers: "Tambahkan pelanggan pertama Anda",

@@ -1,5 +1,5 @@
 /**
- * Opens the session of a customer, who needs nothing but an API key. The key stays in this tab.
+ * Opens the session of a customer with an API key. The console stores the key only for this tab.
  */
 import { useStore } from "@nanostores/preact"
 import { api, bodyOf } from "../../api/Client.ts"

@@ -45,9 +45,9 @@ const Movements = ({ id, round }: PartProps) => {
         pages={movements}
         none={texts.noMovements}
         hint={texts.noMovementsText}
-        row={(movement) => (
-          // Movements have no id. Two movements of one reseller never have the same time, change and reference.
-          <li class="row" key={`${movement.at} ${movement.change_usd_micro} ${movement.reference}`}>
+        row={(movement, i) => (
+          // A movement has no id. Its index is a stable key, because the list only grows at its end.
+          <li class="row" key={i}>
             <span class="row-main">
               <span>{texts.kinds[movement.kind]}</span>
               <small>

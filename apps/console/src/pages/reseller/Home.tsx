@@ -8,7 +8,7 @@ import {
   firstOfMonth,
   type Order,
   readCustomers,
-  readOpenOrders,
+  readOrdersInProgress,
   readQuota,
   readSales,
   readTiers,
@@ -176,7 +176,7 @@ export const Home = () => {
   const from = firstOfMonth()
   const quota = useLoaded(readQuota, [])
   const tiers = useLoaded(readTiers, [])
-  const orders = useLoaded(readOpenOrders, [])
+  const orders = useLoaded(readOrdersInProgress, [])
   const customers = useLoaded(readCustomers, [])
   const sales = useLoaded((signal) => readSales(from, signal), [])
   const usage = useLoaded(

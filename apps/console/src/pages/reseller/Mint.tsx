@@ -20,7 +20,8 @@ import { MintHistory } from "./MintHistory.tsx"
 const NOT_LINKED = "not_linked"
 
 /**
- * Makes sure that the email belongs to a customer of the reseller. The reseller can create keys only for its customers.
+ * Returns the email of a customer of the reseller. Creates the customer if no user has this email. Fails if the user is
+ * not a customer of the reseller, because the reseller could create no keys for this user.
  */
 const resolveCustomer = async (email: string): Promise<string> => {
   const wanted = email.toLowerCase()
