@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { daysBetween, formatOf } from "../../apps/console/src/format/Format.ts"
-import { clientNames, settingsOf } from "../../apps/console/src/ui/ClientPrograms.ts"
+import { type ClientName, clientNames, settingsOf } from "../../apps/console/src/ui/ClientPrograms.ts"
 
 const [id, en] = [formatOf("id"), formatOf("en")]
+
+afterEach(() => vi.unstubAllEnvs())
 
 describe("an amount of money", () => {
   it("has the number format of the language", () => {
@@ -21,7 +23,7 @@ describe("an amount of money", () => {
     expect(en.usd(0n)).toBe("$0.00")
   })
 
-  it("rounds only a cost below a micro-USD", () => {
+  it("rounds a cost to a whole micro-USD", () => {
     expect(en.cost("474")).toBe("$0.000474")
     expect(en.cost("1234567.5")).toBe("$1.234568")
   })
@@ -29,9 +31,12 @@ describe("an amount of money", () => {
 
 describe("a time", () => {
   it("is shown in WIB, whatever the time zone of the device is", () => {
-    expect(en.time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01:05 WIB")
-    expect(id.time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01.05 WIB")
-    expect(id.day("2026-08-17")).toBe("17 Agu 2026")
+    for (const zone of ["America/New_York", "Asia/Jakarta", "Pacific/Auckland"]) {
+      vi.stubEnv("TZ", zone)
+      expect(formatOf("en").time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01:05 WIB")
+      expect(formatOf("id").time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01.05 WIB")
+      expect(formatOf("id").day("2026-08-17")).toBe("17 Agu 2026")
+    }
   })
 })
 
@@ -42,7 +47,7 @@ describe("a range of days", () => {
 })
 
 describe("the settings of client programs", () => {
-  it("are the settings in docs/clients.md", () => {
+  it("appear line by line in docs/clients.md, except those for curl", () => {
     const document = readFileSync(resolve(import.meta.dirname, "../../docs/clients.md"), "utf8")
     const documented = new Set(document.split("\n").map((line) => line.replace(/ +#.*$/, "").trim()))
     const target = { origin: "http://127.0.0.1:8080", key: "$TOLLGATE_KEY", model: "demo-chat" }
@@ -57,13 +62,16 @@ describe("the settings of client programs", () => {
     expect(lines.filter((line) => !isKnown(line))).toEqual([])
   })
 
-  it("contain the key and the model of the customer", () => {
+  it("contain the key and the URL of the gateway, and the name of the model if the program reads it from the settings", () => {
+    const settings = (name: ClientName) =>
+      settingsOf(name, { origin: "https://gate.example", key: "tg_key", model: 'a"b' })
+        .map(({ text }) => text)
+        .join("\n")
     for (const name of clientNames) {
-      const texts = settingsOf(name, { origin: "https://gate.example", key: "tg_key", model: 'a"b' }).map(
-        ({ text }) => text
-      )
-      expect(texts.join("\n")).toContain("tg_key")
-      expect(texts.join("\n")).toContain("https://gate.example")
+      expect(settings(name)).toContain("tg_key")
+      expect(settings(name)).toContain("https://gate.example")
     }
+    for (const name of ["curl", "codex", "opencode"] as const) expect(settings(name)).toContain('"a\\"b"')
+    expect(settings("claudeCode")).toContain('ANTHROPIC_MODEL=a"b')
   })
 })

@@ -44,7 +44,7 @@ describe("a change of the limits of a key", () => {
     })
   })
 
-  it("removes the list of models when the user deselects the last model", () => {
+  it("removes the list of models when the user deselects all models", () => {
     const values = Object.fromEntries(
       Object.entries(typedLimits(limits, "id")).filter(([name]) => !name.startsWith("models."))
     )

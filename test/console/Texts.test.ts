@@ -19,7 +19,7 @@ const flat = (table: object, path = ""): ReadonlyArray<readonly [string, string]
     return typeof value === "string" ? [[`${path}${name}`, value] as const] : flat(value, `${path}${name}.`)
   })
 
-/** Texts that are the same in both languages, such as names. */
+/** The paths of texts that are the same in both languages, such as names. */
 const SAME = /^(shell\.languages|clients\.names)\.|^(common\.csv|topUps\.methods\.qris|topUps\.token|topUps\.memo)$/
 const SAME_WORDS = /^(Email|Model|Program|Memo|Token|QRIS|CSV|Reseller|Status)$/
 
@@ -36,7 +36,7 @@ describe("the texts of the console", () => {
     expect(shown(id)).toEqual(shown(en))
   })
 
-  it("are translated", () => {
+  it("differ between the languages, except names and words that both languages share", () => {
     const english = new Map(flat(en))
     const same = flat(id).filter(
       ([path, text]) => text === english.get(path) && !SAME.test(path) && !SAME_WORDS.test(text)
@@ -119,8 +119,8 @@ const literalTexts = (path: string): ReadonlyArray<string> => {
   return found
 }
 
-describe("the code of the console", () => {
-  it("contains no text that a user sees", () => {
+describe("a component of the console", () => {
+  it("takes the texts that it shows from the tables of texts", () => {
     const files = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.name.endsWith(".tsx"))
       .map((entry) => join(entry.parentPath, entry.name))

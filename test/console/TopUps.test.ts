@@ -28,10 +28,11 @@ describe("the page of an order", () => {
   })
 
   it("asks for no payment of an underpaid order that expired before its deadline", () => {
-    expect(stateOf(order({ status: "expired", ...part }, 1))).toBe("underpaidLate")
+    const state = stateOf(order({ status: "expired", ...part }, 1))
+    expect([state, canBePaid(state)]).toEqual(["underpaidLate", false])
   })
 
-  it("reads an unpaid order often until the deadline, then rarely, and a final order not again", () => {
+  it("reads a pending order often until its deadline and rarely later, a paid order often, and a final order not again", () => {
     const pauses = [
       order({ status: "pending" }, 1),
       order({ status: "crediting", ...part }, -1),

@@ -35,7 +35,7 @@ const readAll = async <Chunk>(chunks: AsyncIterable<Chunk>): Promise<ReadonlyArr
 }
 
 describe("a whole chat response", () => {
-  it("is the upstream's response with the public model name and an id of the gateway, and costs exactly its usage", async () => {
+  it("is the upstream's response with the public model name and an id of the gateway, and costs exactly its reported usage", async () => {
     gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const answer = await client.chat.completions.create({ model: "m", messages: hello })

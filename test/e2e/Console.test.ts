@@ -102,8 +102,12 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     })
     return async () => {
       await reseller.page.unroute(path)
-      const isExpected = (trouble: string) => trouble.includes("net::ERR_FAILED")
-      reseller.troubles.splice(0, Number.POSITIVE_INFINITY, ...reseller.troubles.filter((each) => !isExpected(each)))
+      const isExpected = (error: string) => error.includes("net::ERR_FAILED")
+      reseller.browserErrors.splice(
+        0,
+        Number.POSITIVE_INFINITY,
+        ...reseller.browserErrors.filter((each) => !isExpected(each))
+      )
     }
   }
 
@@ -135,7 +139,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await reseller.sees(typeof toPay === "number" ? format.idr(toPay) : toPay)
       await reseller.page.locator("svg.qr path").waitFor()
       await server.payer("pay", number)
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.states.credited)
       expect(await reseller.faults()).toEqual([])
     })
@@ -143,18 +147,18 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     it("sees that an order is underpaid or expired", async () => {
       const underpaid = await order("crypto_bep20", "10")
       await server.payer("underpay", underpaid)
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.states.underpaid)
       expect(await reseller.faults()).toEqual([])
       await server.sql(`SET session_replication_role = replica;
         UPDATE topup_order SET expires_at = expires_at - interval '1 day' WHERE id = '${underpaid.slice(4)}'`)
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.underpaidLate("5 USDT", "5 USDT"))
       expect(await reseller.page.locator("svg.qr").count()).toBe(0)
       expect(await reseller.faults()).toEqual([])
 
       await server.payer("expire", await order("qris", "20000"))
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.states.expired)
       expect(await reseller.page.locator("svg.qr").count()).toBe(0)
       expect(await reseller.faults()).toEqual([])
@@ -163,12 +167,12 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     it("sees that a late payment is still credited", async () => {
       const number = await order("qris", "10000")
       await server.payer("expire", number)
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.states.expired)
       await server.sql(`SET session_replication_role = replica;
         UPDATE topup_order SET expires_at = expires_at - interval '1 day' WHERE id = '${number.slice(4)}'`)
       await server.payer("pay", number)
-      await reseller.looksAgain()
+      await reseller.returnsToTab()
       await reseller.sees(t.topUps.late(format.usd(1_000_000)))
       expect(await reseller.faults()).toEqual([])
     })
@@ -365,7 +369,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(kept).not.toContain(secret)
       expect(customer.requests.filter((url) => url.includes(secret))).toEqual([])
       expect(customer.foreignRequests).toEqual([])
-      expect(customer.troubles).toEqual([])
+      expect(customer.browserErrors).toEqual([])
       await customer.page.getByRole("button", { name: t.shell.forgetKey }).click()
       await customer.at("/console")
       expect(await customer.page.evaluate(() => sessionStorage.length)).toBe(0)
@@ -387,7 +391,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await customer.sees(t.limits.ofYourKey)
       await customer.sees(t.limits.used(format.usd(0), format.usd(5_000_000)))
       expect(await customer.faults()).toEqual([])
-      expect(customer.troubles).toEqual([])
+      expect(customer.browserErrors).toEqual([])
       await customer.leave()
     })
 
@@ -429,7 +433,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await operator.page.getByRole("dialog").getByRole("button", { name: o.resellers.moves.approve.confirm }).click()
       await operator.page.getByText("<b>Toko</b> Baru").first().waitFor({ state: "detached" })
       expect(await server.operator("resellers", "show", waiting.email)).toMatch(/active/)
-      expect(operator.troubles).toEqual([])
+      expect(operator.browserErrors).toEqual([])
       await operator.page.getByRole("button", { name: t.shell.leave }).click()
       await operator.at("/console")
       expect(await server.operator("console", "list")).toMatch(/ended/)
@@ -449,7 +453,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await other.fill({ password: PASSWORD })
       await other.submit()
       await other.at("/console/home")
-      expect(other.troubles).toEqual([])
+      expect(other.browserErrors).toEqual([])
       await other.leave()
     })
 
@@ -494,7 +498,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     })
 
     it("has caused no error in the browser and no request to another host", () => {
-      expect(reseller.troubles).toEqual([])
+      expect(reseller.browserErrors).toEqual([])
       expect(reseller.foreignRequests).toEqual([])
     })
   })

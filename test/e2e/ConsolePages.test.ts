@@ -1,7 +1,7 @@
 /**
- * Opens every page of the console, in both languages and both themes, with names that contain markup, right-to-left
- * text and emoji. Checks accessibility, the width of a telephone, the browser's log, and the size of the files of a
- * first visit.
+ * Opens the pages of visitors, resellers and customers, in both languages and both themes, with names that contain markup,
+ * right-to-left text and emoji. Checks accessibility, the width of the page, the browser's log, and the size of the files
+ * that a first visit loads.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -91,7 +91,7 @@ const faults = async (visitor: Visitor, path: string): Promise<ReadonlyArray<str
   return (await visitor.faults()).map((fault) => `${path}: ${fault}`)
 }
 
-describe.skipIf(isMissing)("every page", () => {
+describe.skipIf(isMissing)("every page of visitors, resellers and customers", () => {
   it.each(combinations(2))(
     "is accessible and causes no error in the browser: $language, $theme, $device",
     async (options) => {
@@ -103,7 +103,8 @@ describe.skipIf(isMissing)("every page", () => {
         "/console/signup",
         "/console/waiting",
         "/console/nowhere",
-        "/console/login"
+        "/console/login",
+        "/console/operator"
       ]) {
         await visitor.open(path)
         found.push(...(await faults(visitor, path)))
@@ -131,7 +132,7 @@ describe.skipIf(isMissing)("every page", () => {
       await visitor.follow("/console/clients")
       found.push(...(await faults(visitor, "clients")))
       expect(found).toEqual([])
-      expect(visitor.troubles).toEqual([])
+      expect(visitor.browserErrors).toEqual([])
       expect(visitor.foreignRequests).toEqual([])
       await visitor.leave()
     }
@@ -164,7 +165,7 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
     }
     expect(await visitor.page.locator("img").count()).toBe(0)
     expect(visitor.requests.filter((url) => url.includes("stolen"))).toEqual([])
-    expect(visitor.troubles).toEqual([])
+    expect(visitor.browserErrors).toEqual([])
     await visitor.leave()
   })
 
@@ -183,7 +184,7 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
     await visitor.sees(MODEL)
     expect(await visitor.page.locator("img").count()).toBe(0)
     expect(visitor.requests.filter((url) => url.includes("stolen"))).toEqual([])
-    expect(visitor.troubles).toEqual([])
+    expect(visitor.browserErrors).toEqual([])
     await visitor.leave()
   })
 })

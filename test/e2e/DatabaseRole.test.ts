@@ -83,7 +83,7 @@ const email = Email.make("toko@example.com")
 const password = Redacted.make("correct horse")
 const address = "127.0.0.1" as ClientAddress
 
-it("the restricted database role allows everything that resellers, orders, mints, keys and requests need", async () => {
+it("the restricted database role allows the operations of resellers, orders, mints, keys and requests", async () => {
   const keyId = await gateway.run(
     Effect.gen(function* () {
       const blacklist = yield* Blacklist
@@ -133,7 +133,7 @@ it("the restricted database role allows everything that resellers, orders, mints
   await gateway.settled()
 })
 
-it("the restricted database role allows everything that images and their reviews need", async () => {
+it("the restricted database role allows the operations of images and their reviews", async () => {
   const [owner] = await gateway.query<Principal>(
     'SELECT id AS "keyId", user_id AS "userId" FROM api_key WHERE user_id = $1',
     [gateway.customer.userId]

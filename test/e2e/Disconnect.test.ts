@@ -62,7 +62,7 @@ const nothingIsLeft = async (): Promise<void> => {
   expect(await gateway.query("SELECT id FROM account WHERE debits_pending <> 0")).toEqual([])
 }
 
-const leavings: ReadonlyArray<readonly [how: string, leave: (client: RawClient) => void]> = [
+const disconnects: ReadonlyArray<readonly [how: string, leave: (client: RawClient) => void]> = [
   ["a FIN", (client) => client.leave()],
   ["an RST", (client) => client.reset()]
 ]
@@ -116,7 +116,7 @@ const moments: ReadonlyArray<Moment> = [
   }
 ]
 
-describe.each(leavings)("a stream whose client disconnects with %s", (_, leave) => {
+describe.each(disconnects)("a stream whose client disconnects with %s", (_, leave) => {
   it("costs nothing when the client disconnects before the first byte", async () => {
     gateway.upstream.next(silence)
     const client = await ask()
@@ -179,7 +179,7 @@ it("a stream that the official client aborts costs what the client received", as
   })
 })
 
-it("a client that disconnects while the upstream continues pays for what it received and what was already sent", async () => {
+it("a client that disconnects while the upstream continues pays for the delivered output, and not for the rest", async () => {
   gateway.upstream.next(script({ steps: [again(event(chunk({ content: " hello" })))] }))
   const client = await ask()
   const request = await gateway.upstream.received()
@@ -225,7 +225,7 @@ const blocked = async (request: ReceivedRequest): Promise<void> => {
 }
 
 describe("a whole response whose client disconnects early", () => {
-  it.each(leavings)(
+  it.each(disconnects)(
     "costs nothing when the client disconnects with %s before the upstream responds",
     async (_, leave) => {
       const before = await gateway.balanceUsdMicro()

@@ -20,8 +20,8 @@ if (typeof opened === "string")
 const browser = opened as Browser
 
 let gateway: TestGateway
-let troubles: Array<string>
-let asked: Array<string>
+let browserErrors: Array<string>
+let requestedUrls: Array<string>
 beforeAll(async () => {
   gateway = await startGateway({ catalog: catalogOf({}) })
 })
@@ -30,28 +30,28 @@ afterAll(async () => {
   await closeGateways()
 })
 beforeEach(() => {
-  troubles = []
-  asked = []
+  browserErrors = []
+  requestedUrls = []
 })
 afterEach(async () => {
   if (typeof opened === "string") return
   await Promise.all(browser.contexts().map((context) => context.close()))
 })
 
-/** Opens the page. Records its console errors in `troubles` and its requests in `asked`. */
+/** Opens the page. Records its console errors in `browserErrors` and its requests in `requestedUrls`. */
 const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })).newPage()
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") troubles.push(message.text())
+    if (message.type() === "error" || message.type() === "warning") browserErrors.push(message.text())
   })
-  page.on("pageerror", (error) => troubles.push(error.message))
-  page.on("request", (request) => asked.push(request.url()))
+  page.on("pageerror", (error) => browserErrors.push(error.message))
+  page.on("request", (request) => requestedUrls.push(request.url()))
   await page.goto(`${gateway.url}/docs`)
   return page
 }
 
 describe("the documentation page as a file", () => {
-  it("is one file of at most 700 KB that names no other host", async () => {
+  it("is one file of at most 700 KB that loads nothing from another host", async () => {
     const plain = await fetch(`${gateway.url}/docs`, { headers: { "accept-encoding": "identity" } })
     const page = await plain.text()
     expect(page.length).toBeLessThan(700_000)
@@ -70,7 +70,7 @@ describe("the documentation page as a file", () => {
     for (const { summary = "" } of operations) expect(page).toContain(`>${summary.replaceAll("'", "&#39;")}</a></h3>`)
   })
 
-  it("has examples whose models the demo catalog has", () => {
+  it("has examples only with models of the demo catalog", () => {
     const names = new Set(demoCatalog("http://127.0.0.1:1").models.map(({ publicName }) => publicName as string))
     const used = [...JSON.stringify(specification).matchAll(/"(?:model|model_name|public_name)":"([^"]+)"/g)]
     expect(used.length).toBeGreaterThan(10)
@@ -81,10 +81,10 @@ describe("the documentation page as a file", () => {
 describe.skipIf(typeof opened === "string")("the documentation page in a browser", () => {
   it("loads only itself and its icon, without console errors, and runs no script but its own", async () => {
     const page = await visit()
-    expect(asked.filter((url) => ![`${gateway.url}/docs`, `${gateway.url}/rankings/icon.svg`].includes(url))).toEqual(
-      []
-    )
-    expect(troubles).toEqual([])
+    expect(
+      requestedUrls.filter((url) => ![`${gateway.url}/docs`, `${gateway.url}/rankings/icon.svg`].includes(url))
+    ).toEqual([])
+    expect(browserErrors).toEqual([])
     const title = await page.evaluate(() => {
       const script = document.createElement("script")
       script.textContent = "document.title = 'taken over'"
@@ -92,14 +92,14 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
       return document.title
     })
     expect(title).toBe("API reference · tollgate")
-    expect(troubles.join("\n")).toContain("Content Security Policy")
+    expect(browserErrors.join("\n")).toContain("Content Security Policy")
   })
 
   it.each([
     ["dark", 1440, "colors"],
     ["light", 375, "all"]
   ] as const)(
-    "has no violation of the rules of axe in the %s theme at %i pixels, and fits the screen",
+    "violates no rule of axe in the %s theme at %i pixels (rules: %s), and fits the screen",
     async (colorScheme, width, rules) => {
       const page = await visit({ colorScheme, viewport: { width, height: 800 } })
       for (const summary of await page.locator("#create-chat-completion summary").all()) await summary.click()

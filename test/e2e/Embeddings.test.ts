@@ -222,8 +222,10 @@ describe("an embeddings request", () => {
     const answer = await post(body, path)
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }])
   })
+})
 
-  it("finds its model in the list of models", async () => {
+describe("an embedding model", () => {
+  it("is in the list of models", async () => {
     const { data } = await client.models.list()
     expect(data.map(({ id }) => id)).toContain("vectors")
   })

@@ -1,6 +1,6 @@
 /**
- * Tests every refusal of an inference request: its status, its code, its body and the order of the checks. A refused request
- * costs nothing, is not sent to an upstream and leaves no hold.
+ * Tests the refusals of chat completion requests: the status, the code and the body, and the order of the checks. A request
+ * that the gateway refuses costs nothing, is not sent to an upstream and leaves no hold.
  */
 
 import { randomBytes } from "node:crypto"
@@ -111,23 +111,23 @@ interface Refusal {
 }
 
 /** Reads the state that a refused request must not change. */
-const traces = async () => ({
+const stateNow = async () => ({
   asked: gateway.upstream.requests.length,
   settlements: await gateway.query("SELECT count(*) FROM settlement"),
   accounts: await gateway.query("SELECT * FROM account ORDER BY id"),
   holds: await gateway.query("SELECT * FROM open_request")
 })
 
-const leavesNoTrace = async (call: () => Promise<void>): Promise<void> => {
-  const before = await traces()
+const changesNothing = async (call: () => Promise<void>): Promise<void> => {
+  const before = await stateNow()
   await call()
-  expect(await traces()).toEqual(before)
+  expect(await stateNow()).toEqual(before)
 }
 
 describe("authentication", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
   /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognise as wrong. */
-  const halfRight = () => {
+  const keyWithWrongSecret = () => {
     const [prefix, publicId] = gateway.key.split("_")
     const secret = "0".repeat(43)
     const key = `${prefix}_${publicId}_${secret}${fixedWidth(BigInt(crc32(`${prefix}_${publicId}_${secret}`)), 6)}`
@@ -142,7 +142,7 @@ describe("authentication", () => {
     ["an empty x-api-key", () => [["x-api-key", ""]]],
     ["a key in another format", () => [bearer("sk-0123456789")]],
     ["a well-formed key that does not exist", () => [bearer(unknown)]],
-    ["an existing key with a wrong secret", () => [bearer(halfRight())]],
+    ["an existing key with a wrong secret", () => [bearer(keyWithWrongSecret())]],
     ["a key with one letter too many", () => [bearer(`${gateway.key}x`)]],
     ["a key with one letter too few", () => [bearer(gateway.key.slice(0, -1))]],
     ["a key of 12,000 letters", () => [bearer("x".repeat(12_000))]],
@@ -168,7 +168,7 @@ describe("authentication", () => {
       ]
     ]
   ])("returns 401 invalid_api_key for %s", (_, headers) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const answer = await ask({ headers: headers() })
       expectRefusal(answer, { status: 401, error: { code: "invalid_api_key" } })
       expect(answer.headers["www-authenticate"]).toBe("Bearer")
@@ -200,7 +200,7 @@ describe("a request", () => {
     ["is named __proto__", "__proto__"],
     ["has a name of 5,000 letters", "x".repeat(5_000)]
   ])("receives 404 model_not_found when its model %s", (_, model) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const answer = await ask({ key: gateway.key, body: { model, messages } })
       expectRefusal(answer, { status: 404, error: { code: "model_not_found", param: "model" } })
       expect(answer.body).toContain(model.slice(0, 100))
@@ -261,7 +261,7 @@ describe("a request body", () => {
     ],
     ["has two max_tokens members", `{"model":"m","max_tokens":1,"messages":${user},"max_tokens":9}`, "max_tokens"]
   ])("causes 400 invalid_request when it %s", (_, body, param) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const answer = await ask({ key: gateway.key, body })
       expectRefusal(answer, { status: 400, error: { code: "invalid_request", param } })
     })
@@ -272,7 +272,7 @@ describe("a request body", () => {
     ["has the content type of an HTML page", ["content-type", "text/html"]],
     ["is compressed", ["content-encoding", "gzip"]]
   ])("causes 400 invalid_request when it %s", (_, header) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = raw(good)
       client.head("POST", PATH, [
@@ -288,7 +288,7 @@ describe("a request body", () => {
   )
 
   it("causes 400 invalid_request when it is not UTF-8", () =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       const bytes = Buffer.from(raw(good).replace("hello", "h\u00e9llo"), "latin1")
       client.head("POST", PATH, [
@@ -310,7 +310,7 @@ describe("a request body", () => {
 
 describe("a body above the size limit", () => {
   it("is refused because of its announced length before it is sent, and the connection is closed", () =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
         ["authorization", `Bearer ${gateway.key}`],
@@ -324,7 +324,7 @@ describe("a body above the size limit", () => {
     }))
 
   it("is refused when it exceeds the limit without an announced length, and the connection is closed", () =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
         ["authorization", `Bearer ${gateway.key}`],
@@ -357,7 +357,7 @@ describe("the balance", () => {
     ["a request for a stream", true],
     ["a request for a whole response", false]
   ])("causes 402 insufficient_balance for %s when it is zero, with x-should-retry: false", (_, stream) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const answer = await ask({ key: poor.key, body: { ...good, stream } })
       expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
       expect(answer.headers["x-should-retry"]).toBe("false")
@@ -367,7 +367,7 @@ describe("the balance", () => {
   it("causes 402 insufficient_balance when it does not cover the smallest possible charge", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const long = [{ role: "user", content: "hello ".repeat(1_500) }]
-    await leavesNoTrace(async () => {
+    await changesNothing(async () => {
       const answer = await ask({ key: customer.key, body: { model: "m", messages: long } })
       expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
     })
@@ -416,7 +416,7 @@ describe("a request with two faults", () => {
     ["model before balance", () => ask({ key: poor.key, body: unknown }), 404, "model_not_found"],
     ["balance before upstream", () => ask({ key: poor.key }), 402, "insufficient_balance"]
   ])("is refused for the first fault in the order of checks: %s", (_, call, status, code) =>
-    leavesNoTrace(async () => {
+    changesNothing(async () => {
       const answer = await call()
       expect([answer.status, JSON.parse(answer.body).error.code]).toEqual([status, code])
     })
@@ -529,7 +529,7 @@ describe("the request id", () => {
 
 it("a failed database constraint causes 500 internal_error without internal details", async () => {
   await gateway.query("ALTER TABLE open_request ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
-  await leavesNoTrace(async () => {
+  await changesNothing(async () => {
     const answer = await ask({ key: gateway.key })
     expectRefusal(answer, { status: 500, error: { code: "internal_error", type: "server_error" } })
     expect(answer.body).not.toMatch(/nothing_fits|constraint|open_request|sql/i)

@@ -50,7 +50,7 @@ const generate = async (key: string): Promise<string> => {
 }
 
 it.skipIf(!existsSync("/proc/self/status"))(
-  "eight parallel images of 20 MiB add less than 320 MiB to the memory of the server",
+  "eight parallel images of 20 MiB add less than 320 MiB to the peak memory of the server",
   async () => {
     const customers = await Promise.all(
       Array.from({ length: PARALLEL_REQUESTS }, () => gateway.newCustomer(1_000_000n))

@@ -1,5 +1,5 @@
 /**
- * Tests the limits of API keys with two complete servers and one database. The tests of errors use the official client.
+ * Tests the limits of API keys with two complete servers and one database.
  */
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
@@ -223,7 +223,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     ["responses", { model: "m", input: "Say hello." }],
     ["embeddings", { model: "e", input: "Say hello." }],
     ["images/generations", { model: "i", prompt: "A quiet harbour." }]
-  ])("apply to /v1/%s", async (path, body) => {
+  ])("apply to /v1/%s: the total budget and the allowed models", async (path, body) => {
     const customer = await limited({ spend_usd_micro_total: 0 })
     const ask = () => send(b, customer, path, body)
     expect(await ask()).toMatchObject({ status: 402, code: "key_budget_exceeded" })

@@ -32,7 +32,7 @@ const lastAudited = async () =>
   (await programme.query("SELECT actor, action, reason FROM audit_log ORDER BY seq DESC LIMIT 1"))[0]
 
 describe("customers in the operator API", () => {
-  it("are created once, credited once per operation id, and shown as by the command line", async () => {
+  it("are created once, credited once per operation id, and shown as the command line shows them", async () => {
     const created = await ani.post("/customers", { email: " New@Example.com " })
     expect([created.status, created.body]).toEqual([
       201,
@@ -63,7 +63,7 @@ describe("customers in the operator API", () => {
     expect(refusalIn(await ani.post(`/customers/${UNKNOWN_ID}/credit`, unknown))).toBe("404 user_not_found")
   })
 
-  it("are linked to a reseller, and listed newest first with a search, page by page, as by the command line", async () => {
+  it("are linked to a reseller, and listed newest first with a search, page by page, as the command line lists them", async () => {
     const { id, email } = await programme.reseller()
     const linked = { user_id: ID, email: "new@example.com", reseller_id: id, reseller_email: email }
     expect((await ani.post(`/resellers/${email}/customers`, { email: "new@example.com" })).body).toEqual(linked)
@@ -116,7 +116,7 @@ describe("API keys in the operator API", () => {
 })
 
 describe("the blacklist in the operator API", () => {
-  it("is changed and listed, page by page, as by the command line", async () => {
+  it("is changed, and is listed page by page as the command line lists it", async () => {
     for (const pattern of ["@Spam.example", "bad@example.com", "@a.example", "@b.example", "@a.example"]) {
       const added = await ani.post("/blacklist", { pattern, reason: "ticket 9" })
       expect(added.body).toEqual({ pattern: pattern.toLowerCase(), created_at: TIME, listed: true })

@@ -24,7 +24,7 @@ afterAll(() => programme.close())
 
 const shown = async () => (await ani.get("/catalog")).body as unknown as Catalog
 
-it("the catalog is shown as by the command line, with the name of each key variable and without its value", async () => {
+it("the catalog is shown as the command line shows it, with the name of each key variable and without its value", async () => {
   const printed = await Effect.runPromise(tollgate("catalog", "show", "--json"))
   const { text } = await ani.get("/catalog")
   expect(JSON.parse(text)).toEqual(documentOf(printed))

@@ -1,6 +1,6 @@
 /**
- * Uses the pages of an operator in a real browser: quota, customers, keys, top-ups, the catalog and the service, in both
- * languages and both themes.
+ * Uses the pages of an operator in a real browser: quota, customers, keys, top-ups, the catalog and the service. The actions
+ * run in English. The last test opens every page in both languages and both themes.
  */
 import { rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -155,7 +155,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     await ani.press("Ask again")
     await ani.sees("It was not booked again.")
     expect(await quota()).toBe("10000000")
-    ani.troubles.length = 0
+    ani.browserErrors.length = 0
   })
 
   it("is told that the quota does not cover a deduction", async () => {
@@ -351,7 +351,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect(await ani.page.title()).not.toContain("taken over")
     expect(ani.requests.filter((url) => url.includes(token) || url.includes("stolen"))).toEqual([])
     expect(ani.foreignRequests).toEqual([])
-    expect(ani.troubles).toEqual([])
+    expect(ani.browserErrors).toEqual([])
   })
 })
 
@@ -376,7 +376,7 @@ describe.skipIf(isMissing)("every page of an operator", () => {
         found.push(...(await visitor.faults()).map((fault) => `${page}: ${fault}`))
       }
       expect(found).toEqual([])
-      expect(visitor.troubles).toEqual([])
+      expect(visitor.browserErrors).toEqual([])
       await visitor.leave()
     }
   )

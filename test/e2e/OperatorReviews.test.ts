@@ -71,7 +71,7 @@ describe("resellers in the operator API", () => {
     )
   })
 
-  it("are shown with their quota, and listed newest first by status, page by page, as by the command line", async () => {
+  it("are shown with their quota, and listed newest first by status, page by page, as the command line shows them", async () => {
     const { id, email } = await programme.reseller({ moves: [], quotaUsdMicro: 7_000_000n })
     for (let i = 0; i < 4; i++) await programme.reseller({ moves: [] })
     for (const name of [id, email, encodeURIComponent(email.toUpperCase())]) {
@@ -114,7 +114,7 @@ describe("top-ups in the operator API", () => {
   const order = async ({ token }: Actor, body: object) =>
     (await programme.post("/api/reseller/topup", { token, body })).body
 
-  it("are listed by reseller, status and flag, and shown, as by the command line", async () => {
+  it("are listed by reseller, status and flag, and shown, as the command line shows them", async () => {
     const reseller = await programme.reseller()
     const crypto = { method: "crypto_bep20", amount_usd_micro: 10_000_000, token_kind: "usdt" }
     const paid = await order(reseller, crypto)

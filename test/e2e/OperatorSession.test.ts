@@ -26,7 +26,7 @@ const codeIn = ({ url }: Readonly<Record<string, string>>) => url?.split("#code=
 const newCode = async () => codeIn(await run("console", "--name", "ani"))
 
 let addresses = 0
-/** The header with which the trusted proxy of the tests names a client. Each test is another client. */
+/** Returns the header with which the trusted proxy of the tests names a client. Each call names another client. */
 const aClient = () => ({ "x-forwarded-for": `198.51.100.${++addresses}` })
 
 const redeem = (code: unknown, headers: Readonly<Record<string, string>> = aClient()) =>
@@ -96,7 +96,7 @@ describe("an operator session", () => {
     expect((await redeem(await newCode(), client)).status).toBe(201)
   })
 
-  it("requires a token on every other route, which is accepted only in the Authorization header", async () => {
+  it("is required on every route of the operator API except its redemption, with its token in the Authorization header only", async () => {
     const token = await newToken()
     const { token: reseller } = await programme.reseller()
     expect(routes.length).toBeGreaterThan(1)

@@ -182,7 +182,7 @@ describe("the rankings feed", () => {
       120_000
     )
 
-    it.effect("equals the reference computation after all usage is folded", () =>
+    it.effect("equals the reference computation at instants of the last day after all usage is folded", () =>
       Effect.gen(function* () {
         yield* (yield* UsageRollUps).fold
         const documents = yield* compare(lastDay)

@@ -22,8 +22,8 @@ const browser = opened as Browser
 
 let rankings: RememberedRankings
 let gateway: TestGateway
-let troubles: Array<string>
-let asked: Array<string>
+let browserErrors: Array<string>
+let requestedUrls: Array<string>
 
 beforeAll(async () => {
   rankings = new RememberedRankings()
@@ -35,8 +35,8 @@ afterAll(async () => {
 })
 beforeEach(() => {
   rankings.reset()
-  troubles = []
-  asked = []
+  browserErrors = []
+  requestedUrls = []
 })
 afterEach(async () => {
   if (typeof opened === "string") return
@@ -45,7 +45,7 @@ afterEach(async () => {
 
 /**
  * Opens the page and waits until it has this state. Records its console errors, console warnings and uncaught
- * exceptions in `troubles`, and its requests in `asked`. Requests that match `lost` fail.
+ * exceptions in `browserErrors`, and its requests in `requestedUrls`. Requests that match `lost` fail.
  */
 const visit = async (
   path = "/rankings",
@@ -56,10 +56,10 @@ const visit = async (
   const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") troubles.push(message.text())
+    if (message.type() === "error" || message.type() === "warning") browserErrors.push(message.text())
   })
-  page.on("pageerror", (error) => troubles.push(error.message))
-  page.on("request", (request) => asked.push(request.url()))
+  page.on("pageerror", (error) => browserErrors.push(error.message))
+  page.on("request", (request) => requestedUrls.push(request.url()))
   if (lost !== "") await page.route(lost, (route) => route.abort())
   await page.clock.install({ time: BelievableHistory.now })
   await page.goto(`${gateway.url}${path}`)
@@ -77,9 +77,9 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await text(page, "#total")).toMatch(/^\d{2},\d{3},\d{3},\d{3}$/)
     expect((await leaders(page)).length).toBe(15)
     expect(await page.locator("#chart canvas").count()).toBe(1)
-    expect(troubles).toEqual([])
-    expect(asked.length).toBeGreaterThan(8)
-    expect(asked.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([])
+    expect(browserErrors).toEqual([])
+    expect(requestedUrls.length).toBeGreaterThan(8)
+    expect(requestedUrls.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([])
   })
 
   it("works without the chart when the chart library cannot be loaded", async () => {
@@ -101,7 +101,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
       return document.title
     })
     expect(ran).toBe("Model rankings · tollgate")
-    expect(troubles.join("\n")).toContain("Content Security Policy")
+    expect(browserErrors.join("\n")).toContain("Content Security Policy")
   })
 
   it("shows model names as text, even when they look like HTML", async () => {
@@ -110,7 +110,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect((await leaders(page))[0]).toBe(rankings.displayName)
     expect(await page.locator("img").count()).toBe(0)
     expect(await page.title()).toBe("Model rankings · tollgate")
-    expect(troubles).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 
   it("shows another window when the reader selects one, and announces it", async () => {
@@ -141,7 +141,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
       return ["2a78d6", "d9571f", "11956a", "b57b00"].filter((colour) => colours.has(Number.parseInt(colour, 16)))
     })
     expect(drawn).toHaveLength(4)
-    expect(troubles).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 
   it("shows a table whose token counts add up to the total", async () => {
@@ -167,10 +167,10 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
 
   it("refreshes its data every minute without announcing it", async () => {
     const page = await visit()
-    const before = asked.filter((url) => url.includes("/api/rankings")).length
+    const before = requestedUrls.filter((url) => url.includes("/api/rankings")).length
     await page.clock.runFor(61_000)
     await page.waitForFunction(() => document.querySelector("main")?.getAttribute("aria-busy") === null)
-    expect(asked.filter((url) => url.includes("/api/rankings")).length).toBe(before + 1)
+    expect(requestedUrls.filter((url) => url.includes("/api/rankings")).length).toBe(before + 1)
     expect(await text(page, "#announcement")).toBe("")
   })
 })
@@ -190,7 +190,7 @@ describe.skipIf(typeof opened === "string")("the language of the rankings page",
     expect(await page.getAttribute("html", "lang")).toBe("en")
     expect(await text(page, "#total")).toMatch(/^\d{3},\d{3},\d{3},\d{3}$/)
     expect(await page.getByLabel("30 days").isChecked()).toBe(true)
-    expect(troubles).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 
   it("is English in a browser with the invalid language en-US@posix, and the whole page is drawn", async () => {
@@ -199,7 +199,7 @@ describe.skipIf(typeof opened === "string")("the language of the rankings page",
     expect(await page.locator("#chart canvas").count()).toBe(1)
     expect(await leaders(page)).toHaveLength(15)
     expect(await page.getAttribute("main", "aria-busy")).toBeNull()
-    expect(troubles).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 })
 
@@ -210,7 +210,7 @@ describe.skipIf(typeof opened === "string")("the notices of the rankings page", 
     expect(await text(page, "#notice-title")).toBe("No tokens in this time window")
     expect(await text(page, "#total")).toBe("0")
     expect(await page.locator("#leaderboard").isVisible()).toBe(false)
-    expect(troubles).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 
   it("announce that the rankings cannot be loaded, and load them again when the reader clicks the button", async () => {

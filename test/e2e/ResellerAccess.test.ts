@@ -257,9 +257,11 @@ describe("an object of another reseller", () => {
       expect(listOf((await programme.get(`/api/reseller/${path}`, stranger)).body[member])).toEqual([])
     }
   })
+})
 
+describe("a malformed order id", () => {
   it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
-    "causes 404 topup_not_found, as the malformed order id %s does",
+    "causes 404 topup_not_found: %s",
     async (id) => {
       const { token } = reseller
       const answers = [

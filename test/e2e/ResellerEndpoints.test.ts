@@ -154,7 +154,7 @@ describe("an endpoint", () => {
     expect(answer.body.error).toMatchObject({ details: [{ path }] })
   })
 
-  it("is refused with 409 too_many_endpoints as the eleventh", async () => {
+  it("is refused with 409 too_many_endpoints if its reseller has ten endpoints", async () => {
     for (let i = 0; i < 10; i++) await create()
     const answer = await programme.post(ENDPOINTS, as(reseller, { url: origin, events: ["topup.credited"] }))
     expect(refusalIn(answer)).toBe("409 too_many_endpoints")
@@ -240,7 +240,7 @@ describe("a delivery", () => {
     const { endpoint_id } = await create()
     const path = `${ENDPOINTS}/${textOf(endpoint_id)}/test`
     expect((await programme.post(path, as(reseller))).status).toBe(201)
-    // Counts 29 requests whose times lie in the future, so that none of them expires during the test.
+    // Records 29 requests with times in the future, so that none of them expires during the test.
     await programme.query(
       "UPDATE login_window SET hits = array_fill(now() + interval '1 hour', ARRAY[29]) WHERE key = $1",
       [`webhooks of ${reseller.id}`]

@@ -99,7 +99,7 @@ describe("the list of keys", () => {
     expect(own.map(({ name }) => name)).toEqual(["key 3", "key 1"])
   })
 
-  it("contains no keys of another reseller's customers, whose lists are 404 not_found", async () => {
+  it("contains no keys of another reseller's customers, whose key lists return 404 not_found", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
     const { userId } = await programme.customerOf(other)
     await aKey(other, userId, "theirs")
@@ -186,7 +186,7 @@ describe("a list or CSV file of a reseller", () => {
     expect(pathsIn(refused)).toEqual([parameter])
   })
 
-  it("has cursors that no other list accepts", async () => {
+  it("has a cursor that another list does not accept", async () => {
     const reseller = await programme.reseller()
     const { userId } = await programme.customerOf(reseller)
     for (const name of ["a", "b"]) await aKey(reseller, userId, name)

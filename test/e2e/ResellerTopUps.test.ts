@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => programme.close())
 
 const order = (body: object, { token }: Actor = reseller): Promise<Answer> => programme.post(TOPUP, { token, body })
-const look = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer> =>
+const read = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer> =>
   programme.get(`${TOPUP}/${textOf(id)}`, { token })
 const quotaOf = async ({ token }: Actor): Promise<bigint> =>
   BigInt(textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro))
@@ -176,7 +176,7 @@ describe("a top-up order with an operation_id", () => {
     expect((await programme.get("/api/reseller/topups", payer)).body.total).toBe(1)
 
     await programme.simulate("pay", textOf(created.order_number))
-    await look(created.id, payer)
+    await read(created.id, payer)
     expect((await order(request, payer)).body).toMatchObject({ id: created.id, status: "credited" })
     expect((await order({ ...request, operation_id: undefined }, payer)).body.already_applied).toBeUndefined()
     expect((await order(request)).body).toMatchObject({ already_applied: false })
@@ -201,10 +201,10 @@ describe("a paid order", () => {
   it.each(methods)("by $method is credited once with its quota at the next refresh", async (request) => {
     const payer = await programme.reseller()
     const created = (await order(request, payer)).body
-    expect((await look(created.id, payer)).body).toEqual(created)
+    expect((await read(created.id, payer)).body).toEqual(created)
 
     await programme.simulate("pay", textOf(created.order_number))
-    const { status, body } = await look(created.id, payer)
+    const { status, body } = await read(created.id, payer)
     expect(status).toBe(200)
     const { paid_at, credited_at, received_raw, received_micro, ...rest } = body
     expect(rest).toEqual({ ...created, status: "credited", payment_status: "paid" })
@@ -235,43 +235,45 @@ describe("a paid order", () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 20_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
-    const looks = await Promise.all(Array.from({ length: 20 }, () => look(body.id, payer)))
-    expect(new Set(looks.map(({ status, body }) => `${status} ${textOf(body.status)}`))).toEqual(
+    const results = await Promise.all(Array.from({ length: 20 }, () => read(body.id, payer)))
+    expect(new Set(results.map(({ status, body }) => `${status} ${textOf(body.status)}`))).toEqual(
       new Set(["200 credited"])
     )
     expect(await quotaOf(payer)).toBe(2_000_000n)
-  })
-
-  it("stays pending after a partial payment, shows the received amount, and is credited when the rest arrives", async () => {
-    const payer = await programme.reseller()
-    const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
-    await programme.simulate("underpay", textOf(body.order_number))
-    const part = (await look(body.id, payer)).body
-    expect(part).toEqual({ ...body, received_raw: "1000000000000000000", received_micro: "1000000" })
-    expect(await quotaOf(payer)).toBe(0n)
-    await programme.simulate("pay", textOf(body.order_number))
-    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2000000" })
-    expect(await quotaOf(payer)).toBe(2_000_000n)
-  })
-
-  it("by crypto stays pending after a partial payment, and shows the received amount only to operators", async () => {
-    const payer = await programme.reseller()
-    const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
-    await programme.simulate("underpay", textOf(body.order_number))
-    expect((await look(body.id, payer)).body).toEqual(body)
-    const [row] = await programme.query<{ arrived: string }>(
-      "SELECT received_usd_micro AS arrived FROM topup_order WHERE id = $1",
-      [textOf(body.id)]
-    )
-    expect(row?.arrived).toBe("3000000")
   })
 
   it("is credited with its quota after an overpayment, and shows the received amount", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("overpay", textOf(body.order_number))
-    expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2200000" })
+    expect((await read(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2200000" })
     expect(await quotaOf(payer)).toBe(2_000_000n)
+  })
+})
+
+describe("a partly paid order", () => {
+  it("stays pending, shows the received amount, and is credited when the rest arrives", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
+    await programme.simulate("underpay", textOf(body.order_number))
+    const part = (await read(body.id, payer)).body
+    expect(part).toEqual({ ...body, received_raw: "1000000000000000000", received_micro: "1000000" })
+    expect(await quotaOf(payer)).toBe(0n)
+    await programme.simulate("pay", textOf(body.order_number))
+    expect((await read(body.id, payer)).body).toMatchObject({ status: "credited", received_micro: "2000000" })
+    expect(await quotaOf(payer)).toBe(2_000_000n)
+  })
+
+  it("by crypto stays pending, and does not show the received amount to the reseller", async () => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
+    await programme.simulate("underpay", textOf(body.order_number))
+    expect((await read(body.id, payer)).body).toEqual(body)
+    const [row] = await programme.query<{ arrived: string }>(
+      "SELECT received_usd_micro AS arrived FROM topup_order WHERE id = $1",
+      [textOf(body.id)]
+    )
+    expect(row?.arrived).toBe("3000000")
   })
 })
 
@@ -285,9 +287,9 @@ describe("an unpaid order", () => {
       const payer = await programme.reseller()
       const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
       await programme.simulate(action, textOf(body.order_number))
-      expect((await look(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
+      expect((await read(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
       await programme.simulate("pay", textOf(body.order_number))
-      expect((await look(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
+      expect((await read(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
       expect(await quotaOf(payer)).toBe(1_000_000n)
     }
   )
@@ -347,9 +349,9 @@ describe("an unavailable payment provider", () => {
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
     await programme.fault("html", "midtrans")
-    const answer = await look(body.id, payer).finally(() => programme.fault("none"))
+    const answer = await read(body.id, payer).finally(() => programme.fault("none"))
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body })
-    expect((await look(body.id, payer)).body.status).toBe("credited")
+    expect((await read(body.id, payer)).body.status).toBe("credited")
   })
 })
 

@@ -132,7 +132,7 @@ describe("a webhook of a repeated payment", () => {
       )
     )[0]
 
-  it("adds the deposit and a remark to a partly paid order, and credits nothing before an operator decides", async () => {
+  it("adds the deposit and a remark to a partly paid order, and credits nothing", async () => {
     const before = await quota()
     const made = await order("crypto")
     await programme.simulate("underpay", textOf(made.order_number))
@@ -186,7 +186,7 @@ describe("a webhook", () => {
   })
 })
 
-it("the image URL of an order starts with PUBLIC_BASE_URL, whatever the Host header is", async () => {
+it("the image URL of an order starts with PUBLIC_BASE_URL, and not with the Host header of the request", async () => {
   const { id, qr_image_url } = await order("qris")
   const { pathname, origin } = new URL(textOf(qr_image_url))
   expect({ origin, pathname }).toEqual({ origin: "https://gateway.example", pathname: `/qr/${textOf(id)}.svg` })

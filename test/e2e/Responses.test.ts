@@ -70,10 +70,10 @@ const debitOf = async (call: () => Promise<unknown>): Promise<bigint> => {
   return before - (await gateway.balanceUsdMicro())
 }
 
-const asked = () => gateway.upstream.requests.at(-1)
+const lastRequest = () => gateway.upstream.requests.at(-1)
 
 describe("a whole response", () => {
-  it("is the upstream's response with the public model name, and costs exactly its usage", async () => {
+  it("is the upstream's response with the public model name, and costs exactly its reported usage", async () => {
     gateway.upstream.next(json(response({ content: ["Hello!"], usage: responsesUsage(7, 3) })))
     const debit = await debitOf(async () => {
       const answer = await client.responses.create(hello)
@@ -93,10 +93,10 @@ describe("a whole response", () => {
       headers: { "x-api-key": gateway.key, "content-type": "application/json", "x-codex-turn-metadata": "private" },
       body
     })
-    expect(asked()?.path).toBe("/v1/responses")
-    expect(asked()?.body.toString("utf8")).toBe(body.replace('"m"', '"upstream-model"'))
-    expect(asked()?.head).not.toContain("private")
-    expect(asked()?.head).not.toContain(gateway.key)
+    expect(lastRequest()?.path).toBe("/v1/responses")
+    expect(lastRequest()?.body.toString("utf8")).toBe(body.replace('"m"', '"upstream-model"'))
+    expect(lastRequest()?.head).not.toContain("private")
+    expect(lastRequest()?.head).not.toContain(gateway.key)
   })
 
   it("is returned for a string, for messages and for items of any shape", async () => {
@@ -110,7 +110,7 @@ describe("a whole response", () => {
     for (const input of [QUESTION, [{ role: "user" as const, content: QUESTION }], conversation]) {
       gateway.upstream.next(json(response({ usage: responsesUsage(1, 1) })))
       await client.responses.create({ model: "m", input })
-      expect(asked()?.json()).toMatchObject({ input })
+      expect(lastRequest()?.json()).toMatchObject({ input })
     }
   })
 
@@ -122,7 +122,7 @@ describe("a whole response", () => {
       { type: "input_image" as const, image_url, detail: "auto" as const }
     ]
     await client.responses.create({ model: "m", input: [{ role: "user", content }] })
-    expect(asked()?.json()).toMatchObject({ input: [{ content }] })
+    expect(lastRequest()?.json()).toMatchObject({ input: [{ content }] })
   })
 
   it("contains tool calls with their arguments", async () => {
@@ -131,7 +131,7 @@ describe("a whole response", () => {
     const tools = [{ type: "function" as const, name: "weather", parameters: { type: "object" }, strict: false }]
     const received = await client.responses.create({ ...hello, tools })
     expect(received.output).toEqual([call])
-    expect(asked()?.json()).toMatchObject({ tools })
+    expect(lastRequest()?.json()).toMatchObject({ tools })
   })
 
   it("is parsed by the schema helper of the client", async () => {
@@ -185,7 +185,7 @@ describe("a responses stream", () => {
       expect(events.at(-1)).toMatchObject({ response: { model: "m", usage: { total_tokens: 10 } } })
     })
     expect(debit).toBe(7n + 2n * 3n)
-    expect(asked()?.json()).toEqual({ ...hello, model: "upstream-model", stream: true })
+    expect(lastRequest()?.json()).toEqual({ ...hello, model: "upstream-model", stream: true })
   })
 
   it("is assembled by the stream helper of the client", async () => {
@@ -505,7 +505,7 @@ describe("a responses stream whose client disconnects", () => {
   it("causes an abort of the upstream request", async () => {
     gateway.upstream.next(script({ steps: [...events.slice(0, 6).map(wireStep), stall] }))
     const stream = await client.responses.create({ ...hello, stream: true })
-    const request = asked()
+    const request = lastRequest()
     let deltas = 0
     for await (const { type } of stream) {
       if (type === "response.output_text.delta") deltas += 1

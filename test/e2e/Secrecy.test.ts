@@ -98,7 +98,7 @@ const headers = {
   "set-cookie": "session=kwyjibo; Domain=kwyjibo.example",
   "access-control-allow-origin": "https://kwyjibo.example"
 }
-const traces = {
+const identifyingMembers = {
   id: "gen-kwyjibo-1",
   model: MODEL,
   provider: "Kwyjibo",
@@ -117,7 +117,7 @@ const figures = {
 }
 const telling = (frame: object, choice: object = {}) => ({
   ...frame,
-  ...traces,
+  ...identifyingMembers,
   ...("choices" in frame && Array.isArray(frame.choices)
     ? {
         choices: frame.choices.map((each) => ({

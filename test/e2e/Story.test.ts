@@ -48,10 +48,10 @@ const stepsIn = (text: string): ReadonlyArray<Step> =>
   }))
 
 /** Returns the steps with this method and path, in the order of the script. `:id` stands for any id in the path. */
-const answersTo = (call: string): ReadonlyArray<Step> =>
+const stepsTo = (call: string): ReadonlyArray<Step> =>
   steps.filter((step) => step.call.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id") === call)
 
-const bodyOf = (call: string, nth = 0): unknown => answersTo(call)[nth]?.body
+const bodyOf = (call: string, nth = 0): unknown => stepsTo(call)[nth]?.body
 
 beforeAll(async () => {
   if (!hasTools) return
@@ -188,8 +188,8 @@ describe.skipIf(!hasTools)("the script docs/story.sh", () => {
   ]
 
   it("tops up by each method, and every paid order is credited", () => {
-    const made = answersTo("POST /api/reseller/topup")
-    const seen = answersTo("GET /api/reseller/topup/:id")
+    const made = stepsTo("POST /api/reseller/topup")
+    const seen = stepsTo("GET /api/reseller/topup/:id")
     expect(made.map(({ body }) => body)).toEqual(orders)
     const paid = { status: "credited", payment_status: "paid", paid_at: TIME, credited_at: TIME }
     const received = { received_raw: "25000123000000000000", received_micro: "25000123" }
@@ -255,7 +255,7 @@ describe.skipIf(!hasTools)("the script docs/story.sh", () => {
     const { usage } = JSON.parse(frames.at(-2) ?? "") as { usage: { total_tokens: number } }
     const { user_id, email } = bodyOf("POST /api/reseller/customers") as { user_id: string; email: string }
 
-    const lastUsage = answersTo("GET /api/reseller/usage?limit=10").at(-1)?.body
+    const lastUsage = stepsTo("GET /api/reseller/usage?limit=10").at(-1)?.body
     const item = {
       user_id,
       model: "demo-chat",

@@ -1,6 +1,6 @@
 /**
- * Tests the parts of the public port other than inference: the model list, the pages about the service, hints for wrong
- * paths, and keepalives on silent streams.
+ * Tests parts of the public port: the model list, the pages about the service, the hints for wrong paths, and the keepalives
+ * on silent streams.
  */
 import { createHash } from "node:crypto"
 import OpenAI from "openai"

@@ -61,7 +61,7 @@ const refusesConnections = ({ url }: ServerProcess): Promise<boolean> =>
     socket.once("connect", () => socket.destroy())
   })
 
-/** Returns the nodes of a server's requests, by request id. */
+/** Returns the node of each request, by request id. */
 const nodesOf = async (clients: ReadonlyArray<StreamClient>): Promise<ReadonlyMap<string, string>> => {
   const rows = await observer.query<{ request_id: string; node_id: string }>(
     "SELECT request_id, node_id FROM open_request WHERE request_id = ANY ($1)",

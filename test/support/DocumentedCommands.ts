@@ -1,5 +1,5 @@
 /**
- * Finds the commands of a document, so that tests run what a reader runs.
+ * Finds the shell commands in docs/operations.md, so that tests run the commands that a reader runs.
  */
 import { readFileSync } from "node:fs"
 import { join, resolve } from "node:path"

@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs"
 
 export type Figures = Readonly<Record<string, string | number | bigint>>
 
-/** Records figures, for example `{ "servers killed": 1_000 }`. Each name reads as a sentence fragment after its value. */
+/** Records figures, for example `{ "servers killed": 1_000 }`. The proof prints each value before its name: `1,000 servers killed`. */
 export const recordFigures = (figures: Figures): void => {
   const file = process.env.PROOF_FIGURES
   if (file === undefined) return

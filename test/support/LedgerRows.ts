@@ -1,6 +1,6 @@
 /**
  * Writes ledger rows for tests with SQL: a reseller with a top-up and a mint, and its customer. The customer has a token
- * plan, a pay-as-you-go balance, an open hold and a settlement. All rows are consistent.
+ * plan, a pay-as-you-go balance, an open hold and a settlement. The audit finds no violation in these rows.
  */
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"

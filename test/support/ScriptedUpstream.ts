@@ -236,7 +236,10 @@ const headOf = (script: Script, status: number): string => {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
 }
 
-/** Adds headers that identify the provider. The body grows too, so the end of the connection replaces an announced length. */
+/**
+ * Adds headers that identify the provider. The body gets longer too, so the end of the connection marks the end of the body
+ * instead of a content length.
+ */
 const identifiable = (script: Script): Script => ({
   ...script,
   framing: script.framing === "length" ? "until close" : script.framing,

@@ -124,9 +124,9 @@ export class ServerProcess {
     return this.exited
   }
 
-  async #found(look: () => string | undefined): Promise<string> {
+  async #found(find: () => string | undefined): Promise<string> {
     for (;;) {
-      const found = look()
+      const found = find()
       if (found !== undefined) return found
       if (this.ended) throw new Error(`the server exited before it wrote the expected output:\n${this.stderr}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -134,7 +134,7 @@ export class ServerProcess {
   }
 }
 
-/** States which packages are installed. In "production" the packages that only development uses are missing. */
+/** The packages that are installed. In `production`, the packages that only development uses are missing. */
 export type Contents = "everything" | "production"
 
 const programOf = (contents: Contents): Program =>

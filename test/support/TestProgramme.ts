@@ -230,7 +230,7 @@ export class TestProgramme {
   async close(): Promise<void> {
     try {
       await this.settled()
-      const { checks } = await this.run(Effect.flatMap(Audit, (books) => books.audit))
+      const { checks } = await this.run(Effect.flatMap(Audit, ({ audit }) => audit))
       const broken = checks.filter(({ violations }) => violations > 0n).map(({ invariant }) => invariant)
       if (broken.length > 0) throw new Error(`the audit found violations: ${broken.join("; ")}`)
       const { faults } = this.settings

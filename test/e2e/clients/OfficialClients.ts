@@ -46,7 +46,7 @@ const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9
 /** Fires when a scripted upstream must cut its streams. */
 export const broken = signal()
 
-/** The responses of a scripted upstream, by the last words of the request. A simulated upstream generates its own responses. */
+/** The responses of a scripted upstream, by words of the request. A simulated upstream generates its own responses. */
 export const scriptedContents: ReadonlyArray<readonly [words: string, scripted: ScriptedContent]> = [
   [HELLO, { text: "Hello there!", usage: [9, 3] }],
   [CALL, { call: { name: "get_weather", input: { city: "Solo" } }, usage: [40, 11] }],

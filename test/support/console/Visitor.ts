@@ -1,12 +1,12 @@
 /**
- * A simulated person at a browser: opens pages of the console, fills forms, and clicks elements by their visible names.
+ * A simulated user of a browser: opens pages of the console, fills forms, and clicks elements by their visible names.
  * Records the errors and warnings in the browser's log, which include violations of the Content-Security-Policy, and
  * the URLs of all requests.
  */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { violationsOf } from "../pages/Axe.ts"
 
-const LONG_MILLIS = 20_000
+const TIMEOUT_MILLIS = 20_000
 
 export interface VisitorOptions {
   readonly language?: "id" | "en"
@@ -27,7 +27,7 @@ export class Visitor {
   readonly #context: BrowserContext
   readonly #origin: string
   /** The errors and warnings in the browser's log. */
-  readonly troubles: Array<string> = []
+  readonly browserErrors: Array<string> = []
   /** The URLs of all requests. */
   readonly requests: Array<string> = []
 
@@ -35,12 +35,12 @@ export class Visitor {
     this.#context = context
     this.page = page
     this.#origin = origin
-    page.setDefaultTimeout(LONG_MILLIS)
+    page.setDefaultTimeout(TIMEOUT_MILLIS)
     page.on("console", (message) => {
-      const isTrouble = message.type() === "error" || message.type() === "warning"
-      if (isTrouble && !REFUSED.test(message.text())) this.troubles.push(message.text())
+      const isRecorded = message.type() === "error" || message.type() === "warning"
+      if (isRecorded && !REFUSED.test(message.text())) this.browserErrors.push(message.text())
     })
-    page.on("pageerror", (error) => this.troubles.push(error.message))
+    page.on("pageerror", (error) => this.browserErrors.push(error.message))
     page.on("request", (request) => this.requests.push(request.url()))
   }
 
@@ -101,8 +101,8 @@ export class Visitor {
     })
   }
 
-  /** Tells the page that its tab is visible again. The page of an order then reads the status of the order immediately. */
-  async looksAgain(): Promise<void> {
+  /** Reports to the page that its tab has become visible. The page of an order then reads the order immediately. */
+  async returnsToTab(): Promise<void> {
     await this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")))
   }
 
@@ -129,7 +129,7 @@ export class Visitor {
     return [...(await violationsOf(this.page)), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
   }
 
-  /** Returns the session that the tab keeps. */
+  /** Returns the session that the tab stores. */
   session(): Promise<{ readonly token: string }> {
     return this.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))
   }
