@@ -38,12 +38,12 @@ describe("a whole chat response", () => {
   it("is the upstream's response with the public model name and an id of the gateway, and costs exactly its reported usage", async () => {
     gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
-      const answer = await client.chat.completions.create({ model: "m", messages: hello })
-      expect(answer.model).toBe("m")
-      expect(answer.id).toMatch(/^chatcmpl-/)
-      expect(answer.id).not.toBe("chatcmpl-up-1")
-      expect(answer.choices[0]?.message.content).toBe("Hello!")
-      expect(answer.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
+      const response = await client.chat.completions.create({ model: "m", messages: hello })
+      expect(response.model).toBe("m")
+      expect(response.id).toMatch(/^chatcmpl-/)
+      expect(response.id).not.toBe("chatcmpl-up-1")
+      expect(response.choices[0]?.message.content).toBe("Hello!")
+      expect(response.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 })
     })
     expect(debit).toBe(7n + 2n * 3n)
   })
@@ -63,10 +63,10 @@ describe("a whole chat response", () => {
 
   it("contains tool calls with their arguments", async () => {
     const call = { id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Solo"}' } }
-    const answer = completion({ usage: usage(5, 5) })
+    const response = completion({ usage: usage(5, 5) })
     gateway.upstream.next(
       json({
-        ...answer,
+        ...response,
         choices: [
           { index: 0, message: { role: "assistant", content: null, tool_calls: [call] }, finish_reason: "tool_calls" }
         ]
@@ -101,8 +101,8 @@ describe("a whole chat response", () => {
   it("is charged by a local token count when the upstream reports no usage", async () => {
     gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
     const debit = await debitOf(async () => {
-      const answer = await client.chat.completions.create({ model: "m", messages: hello })
-      expect(answer.usage).toBeUndefined()
+      const response = await client.chat.completions.create({ model: "m", messages: hello })
+      expect(response.usage).toBeUndefined()
     })
     const settlement = await gateway.lastSettlement()
     expect(settlement).toMatchObject({ usage_source: "local", charged_output: 20n })

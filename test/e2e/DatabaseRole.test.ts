@@ -124,12 +124,12 @@ it("the restricted database role allows the operations of resellers, orders, min
   expect(keyId).toMatch(/^[0-9a-f-]{36}$/)
 
   gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] })
   })
-  expect(answer.status, await answer.text()).toBe(200)
+  expect(response.status, await response.text()).toBe(200)
   await gateway.settled()
 })
 

@@ -258,13 +258,13 @@ describe("a whole response whose client disconnects early", () => {
 
   it("costs nothing when the client disconnects while the response waits for its settlement", async () => {
     const customer = await gateway.newCustomer(1_000n)
-    const answered = signal()
-    const answer = json(completion({ usage: usage(7, 3) }))
-    gateway.upstream.next({ ...answer, steps: [when(answered), ...answer.steps] })
+    const mayRespond = signal()
+    const response = json(completion({ usage: usage(7, 3) }))
+    gateway.upstream.next({ ...response, steps: [when(mayRespond), ...response.steps] })
     const client = await ask({ stream: false }, customer)
     const request = await gateway.upstream.received()
     await withLockedAccount(customer, async () => {
-      answered.fire()
+      mayRespond.fire()
       await request.over
       await waitingForLocks(1)
       client.reset()

@@ -105,13 +105,13 @@ describe("an official client for embeddings", () => {
     for (const format of [{}, { encoding_format: "float" as const }]) {
       gateway.upstream.always(obedient(7))
       const debit = await debitOf(async () => {
-        const answer = await client.embeddings.create({ model: "vectors", input: ["a", "b"], ...format })
-        expect(answer.model).toBe("vectors")
-        expect(answer.data.map(({ embedding }) => [...embedding])).toEqual([
+        const response = await client.embeddings.create({ model: "vectors", input: ["a", "b"], ...format })
+        expect(response.model).toBe("vectors")
+        expect(response.data.map(({ embedding }) => [...embedding])).toEqual([
           [0, ...VECTOR],
           [1, ...VECTOR]
         ])
-        expect(answer.usage).toEqual({ prompt_tokens: 7, total_tokens: 7 })
+        expect(response.usage).toEqual({ prompt_tokens: 7, total_tokens: 7 })
       })
       expect(debit).toBe(7n)
     }
@@ -185,9 +185,9 @@ describe("an embeddings request", () => {
     ["input[1]", { input: ["a", [1]] }]
   ])("is refused because of its member %s, and is not sent to an upstream", async (param, body) => {
     const before = gateway.upstream.requests.length
-    const answer = await post({ model: "vectors", ...body })
-    expect(answer.status).toBe(400)
-    const { type, error } = (await answer.json()) as { type: string; error: object }
+    const response = await post({ model: "vectors", ...body })
+    expect(response.status).toBe(400)
+    const { type, error } = (await response.json()) as { type: string; error: object }
     expect(type).toBe("error")
     expect(error).toMatchObject({ type: "invalid_request_error", code: "invalid_request", param })
     expect(gateway.upstream.requests.length).toBe(before)
@@ -219,8 +219,8 @@ describe("an embeddings request", () => {
       "unsupported_endpoint"
     ]
   ])("is refused when the model and the route do not fit together: %s", async (_, path, body, status, code) => {
-    const answer = await post(body, path)
-    expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }])
+    const response = await post(body, path)
+    expect([response.status, await response.json()]).toMatchObject([status, { error: { code } }])
   })
 })
 
@@ -249,8 +249,8 @@ describe("the charge of embeddings", () => {
   it("is based on a local token count of each text when the upstream reports no usage", async () => {
     gateway.upstream.next(embeddings(3))
     const debit = await debitOf(async () => {
-      const answer = await post({ model: "vectors", input: ["hello", "hello", " hello hello"] })
-      expect(await answer.json()).not.toHaveProperty("usage")
+      const response = await post({ model: "vectors", input: ["hello", "hello", " hello hello"] })
+      expect(await response.json()).not.toHaveProperty("usage")
     })
     expect(debit).toBe(4n)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -280,8 +280,8 @@ describe("the charge of embeddings", () => {
   ])("is zero when the upstream %s", async (_, upstream, status, code) => {
     gateway.upstream.next(upstream)
     const debit = await debitOf(async () => {
-      const answer = await post({ model: "vectors", input: "a" })
-      expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }])
+      const response = await post({ model: "vectors", input: "a" })
+      expect([response.status, await response.json()]).toMatchObject([status, { error: { code } }])
     })
     expect(debit).toBe(0n)
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
@@ -336,8 +336,8 @@ describe("the charge of embeddings", () => {
 
   it("causes 402 if the balance does not cover the smallest possible charge, but not if the balance equals this charge", async () => {
     const poor = await gateway.newCustomer(0n)
-    const answer = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
-    expect([answer.status, await answer.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])
+    const response = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
+    expect([response.status, await response.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])
     // 4 micro-USD pay for exactly four input tokens.
     const exact = await gateway.newCustomer(4n)
     const five = await post({ model: "vectors", input: [1, 2, 3, 4, 5] }, "/v1/embeddings", exact.key)

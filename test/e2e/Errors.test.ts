@@ -11,7 +11,7 @@ import { Email } from "@tollgate/domain/validation/Email"
 import { Effect, Redacted } from "effect"
 import OpenAI, * as Errors from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type RawAnswer, RawClient } from "../support/RawClient.ts"
+import { RawClient, type RawResponse } from "../support/RawClient.ts"
 import { type Customer, TestGateway } from "../support/TestGateway.ts"
 import { completion, usage } from "../support/upstream/ChatWire.ts"
 import { json } from "../support/upstream/Script.ts"
@@ -76,15 +76,15 @@ interface Asked {
   readonly path?: string
 }
 
-const ask = async ({ key, headers, body = good, path = PATH }: Asked): Promise<RawAnswer> => {
+const ask = async ({ key, headers, body = good, path = PATH }: Asked): Promise<RawResponse> => {
   const client = await RawClient.post(gateway.url, path, { key, ...(headers && { headers }), body })
-  const answer = await client.whole()
+  const response = await client.whole()
   client.leave()
-  return answer
+  return response
 }
 
 /** Checks that a refusal has the documented members, and the same request id in the body and in both headers. */
-const expectRefusal = ({ status, headers, body }: RawAnswer, expected: Partial<Refusal>): void => {
+const expectRefusal = ({ status, headers, body }: RawResponse, expected: Partial<Refusal>): void => {
   const refusal = JSON.parse(body) as Refusal
   expect(refusal).toEqual({
     type: "error",
@@ -169,9 +169,9 @@ describe("authentication", () => {
     ]
   ])("returns 401 invalid_api_key for %s", (_, headers) =>
     changesNothing(async () => {
-      const answer = await ask({ headers: headers() })
-      expectRefusal(answer, { status: 401, error: { code: "invalid_api_key" } })
-      expect(answer.headers["www-authenticate"]).toBe("Bearer")
+      const response = await ask({ headers: headers() })
+      expectRefusal(response, { status: 401, error: { code: "invalid_api_key" } })
+      expect(response.headers["www-authenticate"]).toBe("Bearer")
     })
   )
 
@@ -201,10 +201,10 @@ describe("a request", () => {
     ["has a name of 5,000 letters", "x".repeat(5_000)]
   ])("receives 404 model_not_found when its model %s", (_, model) =>
     changesNothing(async () => {
-      const answer = await ask({ key: gateway.key, body: { model, messages } })
-      expectRefusal(answer, { status: 404, error: { code: "model_not_found", param: "model" } })
-      expect(answer.body).toContain(model.slice(0, 100))
-      expect(answer.body.length).toBeLessThan(1_000)
+      const response = await ask({ key: gateway.key, body: { model, messages } })
+      expectRefusal(response, { status: 404, error: { code: "model_not_found", param: "model" } })
+      expect(response.body).toContain(model.slice(0, 100))
+      expect(response.body.length).toBeLessThan(1_000)
     })
   )
 })
@@ -262,8 +262,8 @@ describe("a request body", () => {
     ["has two max_tokens members", `{"model":"m","max_tokens":1,"messages":${user},"max_tokens":9}`, "max_tokens"]
   ])("causes 400 invalid_request when it %s", (_, body, param) =>
     changesNothing(async () => {
-      const answer = await ask({ key: gateway.key, body })
-      expectRefusal(answer, { status: 400, error: { code: "invalid_request", param } })
+      const response = await ask({ key: gateway.key, body })
+      expectRefusal(response, { status: 400, error: { code: "invalid_request", param } })
     })
   )
 
@@ -281,9 +281,9 @@ describe("a request body", () => {
         header
       ])
       client.say(bytes)
-      const answer = await client.whole()
+      const response = await client.whole()
       client.leave()
-      expectRefusal(answer, { status: 400, error: { code: "invalid_request" } })
+      expectRefusal(response, { status: 400, error: { code: "invalid_request" } })
     })
   )
 
@@ -316,9 +316,9 @@ describe("a body above the size limit", () => {
         ["authorization", `Bearer ${gateway.key}`],
         ["content-length", String(LIMIT_BYTES + 1)]
       ])
-      const answer = await client.until(({ body }) => body.endsWith("}"))
-      expectRefusal(answer, { status: 413, error: { code: "request_too_large" } })
-      expect(answer.headers.connection).toBe("close")
+      const response = await client.until(({ body }) => body.endsWith("}"))
+      expectRefusal(response, { status: 413, error: { code: "request_too_large" } })
+      expect(response.headers.connection).toBe("close")
       client.leave()
       await client.closed()
     }))
@@ -336,9 +336,9 @@ describe("a body above the size limit", () => {
         client.say(chunk)
         client.say("\r\n")
       }
-      const answer = await client.until(({ body }) => body.endsWith("}"))
-      expectRefusal(answer, { status: 413, error: { code: "request_too_large" } })
-      expect(answer.headers.connection).toBe("close")
+      const response = await client.until(({ body }) => body.endsWith("}"))
+      expectRefusal(response, { status: 413, error: { code: "request_too_large" } })
+      expect(response.headers.connection).toBe("close")
       client.leave()
       await client.closed()
       expect(gateway.counters.bodyBytes).toBe(0)
@@ -347,8 +347,8 @@ describe("a body above the size limit", () => {
   it("has more than 32 MiB: a body of exactly 32 MiB is accepted", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const start = `{"model":"m","messages":${JSON.stringify(messages)}`
-    const answer = await ask({ key: gateway.key, body: `${start}${" ".repeat(LIMIT_BYTES - start.length - 1)}}` })
-    expect(answer.status).toBe(200)
+    const response = await ask({ key: gateway.key, body: `${start}${" ".repeat(LIMIT_BYTES - start.length - 1)}}` })
+    expect(response.status).toBe(200)
   })
 })
 
@@ -358,9 +358,9 @@ describe("the balance", () => {
     ["a request for a whole response", false]
   ])("causes 402 insufficient_balance for %s when it is zero, with x-should-retry: false", (_, stream) =>
     changesNothing(async () => {
-      const answer = await ask({ key: poor.key, body: { ...good, stream } })
-      expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
-      expect(answer.headers["x-should-retry"]).toBe("false")
+      const response = await ask({ key: poor.key, body: { ...good, stream } })
+      expectRefusal(response, { status: 402, error: { code: "insufficient_balance" } })
+      expect(response.headers["x-should-retry"]).toBe("false")
     })
   )
 
@@ -368,8 +368,8 @@ describe("the balance", () => {
     const customer = await gateway.newCustomer(1_000n)
     const long = [{ role: "user", content: "hello ".repeat(1_500) }]
     await changesNothing(async () => {
-      const answer = await ask({ key: customer.key, body: { model: "m", messages: long } })
-      expectRefusal(answer, { status: 402, error: { code: "insufficient_balance" } })
+      const response = await ask({ key: customer.key, body: { model: "m", messages: long } })
+      expectRefusal(response, { status: 402, error: { code: "insufficient_balance" } })
     })
   })
 
@@ -393,14 +393,14 @@ describe("a request with two faults", () => {
   const head = async (method: string, path: string, headers: ReadonlyArray<readonly [string, string]>) => {
     const client = await RawClient.connect(gateway.url)
     client.head(method, path, headers)
-    const answer = await client.until(({ status, body }) => status > 0 && body.endsWith("}"))
+    const response = await client.until(({ status, body }) => status > 0 && body.endsWith("}"))
     client.leave()
-    return answer
+    return response
   }
   const bearer = () => [["authorization", `Bearer ${gateway.key}`]] as const
   const unknown = { model: "gpt-unknown", messages }
 
-  it.each<readonly [order: string, call: () => Promise<RawAnswer>, status: number, code: string]>([
+  it.each<readonly [order: string, call: () => Promise<RawResponse>, status: number, code: string]>([
     ["route before key", () => head("POST", "/v1/nothing", [["content-length", "0"]]), 404, "not_found"],
     ["method before key", () => head("GET", PATH, []), 405, "method_not_allowed"],
     ["key before size", () => head("POST", PATH, tooLarge), 401, "invalid_api_key"],
@@ -417,8 +417,8 @@ describe("a request with two faults", () => {
     ["balance before upstream", () => ask({ key: poor.key }), 402, "insufficient_balance"]
   ])("is refused for the first fault in the order of checks: %s", (_, call, status, code) =>
     changesNothing(async () => {
-      const answer = await call()
-      expect([answer.status, JSON.parse(answer.body).error.code]).toEqual([status, code])
+      const response = await call()
+      expect([response.status, JSON.parse(response.body).error.code]).toEqual([status, code])
     })
   )
 })
@@ -530,9 +530,9 @@ describe("the request id", () => {
 it("a failed database constraint causes 500 internal_error without internal details", async () => {
   await gateway.query("ALTER TABLE open_request ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID")
   await changesNothing(async () => {
-    const answer = await ask({ key: gateway.key })
-    expectRefusal(answer, { status: 500, error: { code: "internal_error", type: "server_error" } })
-    expect(answer.body).not.toMatch(/nothing_fits|constraint|open_request|sql/i)
+    const response = await ask({ key: gateway.key })
+    expectRefusal(response, { status: 500, error: { code: "internal_error", type: "server_error" } })
+    expect(response.body).not.toMatch(/nothing_fits|constraint|open_request|sql/i)
   })
   await gateway.query("ALTER TABLE open_request DROP CONSTRAINT nothing_fits")
 })

@@ -33,7 +33,7 @@ const peakMib = (): number => {
 }
 
 const picture = Buffer.alloc(Math.floor((20 * MIB) / 3) * 4, "A")
-const answer = Buffer.concat([
+const upstreamBody = Buffer.concat([
   Buffer.from('{"created":1,"data":[{"b64_json":"'),
   picture,
   Buffer.from('"}],"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}')
@@ -55,7 +55,7 @@ it.skipIf(!existsSync("/proc/self/status"))(
     const customers = await Promise.all(
       Array.from({ length: PARALLEL_REQUESTS }, () => gateway.newCustomer(1_000_000n))
     )
-    gateway.upstream.always(text(answer, "application/json"))
+    gateway.upstream.always(text(upstreamBody, "application/json"))
     const before = peakMib()
     const made = await Promise.all(customers.map(({ key }) => generate(key)))
     expect(made).toEqual(customers.map(() => "200 settled 26"))

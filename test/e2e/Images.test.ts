@@ -17,7 +17,7 @@ const pictured = (format: PictureFormat) =>
 const PICTURE = pictured("png")
 const source = Buffer.from(pictured("jpeg"), "base64")
 const usage = { input_tokens: 10, output_tokens: 272, total_tokens: 282 }
-const answer = { created: 5, data: [{ b64_json: PICTURE, revised_prompt: "SECRET" }], usage, provider: "SECRET" }
+const upstreamBody = { created: 5, data: [{ b64_json: PICTURE, revised_prompt: "SECRET" }], usage, provider: "SECRET" }
 
 let gateway: TestGateway
 let client: OpenAI
@@ -46,7 +46,7 @@ const cost = async <A>(call: () => Promise<A>): Promise<readonly [A, bigint]> =>
 
 describe("the OpenAI SDK", () => {
   it("generates an image and pays for the usage that the upstream reports", async () => {
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(upstreamBody))
     const [{ data, response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat", size: "1024x1024", quality: "low" }).withResponse()
     )
@@ -64,7 +64,7 @@ describe("the OpenAI SDK", () => {
     ["a stream", async () => createReadStream(join(folder, "cat.jpg"))],
     ["an array", async () => [await toFile(source, "cat.jpg")]]
   ])("edits an image that is sent as %s", async (_, image) => {
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(upstreamBody))
     const [edited, paid] = await cost(async () =>
       client.images.edit({ model: "m", prompt: "a hat on it", n: 1, image: await image() })
     )
@@ -94,7 +94,7 @@ describe("the OpenAI SDK", () => {
   })
 
   it("receives 409 idempotency_key_reused when it repeats an Idempotency-Key, and does not retry", async () => {
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(upstreamBody))
     const headers = { "Idempotency-Key": "order-17" }
     const retrying = client.withOptions({ maxRetries: 2 })
     await retrying.images.generate({ model: "m", prompt: "a cat" }, { headers })
@@ -123,7 +123,7 @@ describe("the AI SDK", () => {
   const model = () => createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).image("m")
 
   it("generates an image and pays for the usage that the upstream reports", async () => {
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(upstreamBody))
     const [{ image }, paid] = await cost(() =>
       generateImage({ model: model(), prompt: "a cat", size: "1024x1024", maxRetries: 0 })
     )
@@ -132,7 +132,7 @@ describe("the AI SDK", () => {
   })
 
   it("edits an image", async () => {
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(upstreamBody))
     const prompt = { text: "a hat on it", images: [source] }
     const [{ image }, paid] = await cost(() => generateImage({ model: model(), prompt, maxRetries: 0 }))
     expect([image.base64, paid]).toEqual([PICTURE, 554n])

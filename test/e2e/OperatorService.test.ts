@@ -1,6 +1,6 @@
 /**
- * Tests the routes of the operator API for the movements of quota, the usage and the limits of customers, the refresh of
- * all open orders, the sessions, the checks of the service and the audit log (docs/reference/operator.md).
+ * Tests the routes of the operator API for the movements of quota, the limits of keys, the usage of customers, the refresh
+ * of all open orders, the sessions, the checks of the service and the audit log (docs/reference/operator.md).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type OperatorCalls, operatorCalls } from "../support/OperatorCalls.ts"
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-/** Creates an API key of the customer. Returns its id and its secret. */
+/** Creates an API key for the customer. Returns the id and the secret of the key. */
 const aKey = async (): Promise<readonly [id: string, secret: string]> => {
   const path = `/api/reseller/customers/${customer.userId}/keys`
   const { body } = await programme.post(path, { token: reseller.token, body: { name: "laptop" } })

@@ -6,7 +6,7 @@ import { parse } from "csv-parse/sync"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { listOf, textOf } from "../support/SimulatedPayments.ts"
 import { until } from "../support/TestGateway.ts"
-import { type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 import { completion, usage } from "../support/upstream/ChatWire.ts"
 import { json } from "../support/upstream/Script.ts"
 
@@ -36,7 +36,7 @@ const aSpender = async (requests: number) => {
 }
 
 /** Returns the status, the code and the parameter of an error in the format of the inference routes. */
-const errorIn = ({ status, body, headers }: Answer) => {
+const errorIn = ({ status, body, headers }: ApiResponse) => {
   expect(body).toMatchObject({ type: "error", error: { type: "invalid_request_error", message: expect.any(String) } })
   expect(body.request_id).toBe(headers.get("x-request-id"))
   return [status, body.error?.code, body.error?.param]

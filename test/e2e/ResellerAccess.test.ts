@@ -13,7 +13,7 @@ import { ISSUER, SECRET } from "../support/ProgrammeLayers.ts"
 import { RawClient } from "../support/RawClient.ts"
 import { refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 
 const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
@@ -52,7 +52,7 @@ const at = (path: string, ids: Readonly<Record<string, string>> = own): string =
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? UNKNOWN_ID)
 
 /** Sends a request. A POST has an invalid JSON body, because the token must be checked before the body is read. */
-const ask = (method: string, path: string, token: string | undefined): Promise<Answer> =>
+const ask = (method: string, path: string, token: string | undefined): Promise<ApiResponse> =>
   programme.ask(method, at(path), { token, ...(method === "POST" ? { body: "{" } : {}) })
 
 const now = () => Math.floor(Date.now() / 1_000)
@@ -143,9 +143,9 @@ describe.each(routes)("%s %s", (method, path) => {
   it("returns 401 invalid_credentials without a valid token, always with the same message", async () => {
     const messages = new Set<string>()
     for (const [what, make] of badTokens) {
-      const answer = await ask(method, path, await make())
-      expect(`${what}: ${refusalIn(answer)}`).toBe(`${what}: 401 invalid_credentials`)
-      messages.add(textOf(answer.body.error?.message))
+      const response = await ask(method, path, await make())
+      expect(`${what}: ${refusalIn(response)}`).toBe(`${what}: 401 invalid_credentials`)
+      messages.add(textOf(response.body.error?.message))
     }
     expect(messages.size).toBe(1)
   })
@@ -156,9 +156,9 @@ describe.each(routes)("%s %s", (method, path) => {
       ? [(await programme.reseller()).token]
       : [reseller.token, await signed(claims())]
     for (const token of tokens) {
-      const answer = await ask(method, path, token)
-      expect(answer.status).not.toBe(401)
-      expect(answer.headers.get("cache-control")).toBe("no-store")
+      const response = await ask(method, path, token)
+      expect(response.status).not.toBe(401)
+      expect(response.headers.get("cache-control")).toBe("no-store")
     }
   })
 })
@@ -166,14 +166,14 @@ describe.each(routes)("%s %s", (method, path) => {
 describe("a reseller token", () => {
   it("is accepted only in the Authorization header with the Bearer scheme", async () => {
     const { token } = reseller
-    const answers = [
+    const responses = [
       await programme.get("/api/reseller/me", { headers: { "x-api-key": token } }),
       await programme.get("/api/reseller/me", { headers: { authorization: token } }),
       await programme.get("/api/reseller/me", { headers: { authorization: `Basic ${token}` } }),
       await programme.get("/api/reseller/me", { headers: { cookie: `token=${token}` } }),
       await programme.get(`/api/reseller/me?token=${token}`)
     ]
-    expect(answers.map(refusalIn)).toEqual(Array(5).fill("401 invalid_credentials"))
+    expect(responses.map(refusalIn)).toEqual(Array(5).fill("401 invalid_credentials"))
     expect((await programme.get("/api/reseller/me", { headers: { authorization: `bearer ${token}` } })).status).toBe(
       200
     )
@@ -264,17 +264,17 @@ describe("a malformed order id", () => {
     "causes 404 topup_not_found: %s",
     async (id) => {
       const { token } = reseller
-      const answers = [
+      const responses = [
         await programme.get(`/api/reseller/topup/${id}`, { token }),
         await programme.post(`/api/reseller/topup/${id}/check`, { token })
       ]
-      expect(answers.map(refusalIn)).toEqual(["404 topup_not_found", "404 topup_not_found"])
+      expect(responses.map(refusalIn)).toEqual(["404 topup_not_found", "404 topup_not_found"])
     }
   )
 })
 
 /** Returns a refusal without its request id and its date. */
-const without = ({ status, body, headers }: Answer): Json => {
+const without = ({ status, body, headers }: ApiResponse): Json => {
   const { request_id: _, ...error } = body.error ?? {}
   const told = [...headers].filter(([name]) => !/request-id|^date$/.test(name))
   return { status: `${status}` as never, error, headers: Object.fromEntries(told) as never }

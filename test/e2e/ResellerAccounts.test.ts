@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { textOf } from "../support/SimulatedPayments.ts"
 import { operator } from "../support/Stores.ts"
-import { type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 
 const SIGNUP = "/api/reseller/auth/signup"
 const LOGIN = "/api/reseller/auth/login"
@@ -37,9 +37,9 @@ const signup = (members: object = {}) => ({
   wa_number: "628123456789",
   ...members
 })
-const signUp = (members: object = {}): Promise<Answer> =>
+const signUp = (members: object = {}): Promise<ApiResponse> =>
   programme.post(SIGNUP, { body: signup(members), headers: from })
-const logIn = (email: string, password: string): Promise<Answer> =>
+const logIn = (email: string, password: string): Promise<ApiResponse> =>
   programme.post(LOGIN, { body: { email, password }, headers: from })
 
 describe("signup", () => {
@@ -74,8 +74,8 @@ describe("signup", () => {
   })
 
   it("creates one reseller from three parallel requests with the same email", async () => {
-    const answers = await Promise.all([1, 2, 3].map(() => signUp({ email: "race@example.com" })))
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    const responses = await Promise.all([1, 2, 3].map(() => signUp({ email: "race@example.com" })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   })
 
   it("returns 403 email_blacklisted for a listed email and for the emails of a listed domain", async () => {
@@ -110,10 +110,10 @@ describe("signup", () => {
       ["email", "name", "password", "wa_number"]
     ]
   ])("returns 422 validation_error for %s and names the invalid members", async (_, body, paths) => {
-    const answer = await programme.post(SIGNUP, { body })
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect([...pathsIn(answer)].sort()).toEqual(paths)
-    expect(answer.text).not.toContain("1234567")
+    const response = await programme.post(SIGNUP, { body })
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect([...pathsIn(response)].sort()).toEqual(paths)
+    expect(response.text).not.toContain("1234567")
   })
 
   it("accepts passwords from 8 to 128 characters, counted as graphemes", async () => {
@@ -180,10 +180,13 @@ describe("login", () => {
     const messages = new Set<string>()
     for (const who of [email, "unknown@example.com", "unknown", "a\u0000b@example.com", "", "x".repeat(60_000)]) {
       const before = hashes.verified
-      const answer = await programme.post(LOGIN, { body: { email: who, password: "wrong" }, headers: anotherAddress() })
-      expect(refusalIn(answer)).toBe("401 invalid_credentials")
+      const response = await programme.post(LOGIN, {
+        body: { email: who, password: "wrong" },
+        headers: anotherAddress()
+      })
+      expect(refusalIn(response)).toBe("401 invalid_credentials")
       expect(hashes.verified).toBe(before + 1)
-      messages.add(textOf(answer.body.error?.message))
+      messages.add(textOf(response.body.error?.message))
     }
     expect(messages.size).toBe(1)
   })
@@ -196,9 +199,9 @@ describe("login", () => {
     "returns 403 reseller_not_active for a %s reseller with the right password, and 401 with a wrong one",
     async (status, moves) => {
       const { email, password } = await programme.reseller({ moves })
-      const answer = await logIn(email, password)
-      expect(refusalIn(answer)).toBe("403 reseller_not_active")
-      expect(textOf(answer.body.error?.message)).toContain(status)
+      const response = await logIn(email, password)
+      expect(refusalIn(response)).toBe("403 reseller_not_active")
+      expect(textOf(response.body.error?.message)).toContain(status)
       expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
     }
   )
@@ -208,9 +211,9 @@ describe("login", () => {
     const { hashes } = programme.settings
     for (let i = 0; i < 5; i++) expect(refusalIn(await logIn(email, "wrong"))).toBe("401 invalid_credentials")
     const before = hashes.verified
-    const answer = await logIn(email, password)
-    expect(refusalIn(answer)).toBe("429 rate_limited")
-    expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(60)
+    const response = await logIn(email, password)
+    expect(refusalIn(response)).toBe("429 rate_limited")
+    expect(Number(response.headers.get("retry-after"))).toBeLessThanOrEqual(60)
     expect(hashes.verified).toBe(before)
     from = anotherAddress()
     expect((await logIn(email, password)).status).toBe(200)
@@ -231,9 +234,9 @@ describe("login", () => {
     ["no members", {}, ["email", "password"]],
     ["a password that is an array", { email: "a@example.com", password: ["x"] }, ["password"]]
   ])("returns 422 validation_error for %s", async (_, body, paths) => {
-    const answer = await programme.post(LOGIN, { body, headers: from })
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual(paths)
+    const response = await programme.post(LOGIN, { body, headers: from })
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual(paths)
   })
 })
 

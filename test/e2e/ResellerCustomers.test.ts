@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 import { chatFrames, usage } from "../support/upstream/ChatWire.ts"
 import { stream } from "../support/upstream/Script.ts"
 
@@ -24,8 +24,11 @@ beforeAll(async () => {
 afterAll(() => programme.close())
 
 const resolve = (email: unknown, { token }: Actor = reseller) => programme.post(CUSTOMERS, { token, body: { email } })
-const createKey = (userId: string, { token }: Actor = reseller, body: unknown = { name: "laptop" }): Promise<Answer> =>
-  programme.post(`${CUSTOMERS}/${userId}/keys`, { token, body })
+const createKey = (
+  userId: string,
+  { token }: Actor = reseller,
+  body: unknown = { name: "laptop" }
+): Promise<ApiResponse> => programme.post(`${CUSTOMERS}/${userId}/keys`, { token, body })
 const revoke = (keyId: Json | undefined, { token }: Actor = reseller) =>
   programme.delete(`${KEYS}/${textOf(keyId)}`, { token })
 
@@ -52,13 +55,13 @@ describe("POST /customers", () => {
 
   it("creates one user from parallel requests of two resellers, and links the user to the reseller that created it", async () => {
     const others = await Promise.all([programme.reseller(), programme.reseller()])
-    const answers = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
-    expect(new Set(answers.map(({ body }) => textOf(body.user_id))).size).toBe(1)
+    const responses = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
+    expect(new Set(responses.map(({ body }) => textOf(body.user_id))).size).toBe(1)
     for (const [i, other] of others.entries()) {
       const { customers } = (await programme.get(CUSTOMERS, other)).body
-      const created = answers[i]?.body.created?.valueOf() === true
+      const created = responses[i]?.body.created?.valueOf() === true
       expect(customers).toEqual(
-        created ? [{ user_id: textOf(answers[i]?.body.user_id), email: "contested@example.com" }] : []
+        created ? [{ user_id: textOf(responses[i]?.body.user_id), email: "contested@example.com" }] : []
       )
     }
   })
@@ -86,9 +89,9 @@ describe("POST /customers", () => {
   it.each([["customer"], [""], [null], [7], [undefined], ["a@b"], ["a b@example.com"]])(
     "returns 422 validation_error for the email %j",
     async (email) => {
-      const answer = await resolve(email)
-      expect(refusalIn(answer)).toBe("422 validation_error")
-      expect(pathsIn(answer)).toEqual(["email"])
+      const response = await resolve(email)
+      expect(refusalIn(response)).toBe("422 validation_error")
+      expect(pathsIn(response)).toEqual(["email"])
     }
   )
 })
@@ -100,8 +103,8 @@ describe("GET /customers", () => {
     for (const email of ["b@list.example", "c@list.example", "a@list.example"])
       made.push((await resolve(email, other)).body)
     const [b, c, a] = made.map(({ user_id, email }) => ({ user_id, email }))
-    const answer = await programme.get(CUSTOMERS, other)
-    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { customers: [a, b, c] } })
+    const response = await programme.get(CUSTOMERS, other)
+    expect({ status: response.status, body: response.body }).toEqual({ status: 200, body: { customers: [a, b, c] } })
   })
 })
 
@@ -129,22 +132,22 @@ describe("an API key of a customer", () => {
     [{ name: 7 }]
   ])("causes 422 validation_error when it is created with the body %j", async (body) => {
     const { userId } = await programme.customerOf(reseller)
-    const answer = await createKey(userId, reseller, body)
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual(["name"])
+    const response = await createKey(userId, reseller, body)
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual(["name"])
   })
 
   it("causes 404 not_found when it is created for a user who is not a customer of this reseller", async () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other)
-    const answers = [
+    const responses = [
       await createKey(theirs.userId),
       await createKey(UNKNOWN_ID),
       await createKey("x"),
       await createKey("%00")
     ]
-    expect(answers.map(refusalIn)).toEqual(Array(4).fill("404 not_found"))
-    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+    expect(responses.map(refusalIn)).toEqual(Array(4).fill("404 not_found"))
+    expect(new Set(responses.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
   })
 
   it("is refused from the first request after its revocation, and a second revocation returns the same body", async () => {
@@ -171,9 +174,9 @@ describe("an API key of a customer", () => {
     const other = await programme.reseller()
     const theirs = await programme.customerOf(other, 1_000_000n)
     const { key_id, secret } = (await createKey(theirs.userId, other)).body
-    const answers = [await revoke(key_id), await revoke(UNKNOWN_ID as never), await revoke("x" as never)]
-    expect(answers.map(refusalIn)).toEqual(Array(3).fill("404 not_found"))
-    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+    const responses = [await revoke(key_id), await revoke(UNKNOWN_ID as never), await revoke("x" as never)]
+    expect(responses.map(refusalIn)).toEqual(Array(3).fill("404 not_found"))
+    expect(new Set(responses.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("200 true")
   })
@@ -228,9 +231,9 @@ describe("customer balances", () => {
       [`${KEYS}/${textOf(key_id)}/balances`, `${KEYS}/${UNKNOWN_ID}/balances`]
     ]
     for (const alike of paths) {
-      const answers = await Promise.all(alike.map((path) => programme.get(path, reseller)))
-      expect(answers.map(refusalIn)).toEqual(["404 not_found", "404 not_found"])
-      expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+      const responses = await Promise.all(alike.map((path) => programme.get(path, reseller)))
+      expect(responses.map(refusalIn)).toEqual(["404 not_found", "404 not_found"])
+      expect(new Set(responses.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
     }
   })
 
@@ -238,9 +241,9 @@ describe("customer balances", () => {
     "return 422 validation_error for %s, which is not a UUID",
     async (id) => {
       const [customer, key] = [`${CUSTOMERS}/${id}/balances`, `${KEYS}/${id}/balances`]
-      const answers = [await programme.get(customer, reseller), await programme.get(key, reseller)]
-      expect(answers.map(refusalIn)).toEqual(["422 validation_error", "422 validation_error"])
-      expect(answers.map(pathsIn)).toEqual([["userID"], ["keyID"]])
+      const responses = [await programme.get(customer, reseller), await programme.get(key, reseller)]
+      expect(responses.map(refusalIn)).toEqual(["422 validation_error", "422 validation_error"])
+      expect(responses.map(pathsIn)).toEqual([["userID"], ["keyID"]])
     }
   )
 })

@@ -146,18 +146,18 @@ describe("an endpoint", () => {
     ["a threshold of zero", { thresholds: { quota_usd_micro: 0 } }, "thresholds.quota_usd_micro"],
     ["an unknown threshold", { thresholds: { quota: 1 } }, "thresholds.quota"]
   ])("is refused with 422 validation_error for %s", async (_, wrong, path) => {
-    const answer = await programme.post(
+    const response = await programme.post(
       ENDPOINTS,
       as(reseller, { url: `${origin}/`, events: ["topup.credited"], ...wrong })
     )
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(answer.body.error).toMatchObject({ details: [{ path }] })
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(response.body.error).toMatchObject({ details: [{ path }] })
   })
 
   it("is refused with 409 too_many_endpoints if its reseller has ten endpoints", async () => {
     for (let i = 0; i < 10; i++) await create()
-    const answer = await programme.post(ENDPOINTS, as(reseller, { url: origin, events: ["topup.credited"] }))
-    expect(refusalIn(answer)).toBe("409 too_many_endpoints")
+    const response = await programme.post(ENDPOINTS, as(reseller, { url: origin, events: ["topup.credited"] }))
+    expect(refusalIn(response)).toBe("409 too_many_endpoints")
   })
 
   it("receives test events that are signed with both secrets after a rotation", async () => {

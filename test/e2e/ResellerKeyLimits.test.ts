@@ -56,7 +56,7 @@ describe("the limits of a customer's key", () => {
     expect(removed.body).toMatchObject({ limits: null, limit_usage: null })
   })
 
-  it("are absent from the response of a key without limits", async () => {
+  it("are absent from the response to the creation of a key without limits", async () => {
     const { created } = await create({ name: "laptop" })
     expect(Object.keys(created.body)).toEqual(["key_id", "name", "secret"])
   })

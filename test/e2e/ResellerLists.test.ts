@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 import { completion, usage } from "../support/upstream/ChatWire.ts"
 import { json } from "../support/upstream/Script.ts"
 
@@ -36,12 +36,12 @@ const spend = async (secret: string, model = "m"): Promise<void> => {
 const aTier = async ({ token }: Actor) =>
   textOf(listOf((await programme.get("/api/reseller/tiers", { token })).body.tiers)[0]?.plan_tier_id)
 
-const mint = async (actor: Actor, operation_id: string, customer_email: string): Promise<Answer> => {
+const mint = async (actor: Actor, operation_id: string, customer_email: string): Promise<ApiResponse> => {
   const body = { operation_id, customer_email, plan_tier_id: await aTier(actor) }
   return programme.post("/api/reseller/mint", { token: actor.token, body })
 }
 
-const data = (answer: Answer) => listOf(answer.body.data)
+const data = (response: ApiResponse) => listOf(response.body.data)
 
 /** Reads all pages of a list. `between` runs after each page. */
 const pagesOf = async ({ token }: Actor, path: string, between: () => Promise<unknown> = async () => {}) => {
@@ -56,7 +56,7 @@ const pagesOf = async ({ token }: Actor, path: string, between: () => Promise<un
   }
 }
 
-const rowsIn = ({ text }: Answer): ReadonlyArray<Record<string, string>> => parse(text, { columns: true })
+const rowsIn = ({ text }: ApiResponse): ReadonlyArray<Record<string, string>> => parse(text, { columns: true })
 
 describe("the list of keys", () => {
   it("has the prefix, the owner and the times of each key, and no secret", async () => {

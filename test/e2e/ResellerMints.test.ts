@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, type Customer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, type Customer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
 /** The tiers for sale. */
@@ -32,13 +32,14 @@ const request = (members: object = {}) => ({
   plan_tier_id: tierOf("m", 500),
   ...members
 })
-const mint = ({ token }: Actor, body: unknown): Promise<Answer> => programme.post("/api/reseller/mint", { token, body })
+const mint = ({ token }: Actor, body: unknown): Promise<ApiResponse> =>
+  programme.post("/api/reseller/mint", { token, body })
 const quotaOf = async ({ token }: Actor) =>
   textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro)
 
 describe("the tier list", () => {
   it("contains the tiers for sale with only the documented members, sorted by price and then by model name", async () => {
-    const answer = await programme.get("/api/reseller/tiers", await programme.reseller())
+    const response = await programme.get("/api/reseller/tiers", await programme.reseller())
     const tier = (model_name: string, tier_usd_cents: number, granted_tokens: number) => ({
       plan_tier_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       model_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -48,11 +49,11 @@ describe("the tier list", () => {
       granted_tokens,
       topup_idr_required: tier_usd_cents * 100
     })
-    expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({
+    expect(response.status).toBe(200)
+    expect(response.body).toEqual({
       tiers: [tier("m", 100, 300_000), tier("a", 500, 1_500_000), tier("m", 500, 2_000_000)]
     })
-    expect(answer.headers.get("cache-control")).toBe("no-store")
+    expect(response.headers.get("cache-control")).toBe("no-store")
   })
 })
 
@@ -107,9 +108,9 @@ describe("a mint", () => {
   it("is applied once when 20 equal requests arrive in parallel", async () => {
     const reseller = await rich()
     const body = request()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => mint(reseller, body)))
-    expect(answers.filter(({ body }) => body.already_applied?.valueOf() === false)).toHaveLength(1)
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => mint(reseller, body)))
+    expect(responses.filter(({ body }) => body.already_applied?.valueOf() === false)).toHaveLength(1)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(await quotaOf(reseller)).toBe("995000000")
   })
 
@@ -152,9 +153,9 @@ describe("a mint", () => {
     ["a tier id that is null", { plan_tier_id: null }, ["plan_tier_id"]]
   ])("returns 422 validation_error for %s", async (what, members, paths) => {
     const reseller = await rich()
-    const answer = await mint(reseller, what === "no members" ? members : request(members as object))
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual(paths)
+    const response = await mint(reseller, what === "no members" ? members : request(members as object))
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual(paths)
   })
 
   it("accepts an operation_id of 128 characters of any kind", async () => {
@@ -168,11 +169,11 @@ describe("a mint", () => {
     const reseller = await rich()
     const cheap = tierOf("m", 100)
     const bodies = Array.from({ length: 34 }, () => request({ plan_tier_id: cheap }))
-    const answers = await Promise.all(bodies.map((body) => mint(reseller, body)))
-    const refused = answers.filter(({ status }) => status !== 200)
+    const responses = await Promise.all(bodies.map((body) => mint(reseller, body)))
+    const refused = responses.filter(({ status }) => status !== 200)
     expect(refused.map(refusalIn)).toEqual(Array(4).fill("429 rate_limited"))
     for (const { headers } of refused) expect(Number(headers.get("retry-after"))).toBeLessThanOrEqual(61)
-    const done = bodies[answers.findIndex(({ status }) => status === 200)]
+    const done = bodies[responses.findIndex(({ status }) => status === 200)]
     expect((await mint(reseller, done)).body.already_applied).toBe(true)
     expect(await quotaOf(reseller)).toBe("970000000")
     expect((await mint(await rich(), request())).status).toBe(200)
@@ -181,13 +182,13 @@ describe("a mint", () => {
   it("returns 500 internal_error without internal details after a database error, and changes no balance", async () => {
     const reseller = await rich()
     await programme.query("ALTER TABLE mint RENAME TO mint_away")
-    const answer = await mint(reseller, request()).finally(() =>
+    const response = await mint(reseller, request()).finally(() =>
       programme.query("ALTER TABLE mint_away RENAME TO mint")
     )
-    expect(refusalIn(answer)).toBe("500 internal_error")
-    expect(answer.text).not.toMatch(/relation|mint_away|sql/i)
+    expect(refusalIn(response)).toBe("500 internal_error")
+    expect(response.text).not.toMatch(/relation|mint_away|sql/i)
     const [fault, ...others] = programme.settings.faults.splice(0)
-    expect(fault).toContain(answer.headers.get("x-request-id"))
+    expect(fault).toContain(response.headers.get("x-request-id"))
     expect(others).toEqual([])
     expect(await quotaOf(reseller)).toBe("1000000000")
   })

@@ -64,11 +64,11 @@ describe("a change of the password", () => {
 
   it("succeeds once when two requests with the same token run concurrently", async () => {
     const reseller = await programme.reseller()
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       change(reseller, reseller.password, "the first password"),
       change(reseller, reseller.password, "the second password")
     ])
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 })
 

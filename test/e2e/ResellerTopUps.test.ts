@@ -6,7 +6,7 @@ import { quietZoneOf, readQrPicture } from "../support/QrPicture.ts"
 import { RawClient } from "../support/RawClient.ts"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, jsonOf, listOf, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 
 const TOPUP = "/api/reseller/topup"
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -21,8 +21,9 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-const order = (body: object, { token }: Actor = reseller): Promise<Answer> => programme.post(TOPUP, { token, body })
-const read = (id: Json | undefined, { token }: Actor = reseller): Promise<Answer> =>
+const order = (body: object, { token }: Actor = reseller): Promise<ApiResponse> =>
+  programme.post(TOPUP, { token, body })
+const read = (id: Json | undefined, { token }: Actor = reseller): Promise<ApiResponse> =>
   programme.get(`${TOPUP}/${textOf(id)}`, { token })
 const quotaOf = async ({ token }: Actor): Promise<bigint> =>
   BigInt(textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro))
@@ -140,9 +141,9 @@ describe("a new top-up order", () => {
     ["an unknown token", { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" }, ["token_kind"]],
     ["a body that is not JSON", "method=qris", [""]]
   ])("is refused with 422 validation_error for %s: %j", async (_, body, paths) => {
-    const answer = await programme.post(TOPUP, { token: reseller.token, body })
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual(paths)
+    const response = await programme.post(TOPUP, { token: reseller.token, body })
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual(paths)
   })
 
   it.each([
@@ -152,9 +153,9 @@ describe("a new top-up order", () => {
     ["crypto_bep20", "amount_usd_micro", 1_000_000, 50_000_000_000]
   ])("by %s is refused with 422 amount_out_of_range outside its bounds", async (method, member, min, max) => {
     for (const amount of [min - 1, max + 1, 0, -1, -min, 9_007_199_254_740_991]) {
-      const answer = await order({ method, [member]: amount })
-      expect(refusalIn(answer)).toBe("422 amount_out_of_range")
-      expect(listOf(answer.body.error?.details)).toEqual([{ path: member, message: `${min} to ${max}` }])
+      const response = await order({ method, [member]: amount })
+      expect(refusalIn(response)).toBe("422 amount_out_of_range")
+      expect(listOf(response.body.error?.details)).toEqual([{ path: member, message: `${min} to ${max}` }])
     }
     for (const amount of [min, max]) expect((await order({ method, [member]: amount })).status).toBe(201)
   })
@@ -169,7 +170,7 @@ describe("a top-up order with an operation_id", () => {
     expect(both.map(({ status }) => status)).toEqual([201, 201])
     const [{ already_applied: first, ...created }, { already_applied: second, ...repeated }] = both.map(
       ({ body }) => body
-    ) as [Answer["body"], Answer["body"]]
+    ) as [ApiResponse["body"], ApiResponse["body"]]
     expect([first, second].sort()).toEqual([false, true])
     expect(repeated).toEqual(created)
     expect((await order(request, payer)).body).toEqual({ ...created, already_applied: true })
@@ -226,8 +227,8 @@ describe("a paid order", () => {
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
     const check = `${TOPUP}/${textOf(body.id)}/check`
-    const answer = await programme.post(check, { token: payer.token, body: "not even JSON" })
-    expect({ status: answer.status, order: answer.body.status }).toEqual({ status: 200, order: "credited" })
+    const response = await programme.post(check, { token: payer.token, body: "not even JSON" })
+    expect({ status: response.status, order: response.body.status }).toEqual({ status: 200, order: "credited" })
     expect(await quotaOf(payer)).toBe(1_000_000n)
   })
 
@@ -326,9 +327,9 @@ describe("the order list", () => {
     "offset=x",
     "offset=99999999999"
   ])("returns 422 validation_error for %s", async (query) => {
-    const answer = await programme.get(`/api/reseller/topups?${query}`, reseller)
-    expect(refusalIn(answer)).toBe("422 validation_error")
-    expect(pathsIn(answer)).toEqual([query.split("=")[0]])
+    const response = await programme.get(`/api/reseller/topups?${query}`, reseller)
+    expect(refusalIn(response)).toBe("422 validation_error")
+    expect(pathsIn(response)).toEqual([query.split("=")[0]])
   })
 })
 
@@ -336,11 +337,11 @@ describe("an unavailable payment provider", () => {
   it("causes 503 provider_unavailable for new orders, which appear in no list", async () => {
     const payer = await programme.reseller()
     await programme.fault("503", "tripay")
-    const answer = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer).finally(() =>
+    const response = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer).finally(() =>
       programme.fault("none")
     )
-    expect(refusalIn(answer)).toBe("503 provider_unavailable")
-    expect(answer.text).not.toMatch(/tripay|simulated/i)
+    expect(refusalIn(response)).toBe("503 provider_unavailable")
+    expect(response.text).not.toMatch(/tripay|simulated/i)
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
   })
 
@@ -349,8 +350,8 @@ describe("an unavailable payment provider", () => {
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
     await programme.fault("html", "midtrans")
-    const answer = await read(body.id, payer).finally(() => programme.fault("none"))
-    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body })
+    const response = await read(body.id, payer).finally(() => programme.fault("none"))
+    expect({ status: response.status, body: response.body }).toEqual({ status: 200, body })
     expect((await read(body.id, payer)).body.status).toBe("credited")
   })
 })
@@ -391,16 +392,16 @@ describe("a QRIS order of a payment provider without images", () => {
     const headers = [bearer, ["content-length", `${body.length}`], ["x-forwarded-proto", "https"]] as const
     client.say(`POST ${TOPUP} HTTP/1.1\r\nhost: ${host}\r\n`)
     client.say(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`)
-    const answer = await client.whole()
+    const response = await client.whole()
     client.leave()
-    expect(textOf(jsonOf(answer.body).qr_image_url).slice(0, start.length)).toBe(start)
+    expect(textOf(jsonOf(response.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
   it("causes 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search
-    const answers = [
+    const responses = [
       await plain.get(path(one, "")),
       await plain.get(path(one, "?t=")),
       await plain.get(path(one, sealOf(other))),
@@ -408,7 +409,7 @@ describe("a QRIS order of a payment provider without images", () => {
       await plain.get(path({ id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70" as never }, sealOf(one))),
       await plain.get(path({ id: "x" as never }, sealOf(one)))
     ]
-    expect(answers.map(refusalIn)).toEqual(Array(6).fill("404 topup_not_found"))
-    expect(new Set(answers.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
+    expect(responses.map(refusalIn)).toEqual(Array(6).fill("404 topup_not_found"))
+    expect(new Set(responses.map(({ body }) => textOf(body.error?.message))).size).toBe(1)
   })
 })

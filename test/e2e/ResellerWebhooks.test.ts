@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { RawClient } from "../support/RawClient.ts"
 import { refusalIn } from "../support/ResellerRefusals.ts"
 import { type Json, jsonOf, type ReceivedWebhook, textOf } from "../support/SimulatedPayments.ts"
-import { type Actor, type Answer, TestProgramme } from "../support/TestProgramme.ts"
+import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
 /** Another deployment with accounts at the same payment providers. */
@@ -31,7 +31,7 @@ afterAll(async () => {
 const SIGNED = ["content-type", "x-callback-signature", "x-callback-event", "x-nowpayments-sig"]
 
 /** Forwards a webhook to the gateway with the signature headers and the content type of the payment provider. */
-const send = ({ path, headers, body }: ReceivedWebhook, changed: Partial<ReceivedWebhook> = {}): Promise<Answer> =>
+const send = ({ path, headers, body }: ReceivedWebhook, changed: Partial<ReceivedWebhook> = {}): Promise<ApiResponse> =>
   programme.post(changed.path ?? path, {
     body: changed.body ?? body,
     headers: Object.fromEntries(
@@ -72,13 +72,13 @@ describe.each([
     const { order, report } = await paid(method)
     expect(report.path).toBe(`/webhooks/payments/${provider}`)
     expect(await statusOf(order)).toBe("pending")
-    const answer = await send(report)
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get("content-type")).toBe("application/json")
+    const response = await send(report)
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("application/json")
     expect(await statusOf(order)).toBe("credited")
     const repeated = await Promise.all([send(report), send(report), send(report)])
     expect(repeated.map(({ status, text }) => ({ status, text }))).toEqual(
-      Array(3).fill({ status: 200, text: answer.text })
+      Array(3).fill({ status: 200, text: response.text })
     )
     expect(await quota()).toBe(before + 5_000_000n)
   })
@@ -87,14 +87,14 @@ describe.each([
     const { order, report } = await paid(method)
     const forged = { ...report, body: report.body.replace(/[0-9a-f]{128}/, (found) => found.replaceAll("a", "b")) }
     const altered = report.body.replace(textOf(order.order_number), "RTO-019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70")
-    const answers = [
+    const responses = [
       await send(report, { body: altered }),
       await send(provider === "midtrans" ? forged : { ...report, headers: {} }),
       await send(report, { body: "{}" }),
       await send(report, { body: "no JSON" }),
       await send(report, { body: "" })
     ]
-    expect(answers.map(refusalIn)).toEqual(Array(answers.length).fill("401 invalid_signature"))
+    expect(responses.map(refusalIn)).toEqual(Array(responses.length).fill("401 invalid_signature"))
     expect(await statusOf(order)).toBe("pending")
   })
 

@@ -76,11 +76,11 @@ describe("a whole response", () => {
   it("is the upstream's response with the public model name, and costs exactly its reported usage", async () => {
     gateway.upstream.next(json(response({ content: ["Hello!"], usage: responsesUsage(7, 3) })))
     const debit = await debitOf(async () => {
-      const answer = await client.responses.create(hello)
-      expect(answer.output_text).toBe("Hello!")
-      expect(answer).toMatchObject({ id: "resp_up_1", object: "response", model: "m", status: "completed" })
-      expect(answer.usage).toMatchObject({ input_tokens: 7, output_tokens: 3, total_tokens: 10 })
-      expect(answer).not.toHaveProperty("service_tier")
+      const received = await client.responses.create(hello)
+      expect(received.output_text).toBe("Hello!")
+      expect(received).toMatchObject({ id: "resp_up_1", object: "response", model: "m", status: "completed" })
+      expect(received.usage).toMatchObject({ input_tokens: 7, output_tokens: 3, total_tokens: 10 })
+      expect(received).not.toHaveProperty("service_tier")
     })
     expect(debit).toBe(7n + 2n * 3n)
   })

@@ -129,7 +129,7 @@ const telling = (frame: object, choice: object = {}) => ({
       }
     : {})
 })
-const answer = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
+const identifyingCompletion = telling({ ...completion({ content: ["Hi"], usage: usage(7, 3) }), usage: figures })
 const hi = event(telling(chunk({ role: "assistant", content: "Hi", provider: PROVIDER, x_host: "kwyjibo" })))
 
 /** Error messages of the upstream. Each contains a text that must stay secret. */
@@ -146,7 +146,7 @@ const refusals: ReadonlyArray<string> = [
 ]
 
 const outcomes: ReadonlyArray<readonly [what: string, script: Script]> = [
-  ["a whole response", json(answer, 200, headers)],
+  ["a whole response", json(identifyingCompletion, 200, headers)],
   [
     "a stream",
     {
@@ -206,7 +206,7 @@ describe("no client can identify the provider from", () => {
       expect(proxy.leaksOf([...ofTheOperator, new URL(gateway.upstream.baseUrl).host])).toEqual([])
     }
     // Successes between the failures keep the circuit breaker closed.
-    gateway.upstream.next(json(answer))
+    gateway.upstream.next(json(identifyingCompletion))
     await ask(false)
   })
 

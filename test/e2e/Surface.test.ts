@@ -63,9 +63,9 @@ describe("the list of models", () => {
   })
 
   it("shows only the name of a model", async () => {
-    const answer = await (await get("/v1/models", withKey())).json()
-    expect(Object.keys(answer as object)).toEqual(["object", "data"])
-    for (const entry of (answer as { readonly data: ReadonlyArray<object> }).data) {
+    const list = await (await get("/v1/models", withKey())).json()
+    expect(Object.keys(list as object)).toEqual(["object", "data"])
+    for (const entry of (list as { readonly data: ReadonlyArray<object> }).data) {
       expect(entry).toEqual({ id: expect.any(String), object: "model" })
     }
   })
@@ -237,9 +237,11 @@ describe("the OpenAPI document", () => {
     )
     for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
-        const answer = await get(path.replace(/\{\w+\}/, "m"), { method })
-        expect(answer.status, `${method} ${path} is served`).not.toBe(405)
-        expect(await answer.text(), `${method} ${path} is served`).not.toContain(`There is no ${method.toUpperCase()} `)
+        const response = await get(path.replace(/\{\w+\}/, "m"), { method })
+        expect(response.status, `${method} ${path} is served`).not.toBe(405)
+        expect(await response.text(), `${method} ${path} is served`).not.toContain(
+          `There is no ${method.toUpperCase()} `
+        )
       }
     }
     expect(JSON.stringify(await specification())).not.toContain("DecodeError")

@@ -58,9 +58,9 @@ export class Anvil {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
     })
-    const answer = (await response.json()) as { result?: unknown; error?: { message: string } }
-    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`)
-    return answer.result
+    const reply = (await response.json()) as { result?: unknown; error?: { message: string } }
+    if (reply.error !== undefined) throw new Error(`${method}: ${reply.error.message}`)
+    return reply.result
   }
 
   /** Mines this many blocks. The first block contains the pending transactions. */

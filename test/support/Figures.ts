@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs"
 
 export type Figures = Readonly<Record<string, string | number | bigint>>
 
-/** Records figures, for example `{ "servers killed": 1_000 }`. The proof prints each value before its name: `1,000 servers killed`. */
+/** Records figures. `npm run proof` shows the figure `{ "servers killed": 1_000 }` as `servers killed: 1000`. */
 export const recordFigures = (figures: Figures): void => {
   const file = process.env.PROOF_FIGURES
   if (file === undefined) return

@@ -8,13 +8,13 @@ import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import { textOf } from "./SimulatedPayments.ts"
 import { operator } from "./Stores.ts"
-import type { Answer, TestProgramme } from "./TestProgramme.ts"
+import type { ApiResponse, TestProgramme } from "./TestProgramme.ts"
 
 export interface OperatorCalls {
   readonly token: string
-  readonly get: (path: string) => Promise<Answer>
-  readonly post: (path: string, body?: unknown) => Promise<Answer>
-  readonly put: (path: string, body: unknown) => Promise<Answer>
+  readonly get: (path: string) => Promise<ApiResponse>
+  readonly post: (path: string, body?: unknown) => Promise<ApiResponse>
+  readonly put: (path: string, body: unknown) => Promise<ApiResponse>
   /** Reads all pages of a list with this page size. */
   readonly all: (path: string, limit: number) => Promise<ReadonlyArray<unknown>>
 }

@@ -11,7 +11,7 @@
 import { connect, type Socket } from "node:net"
 
 /** The response, as far as it has been received. */
-export interface RawAnswer {
+export interface RawResponse {
   /** The status code; 0 until the response head is complete. */
   readonly status: number
   /** The headers by lower-case name. If a header is repeated, the last value is kept. */
@@ -88,15 +88,15 @@ export class RawClient {
     return this.#received.toString("utf8")
   }
 
-  get answer(): RawAnswer {
-    return readAnswer(this.#received, this.ended)
+  get response(): RawResponse {
+    return readResponse(this.#received, this.ended)
   }
 
   /** Waits until the received part of the response satisfies the condition. Fails when the connection ends earlier. */
-  async until(enough: (answer: RawAnswer) => boolean): Promise<RawAnswer> {
+  async until(enough: (response: RawResponse) => boolean): Promise<RawResponse> {
     for (;;) {
-      const { answer } = this
-      if (enough(answer)) return answer
+      const { response } = this
+      if (enough(response)) return response
       if (this.ended)
         throw new Error(`the connection ended before the expected part of the response:\n${this.received}`)
       await new Promise<void>((resolve) => {
@@ -106,7 +106,7 @@ export class RawClient {
   }
 
   /** Waits for the complete response. */
-  whole(): Promise<RawAnswer> {
+  whole(): Promise<RawResponse> {
     return this.until(({ whole }) => whole)
   }
 
@@ -135,12 +135,12 @@ export class RawClient {
   }
 }
 
-const readAnswer = (bytes: Buffer, ended: boolean): RawAnswer => {
+const readResponse = (bytes: Buffer, ended: boolean): RawResponse => {
   const end = bytes.indexOf("\r\n\r\n")
   if (end < 0) return { status: 0, headers: {}, body: "", whole: false }
   const [statusLine = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
   const status = Number(statusLine.split(" ")[1])
-  if (status === 100) return readAnswer(bytes.subarray(end + 4), ended)
+  if (status === 100) return readResponse(bytes.subarray(end + 4), ended)
   const headers = Object.fromEntries(
     lines.map((line) => {
       const colon = line.indexOf(":")

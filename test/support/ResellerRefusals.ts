@@ -3,10 +3,10 @@
  */
 import { expect } from "vitest"
 import { listOf, textOf } from "./SimulatedPayments.ts"
-import type { Answer } from "./TestProgramme.ts"
+import type { ApiResponse } from "./TestProgramme.ts"
 
 /** Returns the status and the code, such as `404 not_found`. Checks the other members and the headers first. */
-export const refusalIn = ({ status, headers, body }: Answer): string => {
+export const refusalIn = ({ status, headers, body }: ApiResponse): string => {
   const { error } = body
   expect(Object.keys(body)).toEqual(["error"])
   const { details, ...rest } = error ?? {}
@@ -27,5 +27,5 @@ export const refusalIn = ({ status, headers, body }: Answer): string => {
 }
 
 /** Returns the paths of the invalid request members, which the error response lists in `details`. */
-export const pathsIn = ({ body }: Answer): ReadonlyArray<string> =>
+export const pathsIn = ({ body }: ApiResponse): ReadonlyArray<string> =>
   listOf(body.error?.details).map(({ path }) => textOf(path))

@@ -134,7 +134,7 @@ export class ScriptedUpstream {
       const parsed = busy ? undefined : reader.take()
       if (parsed === undefined) return
       busy = true
-      this.#answer(connection, parsed).then(
+      this.#respond(connection, parsed).then(
         () => {
           busy = false
           serveNext()
@@ -158,7 +158,7 @@ export class ScriptedUpstream {
     })
   }
 
-  async #answer(connection: Connection, parsed: ParsedRequest): Promise<void> {
+  async #respond(connection: Connection, parsed: ParsedRequest): Promise<void> {
     const { socket, gone } = connection
     let finish = () => {}
     let sentBytes = 0

@@ -10,7 +10,7 @@ export interface Json {
   readonly [member: string]: Json | undefined
 }
 
-export interface Answered {
+export interface SimulatorResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -20,12 +20,12 @@ export interface Answered {
 
 export interface SimulatorClient {
   readonly baseUrl: string
-  readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<Answered>
+  readonly get: (path: string, headers?: Record<string, string>) => Effect.Effect<SimulatorResponse>
   /** Sends a string unchanged and any other body as JSON. */
-  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Effect.Effect<Answered>
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Effect.Effect<SimulatorResponse>
 }
 
-const send = (url: string, init: RequestInit): Effect.Effect<Answered> =>
+const send = (url: string, init: RequestInit): Effect.Effect<SimulatorResponse> =>
   Effect.promise(async (signal) => {
     const response = await fetch(url, { redirect: "manual", signal, ...init })
     const text = await response.text()

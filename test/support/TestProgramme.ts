@@ -32,7 +32,7 @@ import { operator } from "./Stores.ts"
 import * as TestDatabase from "./TestDatabase.ts"
 import { until } from "./TestGateway.ts"
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -40,7 +40,7 @@ export interface Answer {
   readonly body: Json
 }
 
-export interface Asking {
+export interface RequestOptions {
   readonly token?: string | undefined
   /** The request body. A string or bytes are sent unchanged, any other value as JSON. */
   readonly body?: unknown
@@ -117,19 +117,19 @@ export class TestProgramme {
     this.#pg.on("error", () => {})
   }
 
-  get(path: string, asking: Asking = {}): Promise<Answer> {
-    return this.ask("GET", path, asking)
+  get(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+    return this.ask("GET", path, options)
   }
 
-  post(path: string, asking: Asking = {}): Promise<Answer> {
-    return this.ask("POST", path, asking)
+  post(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+    return this.ask("POST", path, options)
   }
 
-  delete(path: string, asking: Asking = {}): Promise<Answer> {
-    return this.ask("DELETE", path, asking)
+  delete(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+    return this.ask("DELETE", path, options)
   }
 
-  async ask(method: string, path: string, { token, body, headers = {} }: Asking): Promise<Answer> {
+  async ask(method: string, path: string, { token, body, headers = {} }: RequestOptions): Promise<ApiResponse> {
     const bytes = body === undefined || typeof body === "string" || body instanceof Uint8Array
     const response = await fetch(this.url + path, {
       method,

@@ -136,7 +136,8 @@ export const operatorServiceTexts = {
   },
   auditLog: {
     title: "Audit log",
-    intro: "Every change of an operator, and the changes of resellers to keys, customers and passwords.",
+    intro:
+      "The changes of operators, and the changes of resellers to API keys, customers, webhook endpoints and passwords.",
     list: "Entries, newest first",
     none: "No entries yet",
     by: (actor: string, time: string) => `${actor}, ${time}`,
@@ -145,7 +146,7 @@ export const operatorServiceTexts = {
   },
   sessions: {
     title: "Sessions of operators",
-    intro: "A session ends 30 minutes after its last request. The command tollgate console opens a new one.",
+    intro: "A session ends 30 minutes after its last request, and at most 8 hours after its link was opened.",
     list: "Sessions of the last week",
     states: { waiting: "Link not opened", open: "Open", ended: "Ended", expired: "Expired" },
     current: "This session",

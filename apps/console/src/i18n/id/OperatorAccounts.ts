@@ -174,14 +174,15 @@ export const operatorAccountTexts: typeof english = {
     noneText: "Pilih filter lain. Reseller membuat pesanan di konsolnya.",
     refreshAll: "Perbarui semua pesanan terbuka",
     refreshAllText:
-      "Membaca pembayaran setiap pesanan terbuka, dan menambahkan kuota dari pesanan yang sudah dibayar. Ini dapat memakan beberapa menit.",
+      "Membaca pembayaran semua pesanan terbuka dan pesanan lain yang sudah waktunya diperbarui, lalu menambahkan kuota dari pesanan yang sudah dibayar. Ini dapat memakan beberapa menit.",
     refreshed: (refreshed, attempted) => `${refreshed} dari ${attempted} pesanan sudah dibaca.`,
     credited: (count) => `Pesanan yang kuotanya sudah masuk: ${count}.`,
     withoutProvider: (count) => `Pesanan terbuka yang penyedia pembayarannya tidak dikonfigurasi: ${count}.`,
     refresh: "Perbarui",
     refreshText: "Membaca pembayaran dari penyedia pembayaran, dan menambahkan kuota jika pesanan sudah dibayar.",
     refreshDone: "Pembayaran sudah dibaca.",
-    refreshFailed: "Penyedia pembayaran tidak merespons. Pesanan ditampilkan seperti yang tersimpan.",
+    refreshFailed:
+      "Pembayaran tidak dapat dibaca dari penyedia pembayaran. Pesanan ditampilkan seperti yang tersimpan.",
     reseller: "Reseller",
     status: "Status",
     simulated: "Simulasi: bukan uang sungguhan",

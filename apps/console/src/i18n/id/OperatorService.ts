@@ -138,7 +138,8 @@ export const operatorServiceTexts: typeof english = {
   },
   auditLog: {
     title: "Log audit",
-    intro: "Setiap perubahan oleh operator, dan perubahan reseller pada kunci, pelanggan, dan kata sandi.",
+    intro:
+      "Perubahan oleh operator, dan perubahan reseller pada kunci API, pelanggan, endpoint webhook, dan kata sandi.",
     list: "Entri, yang terbaru dulu",
     none: "Belum ada entri",
     by: (actor, time) => `Oleh ${actor}, ${time}`,
@@ -147,7 +148,7 @@ export const operatorServiceTexts: typeof english = {
   },
   sessions: {
     title: "Sesi operator",
-    intro: "Sesi berakhir 30 menit setelah permintaan terakhirnya. Perintah tollgate console membuka sesi baru.",
+    intro: "Sesi berakhir 30 menit setelah permintaan terakhirnya, dan paling lambat 8 jam setelah tautannya dibuka.",
     list: "Sesi seminggu terakhir",
     states: { waiting: "Tautan belum dibuka", open: "Terbuka", ended: "Diakhiri", expired: "Kedaluwarsa" },
     current: "Sesi ini",

@@ -13,7 +13,7 @@ import { Page } from "../../ui/Page.tsx"
 /** Returns a WhatsApp number as digits with the country code. A number that begins with 08 is Indonesian. */
 const digitsOf = (number: string): string => number.replace(/[\s()+.-]/g, "").replace(/^0(?=8)/, "62")
 
-/** The fields of the form. `member` is the name of a field in the request. */
+/** The fields of the form. `member` is the member of the request body that a field sets. */
 const fields = [
   { name: "name", member: "name", autocomplete: "organization", maxLength: 200 },
   { name: "email", member: "email", type: "email", autocomplete: "email" },

@@ -94,7 +94,7 @@ export const Key = ({ id }: PageProps) => {
       </div>
       {data.revoked_at === null && (
         <KeyLimits
-          // A changed key builds the fields again, so that they show the limits that the gateway has stored.
+          // With a new value of `key`, Preact builds the fields again, so that they show the limits that the gateway has stored.
           key={JSON.stringify(data.limits)}
           status={data}
           isSaved={isSaved}
