@@ -38,7 +38,7 @@ afterEach(async () => {
   await Promise.all(browser.contexts().map((context) => context.close()))
 })
 
-/** Opens the page. Records its console errors in `browserErrors` and its requests in `requestedUrls`. */
+/** Opens the page. Records its console errors and warnings in `browserErrors`, and its requests in `requestedUrls`. */
 const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })).newPage()
   page.on("console", (message) => {

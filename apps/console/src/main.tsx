@@ -1,5 +1,5 @@
 /**
- * Starts the console. The texts of the reader's language are loaded before the first page is drawn.
+ * Starts the console. The texts of the user's language are loaded before the first page is drawn.
  */
 import { render } from "preact"
 import "@tollgate/adapters-http/assets/theme.css"

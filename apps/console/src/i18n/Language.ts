@@ -58,7 +58,7 @@ const loaded = (): Loaded => {
   return value
 }
 
-/** Returns the language of the reader, for code that is not part of a component. */
+/** Returns the user's language, for code that is not part of a component. */
 export const languageNow = (): Language => loaded().language
 
 export const useLanguage = (): Language => {

@@ -1,6 +1,6 @@
 /**
- * Stores the colour theme that the reader selected. The attribute `data-theme` of the root overrules the system's
- * theme.
+ * Stores the colour theme that the user selected. The attribute `data-theme` of the root element overrides the theme of
+ * the device.
  */
 import { atom } from "nanostores"
 

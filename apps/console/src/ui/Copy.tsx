@@ -46,7 +46,7 @@ const CopyButton = ({ text, label, onRefused }: CopyButtonProps) => {
 interface CopyProps {
   readonly text: string
   readonly label: string
-  /** True for several lines, which keep their line breaks. */
+  /** True if the text can have several lines. Its line breaks are then shown. */
   readonly block?: boolean
 }
 

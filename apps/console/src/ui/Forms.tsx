@@ -85,7 +85,7 @@ interface SubmitProps {
   readonly children: ComponentChildren
 }
 
-/** The button that submits. While the request runs, the button keeps its place and its focus, and does nothing. */
+/** The button that submits. While the request runs, the button keeps the focus. A click on it then has no effect. */
 export const Submit = ({ running, disabled = false, children }: SubmitProps) => {
   const { common } = useTexts()
   return (
