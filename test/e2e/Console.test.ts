@@ -188,7 +188,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.faults()).toEqual([])
     })
 
-    it("sees the amount in dollars as the console reads it in the language", async () => {
+    it("sees a typed amount in dollars as the console has read it", async () => {
       await reseller.follow("/console/topups/new")
       await reseller.page.check('input[value="crypto"]')
       await reseller.fill({ amount: "1.000" })
@@ -266,7 +266,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.page.getByText(t.keys.revoked, { exact: true }).count()).toBe(1)
     })
 
-    it("sees each typed limit of a key as the console reads it in the language", async () => {
+    it("sees each typed limit of a key as the console has read it", async () => {
       const { words } = t.limits
       await reseller.page.locator("main summary", { hasText: t.limits.optional }).click()
       for (const member of spendMembers) {

@@ -178,7 +178,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     await ani.sees("Active")
   })
 
-  it("credits a customer once", async () => {
+  it("credits a customer after a confirmation", async () => {
     await ani.follow("/console/operator/customers")
     await ani.page.getByRole("link", { name: CUSTOMER }).click()
     await ani.at(`/console/operator/customers/${ids.customer}`)

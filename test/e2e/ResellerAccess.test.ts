@@ -17,12 +17,16 @@ import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProg
 
 const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
-/** The method and path of every operation that requires a reseller token according to the OpenAPI document. */
-const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
-  Object.entries(operations)
-    .filter(([, { security }]) => security.some((way) => "resellerToken" in way))
-    .map(([method]) => [method.toUpperCase(), path] as const)
-)
+/** The operations of the OpenAPI document that require a reseller token, or that require none. */
+const operationsWith = (hasToken: boolean) =>
+  Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { security }]) => security.some((way) => "resellerToken" in way) === hasToken)
+      .map(([method]) => [method.toUpperCase(), path] as const)
+  )
+
+/** The method and path of every operation that requires a reseller token. */
+const routes = operationsWith(true)
 
 let programme: TestProgramme
 let reseller: Actor
@@ -136,6 +140,11 @@ describe("the routes that require a token", () => {
       "POST /api/reseller/webhooks/endpoints/{endpointID}/secret",
       "POST /api/reseller/webhooks/endpoints/{endpointID}/test"
     ])
+    const open = operationsWith(false).filter(([, path]) => path.startsWith("/api/reseller/"))
+    expect(open.map((route) => route.join(" ")).sort()).toEqual([
+      "POST /api/reseller/auth/login",
+      "POST /api/reseller/auth/signup"
+    ])
   })
 })
 
@@ -247,12 +256,12 @@ describe("an object of another reseller", () => {
     }
   })
 
-  it("does not appear in the lists of top-ups, customers and usage", async () => {
+  it("does not appear in the lists of top-ups, customers and keys", async () => {
     const stranger = await programme.reseller()
     for (const [path, member] of [
       ["topups", "topups"],
       ["customers", "customers"],
-      ["usage", "data"]
+      ["keys", "data"]
     ] as const) {
       expect(listOf((await programme.get(`/api/reseller/${path}`, stranger)).body[member])).toEqual([])
     }

@@ -271,7 +271,7 @@ describe("npm start", () => {
 })
 
 describe("two servers", () => {
-  it("started in parallel on one empty database create one schema, one catalog and one set of demo data, and both serve", async () => {
+  it("started in parallel on one empty database create one schema, one catalog and one set of demo data, and both serve; a later server with a real payment provider shows no demo reseller", async () => {
     const settings = {
       NODE_ENV: "development",
       DATABASE_URL: empty.url,
