@@ -16,6 +16,11 @@ export interface Load {
   readonly connections: number
   /** The time in milliseconds during which new requests are sent. With 0, each connection sends one request. */
   readonly millis: number
+  /**
+   * The time in milliseconds over which the connections are opened, at equal distances. Without it, all connections
+   * are opened together. Then they also send each further request together, if the upstream takes a constant time.
+   */
+  readonly spreadMillis?: number
 }
 
 export type LoadCommand =
@@ -60,8 +65,14 @@ class Run {
   run(): Promise<LoadResult> {
     return new Promise((resolve) => {
       this.#finish = resolve
-      for (let i = 0; i < this.#load.connections; i++)
-        this.#connect(this.#requests[i % this.#requests.length] ?? Buffer.of())
+      const { connections, spreadMillis = 0 } = this.#load
+      // The run ends when no connection is open, so connections that are not opened yet are counted from the start.
+      this.#open = connections
+      for (let i = 0; i < connections; i++) {
+        const connect = () => this.#connect(this.#requests[i % this.#requests.length] ?? Buffer.of())
+        if (spreadMillis === 0) connect()
+        else setTimeout(connect, (i * spreadMillis) / connections)
+      }
     })
   }
 
@@ -80,7 +91,6 @@ class Run {
       waiting = false
       this.#latencies.record((performance.now() - sentAt) * 1_000)
     }
-    this.#open += 1
     socket.once("connect", send)
     socket.on("data", (data) => {
       const response = reader.read(data)

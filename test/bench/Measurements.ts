@@ -8,7 +8,6 @@
  */
 
 import { type BenchProcess, MEASURED_CPU } from "./BenchProcess.ts"
-import type { RequestKind } from "./BenchRequest.ts"
 import type { Load, LoadCommand, LoadResult } from "./LoadGenerator.ts"
 import { busyMicros, cpuMicros, residentKib } from "./ProcessFigures.ts"
 import type { Target } from "./Target.ts"
@@ -27,6 +26,16 @@ export interface Plan {
   readonly idleStreams: number
   /** Whether the targets have a CPU of their own. Otherwise no share of other processes is measured. */
   readonly ownCpu: boolean
+}
+
+export interface TtfbLoad {
+  /** The time in milliseconds after which the model sends its first byte. */
+  readonly afterMillis: number
+  /**
+   * "together": all clients send their requests at the same moments, so each request waits for the others.
+   * "independent": the requests are spread over the duration of a stream.
+   */
+  readonly clients: "together" | "independent"
 }
 
 export interface Round {
@@ -88,11 +97,17 @@ export class Bench {
     })
   }
 
-  /** Measures streams of a model that sends its first byte after `afterMillis`. */
-  ttfb(targets: ReadonlyArray<Target>, connections: number, afterMillis: number): Promise<Rounds> {
+  /** Measures the time to the first byte of streams. */
+  ttfb(targets: ReadonlyArray<Target>, connections: number, { afterMillis, clients }: TtfbLoad): Promise<Rounds> {
     const { ttfbMillis: millis } = this.#plan
-    const kind: RequestKind = { kind: "stream", chunks: 5, everyMillis: 20, afterMillis }
-    return this.#rounds(targets, { kind, connections, millis })
+    const kind = { kind: "stream", chunks: 5, everyMillis: 20, afterMillis } as const
+    const streamMillis = afterMillis + kind.chunks * kind.everyMillis
+    return this.#rounds(targets, {
+      kind,
+      connections,
+      millis,
+      ...(clients === "independent" ? { spreadMillis: streamMillis } : {})
+    })
   }
 
   /**
@@ -127,10 +142,7 @@ export class Bench {
     return figures
   }
 
-  async #rounds(
-    targets: ReadonlyArray<Target>,
-    load: { readonly kind: RequestKind; readonly connections: number; readonly millis: number }
-  ): Promise<Rounds> {
+  async #rounds(targets: ReadonlyArray<Target>, load: Omit<Load, "port" | "keys">): Promise<Rounds> {
     const rounds = new Map(targets.map((target) => [target, [] as Array<Round>]))
     for (let round = 0; round < this.#plan.rounds; round++) {
       for (const target of inOrderOfRound(targets, round)) {

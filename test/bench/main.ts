@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { buildThisCheckout, path, readProgram } from "../support/Program.ts"
 import { canPin, MEASURED_CPU, SERVING_CPU, startBenchProcess } from "./BenchProcess.ts"
 import { added, chargesMatch, nothingReceived } from "./Charges.ts"
-import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds } from "./Measurements.ts"
+import { Bench, DISTURBED_SHARE, median, type Plan, type Rounds, type TtfbLoad } from "./Measurements.ts"
 import { startNginx } from "./Nginx.ts"
 import {
   cpuPerChunk,
@@ -57,8 +57,11 @@ buildThisCheckout()
 const plan = options.quick ? quick : full
 /** The number of measurements of the idle streams. Each uses new processes and reverses the order of the targets. */
 const IDLE_PASSES = 2
-/** The times in milliseconds after which the model sends its first byte. */
-const MODEL_MILLIS = [0, 20]
+const TTFB_LOADS: ReadonlyArray<TtfbLoad> = [
+  { afterMillis: 0, clients: "together" },
+  { afterMillis: 20, clients: "together" },
+  { afterMillis: 20, clients: "independent" }
+]
 const onlyWorkers = options.workers
 const onlyTraces = options.traces
 const besideCheckout = options.beside
@@ -129,12 +132,13 @@ const run = async (): Promise<boolean> => {
   print(roundsTable(streams, streamColumns, bare))
   const ttfb: Array<Rounds> = []
   for (const connections of plan.ttfbConnections) {
-    for (const afterMillis of MODEL_MILLIS) {
+    for (const load of TTFB_LOADS) {
+      const { afterMillis, clients } = load
       print(
-        `\nTime to the first byte of a stream, ${connections} connections, model takes ${afterMillis} ms, ` +
-          `best of ${plan.rounds} rounds`
+        `\nTime to the first byte of a stream, ${connections} ${clients === "together" ? "clients that send together" : "independent clients"}, ` +
+          `model takes ${afterMillis} ms, best of ${plan.rounds} rounds`
       )
-      const rounds = await bench.ttfb([direct, ...proxies()], connections, afterMillis)
+      const rounds = await bench.ttfb([direct, ...proxies()], connections, load)
       print(ttfbTable(rounds, bare))
       ttfb.push(rounds)
     }
