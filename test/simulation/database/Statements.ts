@@ -139,7 +139,7 @@ const reads: Readonly<Record<string, Read>> = {
     ids(keyIds)
       .filter((id) => database.keys.get(id)?.valid)
       .map((id) => [id, false]),
-  traces: (database, transaction, [requestIds]) =>
+  earlier_rows: (database, transaction, [requestIds]) =>
     ids(requestIds).flatMap((id): Rows => {
       const open = database.requests.cells.get(id)?.seenBy(transaction)
       const settled = database.settlements.cells.get(id)?.seenBy(transaction)

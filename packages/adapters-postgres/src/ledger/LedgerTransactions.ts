@@ -143,10 +143,10 @@ export class LedgerTransactions {
   }
 
   async #fromDatabase(work: LedgerWork, query: Query, mode: LockMode): Promise<Decided<LedgerDecisions>> {
-    const [locked, valid, traces] = await Promise.all([
+    const [locked, valid, earlierRows] = await Promise.all([
       mode.lockRows(query, work),
       validKeysOf(query, work.admissions),
-      tracesOf(query, work)
+      earlierRowsOf(query, work)
     ])
     const { accounts, contended, holds, keys } = await withMissingKeys(query, work, locked, valid, mode)
     const { others, theirs } = partition(ledgerWork, work, contended)
@@ -159,12 +159,12 @@ export class LedgerTransactions {
     const facts: Facts = {
       hold: (requestId) => holds.get(requestId),
       settledBefore: ({ request, maybeCommitted }) =>
-        maybeCommitted !== undefined && traces.get(request.admission.requestId) === maybeCommitted.measured.ending
+        maybeCommitted !== undefined && earlierRows.get(request.admission.requestId) === maybeCommitted.measured.ending
           ? maybeCommitted
           : undefined,
       admittedBefore: ({ requestId, principal }) => {
-        const trace = traces.get(requestId)
-        if (trace !== undefined) return typeof trace === "string" ? GONE : Either.right(trace)
+        const earlier = earlierRows.get(requestId)
+        if (earlier !== undefined) return typeof earlier === "string" ? GONE : Either.right(earlier)
         return valid.has(principal.keyId) ? undefined : KEY_INVALID
       }
     }
@@ -199,9 +199,12 @@ const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 /**
  * The row that an earlier attempt with an unknown commit outcome has written: a hold, or a settlement with this ending.
  */
-type Trace = Hold | Ending
+type EarlierRow = Hold | Ending
 
-const tracesOf = async (query: Query, { settlements, admissions }: LedgerWork): Promise<Map<RequestId, Trace>> => {
+const earlierRowsOf = async (
+  query: Query,
+  { settlements, admissions }: LedgerWork
+): Promise<Map<RequestId, EarlierRow>> => {
   const requestIds = [
     ...settlements
       .filter(({ maybeCommitted }) => maybeCommitted !== undefined)
@@ -209,14 +212,14 @@ const tracesOf = async (query: Query, { settlements, admissions }: LedgerWork): 
     ...admissions.filter(({ maybeCommitted }) => maybeCommitted).map(({ admission }) => admission.requestId)
   ]
   if (requestIds.length === 0) return new Map()
-  const rows = (await query(TRACES, [requestIds])) as unknown as ReadonlyArray<TraceRow>
+  const rows = (await query(EARLIER_ROWS, [requestIds])) as unknown as ReadonlyArray<EarlierColumns>
   return new Map(rows.map(([id, ending, plan, payg, ...key]) => [id, ending ?? withKey(plan, payg, key)]))
 }
 
-type TraceRow = readonly [RequestId, Ending | null, planTokens: bigint, paygPico: bigint, ...key: KeyHoldColumns]
+type EarlierColumns = readonly [RequestId, Ending | null, planTokens: bigint, paygPico: bigint, ...key: KeyHoldColumns]
 
-const TRACES: Statement = {
-  name: "traces",
+const EARLIER_ROWS: Statement = {
+  name: "earlier_rows",
   text: `
     SELECT request_id, NULL::text, plan_tokens, payg_pico, key_pico, key_tokens, key_window
     FROM open_request WHERE request_id = ANY ($1::uuid[])
