@@ -42,9 +42,9 @@ describe("a cursor", () => {
 
   it("is refused if it is sealed with another secret or for another purpose", () => {
     expect(open(HmacCursorSealer.make(onlySecret(OTHER)).seal("text"))).toEqual(Option.none())
-    const elsewhere = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
+    const otherPurpose = sealsFor("qr pictures", onlySecret(SECRET)).seal("text")
     const [body] = seal("text").split(".")
-    expect(open(`${body}.${Buffer.from(elsewhere).toString("base64url")}`)).toEqual(Option.none())
+    expect(open(`${body}.${Buffer.from(otherPurpose).toString("base64url")}`)).toEqual(Option.none())
   })
 
   it("stays valid when new cursors are sealed with another secret", () => {

@@ -106,7 +106,9 @@ describe("the OpenAPI document", () => {
     }
     expect(statuses.size).toBeGreaterThan(25)
     expect(
-      Object.fromEntries([...statuses].filter(([, seen]) => seen.size > 1).map(([code, seen]) => [code, [...seen]]))
+      Object.fromEntries(
+        [...statuses].filter(([, statuses]) => statuses.size > 1).map(([code, statuses]) => [code, [...statuses]])
+      )
     ).toEqual({})
   })
 

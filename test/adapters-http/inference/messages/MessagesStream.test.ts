@@ -382,11 +382,11 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
 
 const table = Object.values(rows).flatMap((cases) => cases.map((row) => [row.name, row] as const))
 
-const seen = ({ text, end }: TranslatedStream) => ({ written: eventsOf(text), end })
+const resultOf = ({ text, end }: TranslatedStream) => ({ written: eventsOf(text), end })
 
 describe("messages stream translation", () => {
   it.each(table)("%s", (_, { sent, written, end = "complete" }) => {
-    expect(seen(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
+    expect(resultOf(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
   })
 
   it.each(table)("%s, even if each chunk has one byte", (_, { sent }) => {
@@ -422,7 +422,7 @@ describe("messages stream translation", () => {
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
     expect(translatedStream([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
     const endless = [Buffer.from(`${sse(...unfinished)}data: {"a":"`), ...Array(9).fill(Buffer.alloc(1024 * 1024, "x"))]
-    expect(seen(translatedStream(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
+    expect(resultOf(translatedStream(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
   })
 })
 

@@ -156,12 +156,12 @@ describe("content", () => {
     response.write(": keepalive\n\n")
     text.append("!")
     response.end("data: !\n\n")
-    const seen: Array<readonly [string, number, boolean]> = []
+    const delivered: Array<readonly [string, number, boolean]> = []
     for (let i = 0; i < 4; i++) {
       accept()
-      seen.push([text.texts.join(""), text.deltas, done])
+      delivered.push([text.texts.join(""), text.deltas, done])
     }
-    expect(seen).toEqual([
+    expect(delivered).toEqual([
       ["one", 1, false],
       ["onethree", 2, false],
       ["onethree", 2, false],

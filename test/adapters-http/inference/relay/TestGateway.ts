@@ -88,7 +88,7 @@ export class Journal {
     return { plan: this.plan, payg: undefined }
   }
 
-  take({ requestId }: Admission, { hold, plan }: Held): Hold {
+  recordHold({ requestId }: Admission, { hold, plan }: Held): Hold {
     if (plan !== undefined) this.plan = plan
     this.holds.set(requestId, hold)
     return hold
@@ -123,7 +123,7 @@ const admit = (
   const held = decideHold(admission.estimate, admission.price, journal.balances)
   if (Either.isLeft(held)) return Exit.fail(held.left)
   journal.admitted.push(admission)
-  return Exit.succeed(journal.take(admission, held.right))
+  return Exit.succeed(journal.recordHold(admission, held.right))
 }
 
 const FREE: Settlement = {
@@ -145,7 +145,8 @@ const ledger = (journal: Journal) =>
       const hold = journal.holds.get(admission.requestId)
       if (journal.extensionRefusal !== undefined) callback(Exit.fail(journal.extensionRefusal))
       else if (hold === undefined) callback(Exit.succeed(undefined))
-      else callback(Exit.succeed(journal.take(admission, growHold(hold, usage, admission.price, journal.balances))))
+      else
+        callback(Exit.succeed(journal.recordHold(admission, growHold(hold, usage, admission.price, journal.balances))))
     },
     settle: (request, callback) => {
       Effect.runCallback(journal.beforeSettling, {

@@ -167,8 +167,8 @@ describe("a whole response for a client that requested a stream", () => {
   })
 
   it("has an id for every item, even if the provider sends no id", () => {
-    const { id: _, ...nameless } = message("Hello")
-    const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [nameless] }))).frames)
+    const { id: _, ...withoutId } = message("Hello")
+    const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [withoutId] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))
     expect(new Set(ids).size).toBe(1)
     expect(events.at(-1)).toMatchObject({ response: { output: [{ id: ids[0] }] } })
