@@ -125,7 +125,7 @@ const changesNothing = async (call: () => Promise<void>): Promise<void> => {
 }
 
 describe("authentication", () => {
-  const unknown = Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", randomBytes(44))))
+  const unknown = Redacted.value(ApiKey.render("tg", ApiKey.generateKey("tg", randomBytes(44))))
   /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognise as wrong. */
   const keyWithWrongSecret = () => {
     const [prefix, publicId] = gateway.key.split("_")

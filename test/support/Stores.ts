@@ -17,7 +17,7 @@ import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
 import { Audit } from "@tollgate/application/operations/Audit"
 import { type CatalogTerms, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
-import { type ApiKeyId, mint } from "@tollgate/domain/customer/ApiKey"
+import { type ApiKeyId, generateKey } from "@tollgate/domain/customer/ApiKey"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId, type Operator } from "@tollgate/domain/operations/Operation"
@@ -50,7 +50,7 @@ export const anEarlierKey = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const id = (yield* nextUuidV7) as ApiKeyId
-    const { publicId } = mint("tg", randomBytes(44))
+    const { publicId } = generateKey("tg", randomBytes(44))
     yield* sql`INSERT INTO api_key (id, public_id, user_id, name, secret_mac, pepper_version)
       VALUES (${id}, ${publicId}, ${userId}, 'key', ${randomBytes(32)}, 1)`
     return id

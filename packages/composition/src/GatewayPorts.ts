@@ -59,8 +59,8 @@ export const gatewayPorts = (config: ServerConfig, { payments, postgres, provide
   ).pipe(Layer.provideMerge(payments), Layer.provideMerge(gatewayStores(config, postgres)))
 
 /**
- * Builds the ports that the primary process needs while its workers serve: the database, the payment providers, and the
- * token counter of the simulated provider.
+ * Builds the ports that the primary process needs while its workers serve: the database, the payment providers, the
+ * deregistration of workers that have ended, and the token counter of the simulated provider.
  */
 export const primaryPorts = (config: ServerConfig, { payments, postgres }: Omit<GatewayParts, "providerKeys">) =>
   Layer.mergeAll(payments, PgNodes.endedNodesLayer, GptTokenCounter.layer).pipe(

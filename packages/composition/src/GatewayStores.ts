@@ -105,7 +105,7 @@ export const operatorStores = ({ NODE_DEAD_AFTER_SECONDS }: Pick<ServerConfig, "
 /** The stores of users, their pay-as-you-go balances and their API keys. */
 export const accountStores = Layer.mergeAll(PgUsers.layer, PgPaygAccounts.layer, PgApiKeys.layer)
 
-/** The stores that inference and image requests use, except the API key authenticator. */
+/** The stores that inference and image requests use, except the API key authenticator and the check of funds. */
 export const requestStores = Layer.mergeAll(
   PgCurrentCatalog.layer(),
   PgInferenceLedger.layer(),

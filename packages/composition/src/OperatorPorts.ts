@@ -54,7 +54,7 @@ export type OperatorSettings = typeof OperatorVariables.Type
 /** Reads the settings, or returns one error line per wrong variable. */
 export const readOperatorSettings = readSettings(OperatorVariables)
 
-/** A few connections are enough: a command runs its statements sequentially. */
+/** A few connections are enough: most commands run one statement at a time. */
 const pool = Layer.orDie(PgPool.layer({ maxConnections: 3 }))
 
 /** Builds the stores without sending a statement to the database. */

@@ -5,8 +5,8 @@
  *
  * If a stream is cut after k deltas, the charge is the prompt and the output in these k deltas. If a stream is cut
  * before the first delta, the charge is zero. If a stream is complete, the charge is the usage that the provider
- * reported, even if this usage is zero. If the provider reported no usage, the charge of a complete stream is a local
- * token count.
+ * reported, even if this usage is zero. If the stream has content, a local token count replaces each count that the
+ * provider did not report.
  *
  *     let meter = startMeter("chat")
  *     for await (const event of stream) { await write(event); meter = meterEvent(meter, event) }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import * as KeyMac from "@tollgate/adapters-postgres/customer/KeyMac"
-import { mint } from "@tollgate/domain/customer/ApiKey"
+import { generateKey } from "@tollgate/domain/customer/ApiKey"
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 
@@ -9,7 +9,7 @@ const before = KeyMac.make({ prefix: "tg", pepper: old })
 const announced = KeyMac.make({ prefix: "tg", pepper: old, previousPepper: fresh })
 const during = KeyMac.make({ prefix: "tg", pepper: fresh, previousPepper: old })
 const after = KeyMac.make({ prefix: "tg", pepper: fresh })
-const key = mint("tg", randomBytes(44))
+const key = generateKey("tg", randomBytes(44))
 
 describe("KeyMac", () => {
   it("verifies a key under the current and under the previous pepper, and under no other pepper", () => {
@@ -30,7 +30,7 @@ describe("KeyMac", () => {
   })
 
   it("does not verify a key with another public id", () => {
-    const other = { ...key, publicId: mint("tg", randomBytes(44)).publicId }
+    const other = { ...key, publicId: generateKey("tg", randomBytes(44)).publicId }
     expect(during.verify(other, before.seal(key).secretMac)).toBe(false)
   })
 

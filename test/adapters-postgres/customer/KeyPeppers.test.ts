@@ -17,7 +17,7 @@ import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { KeyPeppers, KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
 import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
-import { type ApiKeyId, mint, render } from "@tollgate/domain/customer/ApiKey"
+import { type ApiKeyId, generateKey, render } from "@tollgate/domain/customer/ApiKey"
 import type { EndpointSettings, WebhookEndpointId } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import * as Pg from "pg"
@@ -160,7 +160,7 @@ describe("the pepper of API keys", () => {
             statements++
             return Effect.succeed(statement)
           })
-        yield* counted(Effect.flip(server.authenticate(render("tg", mint("tg", randomBytes(44))))))
+        yield* counted(Effect.flip(server.authenticate(render("tg", generateKey("tg", randomBytes(44))))))
         expect(statements).toBe(1)
         yield* counted(server.authenticate(secret))
         expect(statements).toBe(2)
@@ -260,7 +260,7 @@ describe("the pepper of API keys", () => {
         const { id: userId } = yield* Stores.aUser
         const rewrites = yield* Effect.provideService(PgKeyPeppers.make, KeyMac.KeyMac, of("during"))
         const { pepperName, seal } = of("before")
-        const materials = Array.from({ length: 501 }, () => mint("tg", randomBytes(44)))
+        const materials = Array.from({ length: 501 }, () => generateKey("tg", randomBytes(44)))
         const keys = new Map(materials.map((material) => [material.publicId, material]))
         const macs = materials.map((material) => Buffer.from(seal(material).secretMac).toString("hex"))
         const rows = yield* sql<{ id: ApiKeyId; public_id: string; secret_mac: Buffer }>`
@@ -269,7 +269,7 @@ describe("the pepper of API keys", () => {
           FROM unnest(${arrayOf([...keys.keys()])}::text[], ${arrayOf(macs)}::text[]) AS made (public_id, mac)
           RETURNING id, public_id, secret_mac`
         for (const { id, public_id: publicId, secret_mac: secretMac } of rows) {
-          rewrites.add(id, keys.get(publicId) ?? mint("tg", randomBytes(44)), secretMac, pepperName)
+          rewrites.add(id, keys.get(publicId) ?? generateKey("tg", randomBytes(44)), secretMac, pepperName)
         }
         expect([yield* rewrites.rewrite, yield* rewrites.rewrite, yield* rewrites.rewrite]).toEqual([500, 1, 0])
       })

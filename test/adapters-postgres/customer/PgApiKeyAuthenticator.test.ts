@@ -8,7 +8,7 @@ import * as PgApiKeyAuthenticator from "@tollgate/adapters-postgres/customer/PgA
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { KeyUses } from "@tollgate/application/customer/KeyLists"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import { mint, render } from "@tollgate/domain/customer/ApiKey"
+import { generateKey, render } from "@tollgate/domain/customer/ApiKey"
 import { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { Context, Effect, Either, Fiber, Layer, Redacted, Schedule } from "effect"
 import * as Pg from "pg"
@@ -157,7 +157,7 @@ describe("the API key authenticator in Postgres", () => {
     it.scoped("refuses an unknown key and malformed keys", () =>
       Effect.gen(function* () {
         const { authenticate, lookups } = yield* anAuthenticator()
-        const unknownKey = render("tg", mint("tg", randomBytes(44)))
+        const unknownKey = render("tg", generateKey("tg", randomBytes(44)))
         expect(yield* Effect.flip(authenticate(unknownKey))).toEqual(unknown)
         expect(yield* Effect.flip(authenticate(unknownKey))).toEqual(unknown)
         const text = Redacted.value(unknownKey)
@@ -174,7 +174,7 @@ describe("the API key authenticator in Postgres", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key } = yield* aKey
-        const other = mint("tg", randomBytes(44))
+        const other = generateKey("tg", randomBytes(44))
         yield* sql`UPDATE api_key SET public_id = ${other.publicId} WHERE id = ${key.id}`
         const { authenticate } = yield* anAuthenticator()
         expect(yield* Effect.flip(authenticate(render("tg", other)))).toEqual(unknown)

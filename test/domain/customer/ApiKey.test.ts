@@ -11,7 +11,7 @@ import { planAccount } from "../../support/arbitraries.ts"
 import { property } from "../../support/property.ts"
 
 const random = FastCheck.uint8Array({ minLength: 44, maxLength: 44 })
-const textOf = (bytes: Uint8Array) => Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", bytes)))
+const textOf = (bytes: Uint8Array) => Redacted.value(ApiKey.render("tg", ApiKey.generateKey("tg", bytes)))
 
 describe("an API key", () => {
   property("has the form that secret scanners search for", [random], (bytes) =>
@@ -19,9 +19,9 @@ describe("an API key", () => {
   )
 
   property("has the same parts after conversion to text and back", [random], (bytes) => {
-    const minted = ApiKey.mint("tg", bytes)
+    const generated = ApiKey.generateKey("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
-    return read.publicId === minted.publicId && Redacted.value(read.secretPart) === Redacted.value(minted.secretPart)
+    return read.publicId === generated.publicId && Redacted.value(read.secretPart) === Redacted.value(generated.secretPart)
   })
 
   property(
@@ -47,7 +47,7 @@ describe("an API key", () => {
   property("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
   it("does not reveal its secret part when printed", () => {
-    const key = ApiKey.mint("tg", new Uint8Array(44).fill(7))
+    const key = ApiKey.generateKey("tg", new Uint8Array(44).fill(7))
     expect(JSON.stringify(key)).not.toContain(Redacted.value(key.secretPart))
   })
 })

@@ -1,10 +1,12 @@
 import * as ChatDelivered from "@tollgate/domain/inference/ChatDelivered"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
+import * as ReportedUsage from "@tollgate/domain/inference/ReportedUsage"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
+const contentOfAll = (chunks: ReadonlyArray<ReturnType<typeof chunk>>) => chunks.map(ChatDelivered.contentOf).join("")
 
 describe("the content of a chat chunk or completion", () => {
   it.each([
@@ -53,9 +55,8 @@ describe("the content of a chat chunk or completion", () => {
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {
       const frames = texts.map((content) => chunk({ content }))
-      const all = frames.reduce(ChatDelivered.fold, ChatDelivered.initial)
-      const part = frames.slice(0, cut).reduce(ChatDelivered.fold, ChatDelivered.initial)
-      return all.text === texts.join("") && all.text.startsWith(part.text) && part.deltas <= all.deltas
+      const all = contentOfAll(frames)
+      return all === texts.join("") && all.startsWith(contentOfAll(frames.slice(0, cut)))
     }
   )
 })
@@ -104,11 +105,8 @@ describe("chat usage", () => {
     ]) {
       expect(ChatDelivered.usageOf(member)).toEqual({ prompt: undefined, output: 5n })
     }
-    const folded = [{ usage: { prompt_tokens: 100 } }, { usage: { completion_tokens: 5, total_tokens: 105 } }].reduce(
-      ChatDelivered.fold,
-      ChatDelivered.initial
-    )
-    expect(folded.reported).toMatchObject({ prompt: { input: 100n }, output: 5n })
+    const reports = [{ prompt_tokens: 100 }, { completion_tokens: 5, total_tokens: 105 }].map(ChatDelivered.usageOf)
+    expect(reports.reduce(ReportedUsage.merge)).toMatchObject({ prompt: { input: 100n }, output: 5n })
   })
 
   it("ignores a token count above the limits of all models", () => {

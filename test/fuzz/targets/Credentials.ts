@@ -78,7 +78,7 @@ const checkAddress = (forwarded: string): void => {
 }
 
 const random = FastCheck.uint8Array({ minLength: 44, maxLength: 44 })
-const key = random.map((bytes) => Redacted.value(ApiKey.render("tg", ApiKey.mint("tg", bytes))))
+const key = random.map((bytes) => Redacted.value(ApiKey.render("tg", ApiKey.generateKey("tg", bytes))))
 const cursor = FastCheck.oneof(
   FastCheck.string({ maxLength: 20 }).map(sealer.seal),
   FastCheck.tuple(FastCheck.nat(), FastCheck.uuid()).map(([micros, id]) => sealer.seal(`u1 ${micros} ${id}`))

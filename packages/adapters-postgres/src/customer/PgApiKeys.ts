@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { ApiKeys, type CreatedKey, CustomerKeys } from "@tollgate/application/customer/ApiKeys"
-import { type ApiKey, type ApiKeyId, ApiKeyNotFound, mint, render } from "@tollgate/domain/customer/ApiKey"
+import { type ApiKey, type ApiKeyId, ApiKeyNotFound, generateKey, render } from "@tollgate/domain/customer/ApiKey"
 import { isUnlimited, type KeyLimits, noLimits, type UnknownModels } from "@tollgate/domain/customer/KeyLimits"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { Operator } from "@tollgate/domain/operations/Operation"
@@ -91,7 +91,7 @@ const createKey = (
     const sql = yield* SqlClient.SqlClient
     const keyMac = yield* KeyMac
     const id = yield* nextUuidV7
-    const material = mint(keyMac.prefix, randomBytes(44))
+    const material = generateKey(keyMac.prefix, randomBytes(44))
     const { pepperName, secretMac } = keyMac.seal(material)
     const keyId = id as ApiKeyId
     const { publicId } = material

@@ -23,9 +23,9 @@ export interface NodeIntervals {
 const HEARTBEATS_BEFORE_DEATH = 6
 
 /**
- * Returns the intervals of the heartbeat, the checkpoint and the sweep. They are so short that a node that misses four
- * heartbeats in succession is not considered dead. If a node dies, the content delivered in its last seconds is not
- * charged. Older content is charged.
+ * Returns the intervals of the heartbeat, the checkpoint and the sweep. Heartbeats are so frequent that a node that
+ * misses four of them in succession is not considered dead. If a node dies, the content that it delivered after its
+ * last checkpoint is not charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
@@ -44,7 +44,7 @@ interface Known {
 
 export class HeartbeatWatch {
   readonly #deadAfter: bigint
-  /** The longest gap between two own heartbeats, in nanoseconds, that does not restart the measurement. */
+  /** The longest gap between two heartbeats of this node, in nanoseconds, that does not restart the measurement. */
   readonly #maxGap: bigint
   #lastBeatAt: bigint
   #steadySince: bigint

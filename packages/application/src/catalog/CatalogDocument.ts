@@ -6,7 +6,7 @@
 import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
 import type { StoredCatalog } from "./Catalogs.ts"
 
-/** Converts a price or a number of tokens. The database keeps both below 2^53, so the conversion is exact. */
+/** Converts a price or a number of tokens. Constraints of the database limit both to less than 2^53: this is exact. */
 const exact = (amount: bigint): number => +amount.toString()
 
 export const catalogDocument = ({ models, providers, tiers, version }: StoredCatalog) => ({

@@ -43,7 +43,7 @@ export class CustomerPolicy extends Context.Tag("@tollgate/application/CustomerP
   { readonly link: LinkPolicy }
 >() {}
 
-/** Returns the user with this email. Creates and links the user if the link policy allows it. */
+/** Returns the user with this email. Creates a missing user, and links the user if the link policy allows it. */
 export const resolveCustomer = (resellerId: ResellerId, email: Email) =>
   Effect.gen(function* () {
     const { link } = yield* CustomerPolicy

@@ -44,7 +44,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
 
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
-/** Converts the error to an issue with the request member. */
+/** Converts the error to a validation error of the request member. */
 export const unknownModels = ({ models }: UnknownModels) =>
   Effect.fail(invalid("limits.models", `public names of models of the catalog; unknown: ${models.join(", ")}`))
 
@@ -57,7 +57,7 @@ export const changeCustomerKey = (resellerId: ResellerId, keyId: string, change:
     return yield* Effect.catchTag(store.changeOfCustomer(resellerId, id.value, change), "UnknownModels", unknownModels)
   })
 
-/** Returns an API key for an operator. */
+/** Returns an API key with its limits and counts, for an operator. */
 export const readKeyStatus = (keyId: string) =>
   Effect.gen(function* () {
     const id = readKeyId(keyId)

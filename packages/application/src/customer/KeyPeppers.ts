@@ -33,9 +33,12 @@ export interface PepperCounts {
 /** Counts of the webhook endpoints by the pepper under which their secret is encrypted. */
 export interface EndpointPepperCounts {
   readonly all: number
-  /** Endpoints whose secret is under neither the current nor the previous pepper. No server can sign webhooks to them. */
+  /**
+   * Endpoints whose secret is encrypted under neither the current nor the previous pepper. No server with these two
+   * peppers can sign webhooks to them.
+   */
   readonly unusable: number
-  /** Endpoints whose secret is under the previous pepper. */
+  /** Endpoints whose secret is encrypted under the previous pepper. */
   readonly others: number
 }
 

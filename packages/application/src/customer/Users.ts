@@ -9,7 +9,7 @@ import type { Email } from "@tollgate/domain/validation/Email"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** Selects users. An undefined member selects all. */
+/** Selects users. An undefined member excludes no user. */
 export interface UserSelection {
   readonly status: User["status"] | undefined
   /** A part of the email address. */

@@ -12,7 +12,7 @@ import type { RouteTraffic } from "../ledger/Traffic.ts"
 
 export interface ImageAdmission {
   readonly admission: Admission
-  /** The key that the customer sent: 1 to 255 visible ASCII characters. Only a digest of the key is stored. */
+  /** The key that the client sent: 1 to 255 visible ASCII characters. Only a digest of the key is stored. */
   readonly idempotencyKey: string | undefined
 }
 

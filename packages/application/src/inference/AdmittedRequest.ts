@@ -106,7 +106,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
         } else this.#step(() => this.#admitted(exit.value))
       })
     const isAmple = ledger.isAmple(this.#admission)
-    // undici writes to the upstream in a `setImmediate` callback. The admission of a stream runs after this write.
+    // undici writes to the upstream in a `setImmediate` callback. The admission of a stream must not delay this write.
     const isDeferred = isAmple && this.#request.streamed
     if (!isDeferred) admit()
     if (isAmple) this.#step(() => this.#tryRoutes())

@@ -12,8 +12,7 @@ export class Funds extends Context.Tag("@tollgate/application/Funds")<
   {
     /**
      * Returns whether a token plan or the pay-as-you-go balance of the customer has an available amount. Fails with
-     * {@link Overloaded} if the database is unreachable, or if the funds of too many
-     * customers are read at the same time.
+     * {@link Overloaded} if the database is unreachable, or if the funds of too many customers are read concurrently.
      */
     readonly areAvailable: (userId: UserId) => Effect.Effect<boolean, Overloaded>
   }

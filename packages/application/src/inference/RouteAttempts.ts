@@ -27,9 +27,12 @@ export type AttemptError = RouteError | InsufficientBalance | KeyBudgetExceeded
 
 export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly error: E
-  /** True if another route may succeed and the provider cannot have billed a response. */
+  /**
+   * True if another route may be tried: another provider may accept the request, and the gateway has received nothing
+   * for which this provider may bill.
+   */
   readonly retryElsewhere: boolean
-  /** Set only by image attempts: true if nothing was sent, so that no provider has received the request. */
+  /** Set only by image attempts: true if this attempt sent nothing to its provider. */
   readonly unsent?: true
 }
 

@@ -76,7 +76,7 @@ export class TracedConnection<Request extends InferenceRequest> implements Relay
   }
 }
 
-/** Returns a ledger for one request, whose admission and settlement are spans. */
+/** Returns the ledger for one traced request. The admission and the settlement of the request each have a span. */
 export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrace): InferenceLedger["Type"] => ({
   ...ledger,
   admit: (admission: Admission, callback) => {

@@ -1,7 +1,7 @@
 /**
  * The port that sends requests to providers.
  *
- * It uses plain callbacks instead of effect streams, because every chunk of every response passes here.
+ * It uses plain callbacks instead of streams of Effect, because every chunk of every response passes through it.
  */
 
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
@@ -45,7 +45,7 @@ export type Verdict =
   | "served"
   /** The provider failed. The failure counts towards opening the circuit breaker. */
   | "failed"
-  /** The provider refuses the API key or the account of the gateway. The route is disabled immediately. */
+  /** The provider refuses the API key or the account of the gateway. The route is disabled for a minute. */
   | "misconfigured"
   /** The attempt does not show whether the provider works, for example because the client disconnected. */
   | "undecided"

@@ -99,13 +99,15 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      */
     readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**
-     * Returns whether the admission is practically certain: the balances of the last transaction are cached, and they
-     * are ample. Such a request may be sent to a provider before its hold is durable.
+     * Returns whether the admission is practically certain: the key is not limited, the cached balances are ample, and
+     * neither the queue nor the database delays the admission. Such a request may be sent to a provider before its hold
+     * is durable.
      */
     readonly isAmple: (admission: Admission) => boolean
     /**
-     * Grows the hold of an open request until the hold covers the usage or the balances are used up, and makes the
-     * larger hold durable. The result is the hold, even if it did not grow, or undefined if the request is settled.
+     * Grows the hold of an open request until the hold covers the usage, or until the balances or the budget of the key
+     * are used up. Makes the larger hold durable. The result is the hold, even if it did not grow, or undefined if the
+     * request is settled.
      * Fails with {@link Overloaded} if the queue is full or the database is unreachable. The caller may then repeat the
      * call.
      */
@@ -115,7 +117,7 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      * the result is `undefined` and no balance changes. Retries while the database is unreachable.
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
-    /** Settles a request in the background. The server does not shut down before the settlement is durable. */
+    /** Settles a request in the background. The shutdown of the server waits for the settlement, up to a timeout. */
     readonly settleLater: (settling: SettlementRequest) => void
     /** Stores the checkpoints of running requests in one statement. */
     readonly checkpoint: (

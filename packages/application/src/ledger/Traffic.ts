@@ -23,8 +23,8 @@ export const OTHER = "other"
 export const NO_PROVIDER = "none"
 
 /**
- * The maximum number of routes with their own counters. A long-running process can load catalogs with any number of
- * routes in total.
+ * The maximum number of routes with their own counters. It bounds the memory, because a process can load many catalogs
+ * with different routes.
  */
 const MAX_ROUTES = 10_000
 
@@ -154,7 +154,7 @@ export class TrafficCounters {
     this.#refusals.set(model, reasons.set(reason, (reasons.get(reason) ?? 0) + 1))
   }
 
-  /** Creates the counters of every route of a catalog, so that the metrics show them before the first request. */
+  /** Creates the counters of the routes of models that are not retired. The metrics then show them from the start. */
   prepare({ models }: Catalog): void {
     for (const { publicName, retired, routes } of models.values()) {
       if (!retired) for (const { provider } of routes) this.of(publicName, provider)

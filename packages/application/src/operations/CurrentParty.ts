@@ -1,7 +1,7 @@
 /**
- * Identifies the party for which a fiber works: a reseller, a customer that reads its own data, or the IP address of a
- * client that has not logged in. The limits that are divided between parties use this value. The party is undefined for
- * background tasks and operators, to which these limits do not apply.
+ * Identifies the party for which a fiber works: a reseller, a customer that reads its own data, or the IP address of an
+ * operator or of a client that has not logged in. The connections of the database pool are shared between these
+ * parties. The party is undefined for background tasks and the command line, to which the shares do not apply.
  */
 import * as Context from "effect/Context"
 

@@ -1,6 +1,6 @@
 /**
- * Declares the stores of nodes. A node that stops sending heartbeats counts as dead: another node
- * settles its open holds.
+ * Declares the stores of nodes. A node that stops sending heartbeats counts as dead: another node settles its open
+ * holds.
  */
 import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
 import type * as Brand from "effect/Brand"
@@ -45,7 +45,7 @@ export interface ListedNode {
   readonly lastMigration: string | null
 }
 
-/** The nodes that started in the last week, for operators. */
+/** The stored nodes, for operators. When a node starts, it deletes the nodes without a heartbeat in the last week. */
 export class NodeList extends Context.Tag("@tollgate/application/NodeList")<
   NodeList,
   {

@@ -1,5 +1,5 @@
 /**
- * Declares the list of the audit log for operators.
+ * Declares the port with which operators read the audit log.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ export interface AuditLogEntry {
   readonly at: Date
   readonly actor: string
   readonly action: string
-  /** The id of the changed object. */
+  /** The changed object: an id, a pattern of the blacklist, or a name such as `catalog`. */
   readonly subject: string
   readonly reason: string
   /** Further facts as JSON values, without secrets. */

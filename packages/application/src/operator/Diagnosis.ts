@@ -17,7 +17,7 @@ const MIN_VERSION = 15
  */
 const MAX_CLOCK_SKEW_MILLIS = 1_000
 
-/** Returns the findings about a database that responds. If a migration is missing, the other checks cannot run. */
+/** Returns the findings about a database that responds. Other checks read tables, so they need all migrations. */
 export const stateFindings = (state: DatabaseState, isProduction: boolean): ReadonlyArray<Finding> => [
   ok("database", "responds"),
   version(state),
@@ -69,7 +69,7 @@ export const catalogFindings = (ofProvider: (provider: Provider) => Finding) =>
     ]
   })
 
-/** The maximum number of rows to read. If more exist, a finding reports "1000 or more". */
+/** The maximum number of rows to read. If this number is reached, a finding reports "1000 or more". */
 const MAX_COUNTED = 1_000
 
 const countOf = (rows: ReadonlyArray<unknown>): string =>

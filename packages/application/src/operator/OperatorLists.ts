@@ -178,6 +178,7 @@ const listByText = <Item>(
   Effect.gen(function* () {
     const sealer = yield* CursorSealer
     const name = `${list} `
+    // The name of the list has no effect, because `readPage` gets no cursor.
     const { limit } = yield* readPage("c1", { limit: query.limit })
     const after =
       query.cursor === undefined

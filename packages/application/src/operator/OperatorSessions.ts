@@ -42,7 +42,9 @@ export interface ReadSession {
   readonly now: Date
 }
 
-/** The store of operator sessions. Each change writes an audit log entry in the same transaction. */
+/**
+ * The store of operator sessions. A transaction that creates, opens or ends a session also writes an audit log entry.
+ */
 export class OperatorSessions extends Context.Tag("@tollgate/application/OperatorSessions")<
   OperatorSessions,
   {

@@ -23,7 +23,7 @@ export interface NodeProviders {
   readonly providers: ReadonlyArray<ProviderState>
 }
 
-/** Returns the providers of the catalog. Each node has its own circuit breakers. */
+/** Returns the providers of the catalog, with their state in this node. Each node has its own circuit breakers. */
 export const readProviders: Effect.Effect<NodeProviders, never, CurrentCatalog | Upstreams | Nodes> = Effect.gen(
   function* () {
     const loads = new Map((yield* Upstreams).loads().map((load) => [load.provider, load]))
@@ -52,7 +52,7 @@ const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
         "Requests use the other routes of their models. Check the provider and its API key."
       )
 
-/** Runs the checks of `tollgate doctor` that a server can run. The checks of the payment providers call the providers. */
+/** Runs the checks of `tollgate doctor` that a server can run. Payment providers are checked with a request to each. */
 export const runChecks = Effect.gen(function* () {
   const { isProduction } = yield* OperatorPolicy
   const { providers } = yield* readProviders

@@ -33,19 +33,19 @@ export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsP
 /**
  * The stored sums of token usage per model. With these sums, rankings need not read every settlement.
  *
- * The sums contain the tokens of each settlement except cache reads (`TokenUsage.ranked`), at the time of settlement.
- * The sums include hidden and retired models, and failed requests that consumed tokens. Requests without a settlement
- * are not included.
+ * The sums contain the consumed tokens of settlements except cache reads (`TokenUsage.ranked`), at the time of the
+ * settlement. The sums include hidden and retired models, and failed requests that consumed tokens. Requests without a
+ * settlement are not included.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,
   {
     /**
      * Reads the history in one snapshot of the settlements. First it calls `ask` with the time of the first usage, then
-     * it reads what the returned query selects. `firstUse` is the minute in which tokens were first settled. If that
-     * minute is more than 62 days ago, `firstUse` is the start of its day in Jakarta. If no tokens were settled before
-     * `minute`, `firstUse` is undefined. Token counts are exact. Medians are within the error bound that the store
-     * documents.
+     * it reads what the returned query selects. `firstUse` is the minute in which tokens of a ranked model were first
+     * settled. If this minute is more than 62 days ago, `firstUse` is the start of its day in Jakarta. If no such tokens
+     * were settled before `minute`, `firstUse` is undefined. Token counts are exact. Medians have an error, whose bound
+     * the store documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }

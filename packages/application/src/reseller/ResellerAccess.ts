@@ -1,5 +1,6 @@
 /**
- * Gives resellers access: sign-up, review by an operator, login, and authentication of each request.
+ * Gives resellers access: signup, review by an operator, login, authentication of each request, change of the password
+ * and logout.
  */
 
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -35,7 +36,7 @@ import { Blacklist } from "./Blacklist.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 import { Resellers } from "./Resellers.ts"
 
-/** The counters of recent login and signup attempts over all nodes. */
+/** Counts recent attempts, such as logins and signups, over all nodes (`AttemptLimit.ts` of the domain). */
 export class Attempts extends Context.Tag("@tollgate/application/Attempts")<
   Attempts,
   {
@@ -117,8 +118,8 @@ const readEmail = Schema.decodeOption(Email)
  *     a place in the hashing queue ─▶ count the attempt ─▶ look up ─▶ verify ─▶ active? ─▶ issue
  *
  * An unknown email takes the same time as a wrong password. Only a caller with the correct password receives the
- * reseller's status. The log never contains the given email, because users type passwords into the wrong field. An
- * attempt above the limit is not logged, so an attacker cannot fill the log.
+ * reseller's status. The log never contains the given email, because a user can type the password into the wrong field.
+ * An attempt above the limit is not logged, so an attacker cannot fill the log.
  */
 export const logIn = ({ email: given, password }: Login, address: ClientAddress) =>
   Effect.gen(function* () {

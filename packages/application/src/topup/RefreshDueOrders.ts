@@ -15,7 +15,7 @@ import { OrderPayments } from "./OrderPayments.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** The age at which a draft becomes stale. No provider needs so long to open a payment. */
+/** The age at which a draft becomes stale. It is much longer than the timeout for opening a payment (20 seconds). */
 const STALE_AFTER = Duration.minutes(2)
 const MAX_CONCURRENT_REFRESHES = 8
 /**

@@ -105,12 +105,12 @@ export const listOwnDeliveries = (resellerId: ResellerId, query: DeliveriesQuery
       return yield* invalid("status", `one of: ${DeliveryStatus.literals.join(", ")}`)
     }
     const { open } = yield* CursorSealer
-    const first = yield* Either.mapLeft(
+    const page = yield* Either.mapLeft(
       readCursorPage("w1", query, open),
       (details) => new ValidationFailed({ details })
     )
     const deliveries = yield* WebhookDeliveries
-    return yield* listPage("w1", first, (page) =>
-      deliveries.page(resellerId, { endpointId: Option.getOrUndefined(endpointId), status }, page)
+    return yield* listPage("w1", page, (wanted) =>
+      deliveries.page(resellerId, { endpointId: Option.getOrUndefined(endpointId), status }, wanted)
     )
   })

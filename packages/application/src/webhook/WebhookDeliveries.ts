@@ -71,8 +71,8 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
      */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
-     * Records the result of a claimed attempt by `decideDelivery`. Returns the new status; none if the lease has ended
-     * and another attempt was claimed, or if the delivery was deleted.
+     * Applies `decideDelivery` to the result of a claimed attempt, and stores the decision. Returns the new status.
+     * Returns none if the lease has ended and another attempt was claimed, or if the delivery was deleted.
      */
     readonly record: (
       claimed: ClaimedDelivery,
@@ -105,7 +105,10 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
       operator: Operator
     ) => Effect.Effect<WebhookDelivery, WebhookEndpointNotFound>
     readonly backlog: Effect.Effect<DeliveryBacklog>
-    /** Deletes the events that are older than 30 days, with their deliveries. */
+    /**
+     * Deletes a batch of the events that are older than 30 days, oldest first, with their deliveries. Returns how many
+     * events were deleted.
+     */
     readonly forget: Effect.Effect<number>
   }
 >() {}

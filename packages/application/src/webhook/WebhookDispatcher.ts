@@ -1,9 +1,9 @@
 /**
  * Delivers webhooks: claims the deliveries that are due, and runs their attempts concurrently.
  *
- * A round only starts attempts, so it does not wait for an endpoint that hangs. Each endpoint and each owner has a share
- * of the attempts of a node, so endpoints that hang do not delay the deliveries of other owners. At shutdown, running
- * attempts are interrupted. Another node repeats them when their leases have ended.
+ * A round only starts attempts, so it does not wait for an endpoint that hangs. The concurrent attempts of a node are
+ * limited per endpoint and per owner. Therefore the hanging endpoints of one owner do not delay the deliveries of other
+ * owners. At shutdown, running attempts are interrupted. A node repeats them when their leases have ended.
  */
 
 import type { CallResult } from "@tollgate/domain/webhook/WebhookDelivery"
@@ -83,8 +83,8 @@ export const layer: Layer.Layer<WebhookDispatcher, never, WebhookDeliveries | We
       startDue: Effect.gen(function* () {
         const limit = MAX_ATTEMPTS - counts.running
         if (limit <= 0) return 0
-        const shares = { maxPerEndpoint: MAX_PER_ENDPOINT, maxPerOwner: MAX_PER_OWNER }
-        const claimed = yield* deliveries.claim({ limit, ...shares, running, lease: LEASE })
+        const limits = { limit, maxPerEndpoint: MAX_PER_ENDPOINT, maxPerOwner: MAX_PER_OWNER }
+        const claimed = yield* deliveries.claim({ ...limits, running, lease: LEASE })
         for (const delivery of claimed) {
           begin(delivery)
           yield* FiberSet.run(attempts, attempt(delivery))

@@ -22,11 +22,11 @@ export type EndpointScope = ResellerId | "everyone"
 
 export interface EndpointWithSecret {
   readonly endpoint: WebhookEndpoint
-  /** The secret that signs the webhooks. It is stored encrypted, and no other call returns it. */
+  /** The secret that signs the webhooks. It is stored encrypted. Only the call that created the secret returns it. */
   readonly secret: Redacted.Redacted<string>
 }
 
-/** Each change writes an audit log entry in its transaction. */
+/** The store of endpoints. Each change and its audit log entry are written in one transaction. */
 export class WebhookEndpoints extends Context.Tag("@tollgate/application/WebhookEndpoints")<
   WebhookEndpoints,
   {

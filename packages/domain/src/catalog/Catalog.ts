@@ -44,7 +44,7 @@ export const candidatesOf = (catalog: Catalog, model: Model, protocol: Protocol)
 
 /**
  * Returns the model with this public name and its routes for the protocol. Fails if the model is unknown, hidden or
- * retired, if it has no such route, or if its kind does not have this protocol.
+ * retired, if it has no such route, or if the protocol cannot call models of its kind.
  */
 export const callable = (
   catalog: Catalog,
@@ -73,7 +73,10 @@ const hasRoute = (catalog: Catalog, model: Model): boolean =>
 
 const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
 
-/** Compares texts without regard to case. The result does not depend on the machine's locale. */
+/**
+ * Compares texts in lower case. The case decides only between texts that differ in nothing else. The result does not
+ * depend on the machine's locale.
+ */
 const alphabetically = (a: string, b: string): number => {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
   return lowerA === lowerB ? (a < b ? -1 : 1) : lowerA < lowerB ? -1 : 1
@@ -88,8 +91,9 @@ export const orderCandidates = (
   candidates: ReadonlyArray<Candidate>,
   draws: ReadonlyArray<number>
 ): ReadonlyArray<Candidate> =>
-  // Of the candidates with equal priority, each is first with a probability that is proportional to its weight.
+  // Each place is exponentially distributed with the weight as its rate. Therefore, of the candidates with equal
+  // priority, each is first with a probability that is proportional to its weight.
   candidates
-    .map((candidate, i) => ({ candidate, finish: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
-    .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.finish - b.finish)
+    .map((candidate, i) => ({ candidate, place: -Math.log(1 - (draws[i] ?? 0)) / candidate.route.weight }))
+    .sort((a, b) => a.candidate.route.priority - b.candidate.route.priority || a.place - b.place)
     .map(({ candidate }) => candidate)

@@ -1,6 +1,6 @@
 /**
  * Compares a catalog file with the stored catalog. The comparison selects the entries to write when the file is
- * applied. An operator sees the result of the comparison before and after the change.
+ * applied. It also lists the changes for the operator who applies or previews the file.
  *
  * An entry is a model or a provider. Models are compared by their public name, and providers by their name. When the
  * file is applied, each stored entry that is not in the file becomes retired, and each retired entry that is in the
@@ -49,7 +49,10 @@ export interface MemberChange {
 export interface CatalogDifference {
   readonly providers: Changes<Provider, StoredProvider>
   readonly models: Changes<TermsOfModel, Model>
-  /** The names of the entries: public names of models, and `provider <name>` for providers. */
+  /**
+   * The names of the new entries and of the entries that become active again. In all three lists, the name is the
+   * public name of a model, or `provider <name>`.
+   */
   readonly added: ReadonlyArray<string>
   readonly changed: ReadonlyArray<string>
   readonly retired: ReadonlyArray<string>

@@ -111,7 +111,7 @@ export interface CatalogTerms {
   readonly models: ReadonlyArray<ModelTerms & { readonly tiers: ReadonlyArray<TierTerms> }>
 }
 
-/** The catalog file is invalid. Each issue names an invalid member and the reason. */
+/** The catalog file is invalid. Each issue names a part of the file and states why this part is invalid. */
 export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()("CatalogFileInvalid", {
   issues: Schema.Array(Schema.String)
 }) {}
@@ -187,7 +187,7 @@ const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
 ]
 
-/** Returns whether requests to this URL go unencrypted to another machine. The file must then set `allow_http`. */
+/** Returns true if requests to this URL reach another machine unencrypted. The file must then set `allow_http`. */
 export const needsAllowHttp = (url: string): boolean =>
   url.startsWith("http://") && !/^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
 

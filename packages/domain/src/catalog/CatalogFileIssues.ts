@@ -1,8 +1,8 @@
 /**
  * Describes the mistakes in a catalog file, one line for each wrong member.
  *
- * Effect Schema reports one issue for each value that a member may have, and one more if the member is optional.
- * The issues of one member are merged into one line.
+ * For a wrong member, Effect Schema reports one issue for each form that the member can have, and one more if the member
+ * is optional. The issues of one member are merged into one line.
  */
 import * as ParseResult from "effect/ParseResult"
 
@@ -18,7 +18,7 @@ export const issuesOf = (error: ParseResult.ParseError): ReadonlyArray<string> =
     messages.set(member, [...(messages.get(member) ?? []), message])
     for (let length = 1; length < path.length; length++) containers.add(path.slice(0, length).join("."))
   }
-  // If the content of a member is wrong, the issues of the content describe the mistake.
+  // If a part of a member is wrong, the issues of this part describe the mistake. The issues of the member are omitted.
   return [...messages]
     .filter(([member]) => !containers.has(member))
     .map(([member, own]) => `${member === "" ? "the file" : member}: ${merged(own)}`)

@@ -44,7 +44,7 @@ export interface ListedKey extends ApiKey {
 export interface Principal {
   readonly keyId: ApiKeyId
   readonly userId: UserId
-  /** The limits that a server checks without the ledger; undefined if the key has no limit. */
+  /** The limits that a node checks without the ledger; undefined if the key has no limit. */
   readonly limits?: LocalLimits
 }
 
@@ -97,7 +97,7 @@ export const render = (prefix: string, key: KeyMaterial): Redacted.Redacted<stri
   Redacted.make(`${prefix}_${key.publicId}_${Redacted.value(key.secretPart)}`)
 
 /** Creates a key from 44 random bytes. */
-export const mint = (prefix: string, random: Uint8Array): KeyMaterial => {
+export const generateKey = (prefix: string, random: Uint8Array): KeyMaterial => {
   const publicId = fixedWidth(toInteger(random.subarray(0, 12)), 17).slice(-16)
   const secret = fixedWidth(toInteger(random.subarray(12, 44)), 43)
   return { publicId, secretPart: Redacted.make(secret + checksum(prefix, publicId, secret)) }

@@ -55,7 +55,7 @@ export const tokenPlan = (model: string, account: PlanAccount): TokenPlan => ({
  */
 export type LinkPolicy = "closed" | "open"
 
-/** The user with a requested email: no user, a user not linked to this reseller, or a customer of this reseller. */
+/** The owner of a requested email: no user, a user not linked to this reseller, or a customer of this reseller. */
 export type EmailOwner = "none" | "unlinked_user" | "customer"
 
 export interface LinkDecision {

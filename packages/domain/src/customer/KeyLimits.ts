@@ -1,9 +1,9 @@
 /**
- * The limits of an API key: its spend, its rate, its expiry and the models that it may call
+ * The limits of an API key: its spend, its rate, its concurrent requests, its expiry and the models that it may call
  * (docs/reference/key-limits.md).
  *
- * The ledger checks the budgets, the rate limits and the limit of concurrent requests, because these limits need counts
- * over all servers. A server checks the expiry and the models without the ledger, with the cached key.
+ * The ledger checks the budgets, the rate limits and the limit of concurrent requests, because these limits apply to
+ * the requests of all nodes together. A node checks the expiry and the models without the ledger, with the cached key.
  */
 import * as Schema from "effect/Schema"
 import type { CountedLimits } from "../ledger/KeyCounts.ts"
@@ -37,7 +37,7 @@ export const noLimits: KeyLimits = {
   models: undefined
 }
 
-/** A limit names a model that the catalog does not have. */
+/** The list of allowed models contains names that no model has, or names of hidden models. */
 export class UnknownModels extends Schema.TaggedError<UnknownModels>()("UnknownModels", {
   models: Schema.Array(Schema.String)
 }) {}
@@ -156,9 +156,9 @@ const picoOf = (amount: UsdMicro | undefined): UsdPico | undefined =>
 export const isUnlimited = (limits: KeyLimits): boolean =>
   !isCounted(limits) && limits.expiresAt === undefined && limits.models === undefined
 
-/** The limits that a server checks with the cached key, before the request reaches the ledger. */
+/** The limits that a node checks with the cached key, before the request reaches the ledger. */
 export interface LocalLimits {
-  /** Whether the ledger counts the requests of the key. */
+  /** True if the key is a limited key: the ledger checks the other limits of the key. */
   readonly counted: boolean
   readonly expiresAtMillis: number
   /** The models that the key may call; undefined if it may call every model. */
@@ -171,7 +171,7 @@ export const allowsModel = (limits: LocalLimits | undefined, publicName: string)
 export const hasExpired = (limits: LocalLimits | undefined, nowMillis: number): boolean =>
   limits !== undefined && nowMillis >= limits.expiresAtMillis
 
-/** Returns the limits that a server caches with a key; undefined if the key has no limit. */
+/** Returns the limits that a node caches with a key; undefined if the key has no limit. */
 export const localLimits = (
   counted: boolean,
   expiresAt: Date | undefined,

@@ -28,7 +28,7 @@ export interface UsageItem {
   readonly settledAt: Date
 }
 
-/** Selects settled requests. An undefined member selects all. */
+/** Selects settled requests. An undefined member excludes no request. */
 export interface UsageFilter extends TimeRange {
   /** The public name of the model. */
   readonly model: string | undefined
@@ -38,7 +38,7 @@ export interface UsageFilter extends TimeRange {
 /** The query parameters of a filter, as received. */
 export interface UsageFilterQuery extends DaysQuery {
   readonly model?: string | undefined
-  /** The id of a customer. Only resellers can filter by customer. */
+  /** The id of a customer. Only the routes of resellers accept this parameter. */
   readonly customer?: string | undefined
 }
 

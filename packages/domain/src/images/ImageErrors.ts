@@ -31,8 +31,8 @@ export class ImageTooLarge extends Schema.TaggedError<ImageTooLarge>()("ImageToo
 export class ImageTimeout extends Schema.TaggedError<ImageTimeout>()("ImageTimeout", {}) {}
 
 /**
- * An earlier request of this customer with the same idempotency key is running, or was sent to a provider. Its response
- * is not stored and cannot be returned again.
+ * An earlier request of this customer with the same idempotency key is running, or was sent to a provider. The response
+ * of the earlier request is not stored, so it cannot be returned again.
  */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
 

@@ -19,6 +19,7 @@ export type ImageEstimateFacts = Pick<ImageRequest, "prompt" | "size" | "quality
 /** The area in pixels of the largest image that a provider makes for the size "auto". */
 const AUTO_PIXELS = 1024 * 1536
 
+/** Slightly below the ratios of OpenAI's image models, so that no estimate is below the count of the provider. */
 const PIXELS_PER_TOKEN = { low: 3_800, medium: 980, high: 250, auto: 250 } as const
 
 /**

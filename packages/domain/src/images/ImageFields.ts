@@ -1,10 +1,10 @@
 /**
- * Defines the table of the fields of an image request. Each row has the allowed values of a field and its operation,
- * and decides whether the field is sent to the provider (docs/reference/images.md).
+ * Defines the table of the fields of an image request. Each row states the allowed values of a field and the operation
+ * that has the field, and decides whether the field is sent to the provider (docs/reference/images.md).
  *
- * A client sends a generation as JSON, and an edit as a form, in which all values are text. Each row reads the values
- * of both. A JSON `null` counts as an absent field, because official clients send `null` for a field that is not set.
- * A field that has no row is refused.
+ * A client sends a generation as JSON, and an edit as a form, in which all values are text. Each row reads values of
+ * both kinds. A JSON `null` counts as an absent field, because official clients send `null` for an unset field. A field
+ * that has no row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -30,7 +30,7 @@ interface Row {
   readonly read: (given: unknown, name: string) => Either.Either<Member, FieldError>
 }
 
-/** Returns the row of a supported field. A value that is not allowed is an `InvalidRequest`. */
+/** Returns the row of a supported field. The row refuses a value that is not allowed with `InvalidRequest`. */
 const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })

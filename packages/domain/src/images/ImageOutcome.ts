@@ -78,7 +78,7 @@ export interface ImageOutcome {
 
 export const outcomeOf = (end: ImageEnd, dispatched: boolean): ImageOutcome => {
   const outcome = whenDispatched(end)
-  return dispatched ? { ...outcome, dispatched } : { ...outcome, ...free, state: "failed", dispatched }
+  return dispatched ? { ...outcome, dispatched } : { ...outcome, ...uncharged, state: "failed", dispatched }
 }
 
 const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
@@ -89,21 +89,21 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
       return { state, ending: "complete", charge, response: { _tag: "Image", billing: state } }
     }
     case "TooLarge":
-      return { ...free, state: "withheld", response: { _tag: "Refusal", error: new ImageWithheld() } }
+      return { ...uncharged, state: "withheld", response: { _tag: "Refusal", error: new ImageWithheld() } }
     case "Declined":
-      return { ...free, state: "declined", response: { _tag: "Refusal", error: end.error } }
+      return { ...uncharged, state: "declined", response: { _tag: "Refusal", error: end.error } }
     case "TimedOut":
-      return { ...free, state: "timeout", response: { _tag: "Refusal", error: new ImageTimeout() } }
+      return { ...uncharged, state: "timeout", response: { _tag: "Refusal", error: new ImageTimeout() } }
     case "ClientGone": {
       const charge = end.usage === undefined ? nothing : { ...nothing, consumed: asUsage(end.usage) }
       return { state: "abandoned", ending: "client_gone", charge, response: { _tag: "None" } }
     }
     case "Failed":
-      return { ...free, state: "failed", response: { _tag: "Refusal", error: end.error } }
+      return { ...uncharged, state: "failed", response: { _tag: "Refusal", error: end.error } }
   }
 }
 
-const free = { ending: "failed", charge: nothing } as const
+const uncharged = { ending: "failed", charge: nothing } as const
 
 /**
  * Returns the reported usage as the charge, even if all reported numbers are 0. Charges nothing if the provider did not

@@ -33,7 +33,10 @@ export interface ImageRequest {
   readonly quality: "auto" | "low" | "medium" | "high"
   /** Present only for an edit. */
   readonly source: SourceImage | undefined
-  /** The supported members that the client sent, without `model`. Only these members are sent to the provider. */
+  /**
+   * The supported members that the client sent, except `model` and `image`. The provider gets these members, its own
+   * name for the model, and the source image.
+   */
   readonly members: Readonly<Record<string, string | number>>
 }
 

@@ -24,7 +24,7 @@ export type Resolution =
 /** The largest amount that an operator can charge for one image request. A larger amount is probably a typing error. */
 export const MAX_CHARGE = UsdMicro(1_000_000_000n)
 
-/** The review queue has no image request with this id. */
+/** No image request with this id has a review. */
 export class ReviewNotFound extends Schema.TaggedError<ReviewNotFound>()("ReviewNotFound", {
   requestId: Schema.String
 }) {}

@@ -5,8 +5,8 @@
  *                                                  ▲                           └──probe failed──┐
  *                                                  └─────────────────────────────────────────────┘
  *
- * In the state half open, only one request is admitted: the probe. All functions are pure: the caller stores the state
- * and passes the current time.
+ * The request that changes the state from open to half open is the probe. In the state half open, every other request
+ * is refused. All functions are pure: the caller stores the state and passes the current time.
  */
 export interface BreakerSettings {
   readonly failures: number

@@ -9,7 +9,7 @@
  *   no delta delivered            nothing; if the response is complete and has reported output, the reported usage,
  *                                 because that output was hidden reasoning
  *
- * The consumed tokens are recorded with the charge. The tokens that are not charged are the operator loss.
+ * The consumed tokens are recorded with the charge. The consumed tokens that are not charged are the operator loss.
  */
 import type { Charge, UsageSource } from "../ledger/Settlement.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -27,7 +27,10 @@ export type Ending =
    * stream for a reason other than the balance.
    */
   | "upstream_cut"
-  /** The balance was used up: the hold does not cover the next part of the stream, and it cannot grow. */
+  /**
+   * The balances, or the budget of the key, were used up: the hold does not cover the next part of the stream, and it
+   * cannot grow.
+   */
   | "balance_exhausted"
   /** The request failed before the first delta. */
   | "failed"
@@ -65,7 +68,7 @@ export const needsLocalCount = (outcome: Outcome): boolean =>
   isChargeable(outcome) &&
   (outcome.ending !== "complete" || outcome.reported.output === undefined || reportedPrompt(outcome) === undefined)
 
-/** Returns whether the request is charged. Output reported for a complete response without deltas was hidden reasoning. */
+/** Returns whether the request is charged. A complete response without deltas can report output: hidden reasoning. */
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 

@@ -2,30 +2,11 @@
  * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
  * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments and inputs of tool calls
- * (docs/reference/billing.md#c10).
- * Roles, ids, finish reasons and error frames are not content.
+ * (docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
 import * as ReportedUsage from "./ReportedUsage.ts"
-
-export interface ChatDelivered {
-  readonly text: string
-  readonly deltas: number
-  readonly reported: ReportedUsage.ReportedUsage
-}
-
-export const initial: ChatDelivered = { text: "", deltas: 0, reported: ReportedUsage.unreported }
-
-/** Adds one chunk of a stream, or one whole completion, to the state. */
-export const fold = (state: ChatDelivered, frame: JsonObject): ChatDelivered => {
-  const content = contentOf(frame)
-  return {
-    text: state.text + content,
-    deltas: state.deltas + (content === "" ? 0 : 1),
-    reported: ReportedUsage.merge(state.reported, usageOf(frame.usage))
-  }
-}
 
 /** Returns the content of all choices of one chunk (`delta`) or one completion (`message`). */
 export const contentOf = (frame: JsonObject): string => {

@@ -25,7 +25,7 @@ export interface RequestSize {
   readonly attachments: number
   /** True if the prompt has content whose number of tokens cannot be estimated from the body. */
   readonly hasUnsizedContent?: boolean
-  /** The caller's limit on output tokens; undefined when the caller sets none. */
+  /** The limit of output tokens in the request; undefined if the request has none. */
   readonly maxOutputTokens: number | undefined
   /** The number of requested choices (`n`). */
   readonly choices: number
@@ -36,7 +36,7 @@ export interface RequestSize {
 const ONE = Tokens.Tokens(1n)
 const MAX_BYTES_PER_TOKEN = 8
 const MIN_BYTES_PER_TOKEN = 3
-/** The largest output of a whole response if neither the caller nor the catalog limits the output. */
+/** The largest output of a whole response if neither the request nor the catalog limits the output. */
 const DEFAULT_MAX_OUTPUT = 16_384
 /** The prompt tokens that a request sets aside for all its unsized content: the context of a large model. */
 export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)

@@ -9,7 +9,7 @@ import type { Protocol } from "./InferenceRequest.ts"
 
 type ToolProtocol = Extract<Protocol, "chat" | "messages" | "responses">
 
-/** The types of the tools that are not hosted, without versions. */
+/** The types of the tools that are not hosted, without versions. A tool without a type has the type `""` here. */
 const unhostedTools: { readonly [P in ToolProtocol]: ReadonlySet<string> } = {
   chat: new Set(["function", "custom", ""]),
   messages: new Set([
@@ -44,7 +44,7 @@ export const hostedToolOf = (protocol: ToolProtocol, type: string): string | und
   return name === "mcp_toolset" ? "mcp" : name
 }
 
-/** Returns the first of these hosted tools that the model does not allow; undefined if it allows all. */
+/** Returns the first of these hosted tools that is not in `allowed`; undefined if all are allowed. */
 export const refusedTool = (
   tools: ReadonlyArray<HostedTool>,
   allowed: ReadonlyArray<string> = []

@@ -1,31 +1,31 @@
 /**
- * Defines the properties of every inference request: its id, its wire protocol, and the kind of its model.
+ * Defines the properties of every inference request: its id, its protocol, and the kind of its model.
  */
 import * as Brand from "effect/Brand"
 
 /**
  * The id that the gateway assigns to a request. It is used in the response headers, in the rows of `open_request` and
- * `settlement`, and in log entries about the request. It is a UUID of version 7, so that rows are inserted in time order.
- * Each protocol derives its response ids from the request id.
+ * `settlement`, and in log entries about the request. It is a UUID of version 7, so that rows are inserted in the order
+ * of time. The protocols chat, messages and responses derive the ids in their responses from the request id.
  */
 export type RequestId = string & Brand.Brand<"RequestId">
 export const RequestId = Brand.nominal<RequestId>()
 
-/** Returns the 32 hexadecimal digits of an id, to which each protocol adds its prefix. */
+/** Returns the 32 hexadecimal digits of an id, from which response ids and trace ids are made. */
 export const withoutHyphens = (id: RequestId): string =>
   id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
 
 interface ModelKindRules {
-  /** The wire protocols that call models of this kind. Each protocol belongs to exactly one kind. */
+  /** The protocols that call models of this kind. Each protocol belongs to exactly one kind. */
   readonly protocols: ReadonlyArray<string>
-  /** Whether a model of this kind must have capabilities. A model of another kind must have none. */
+  /** True if a model of this kind must have capabilities. If it is false, a model of this kind must have none. */
   readonly hasCapabilities: boolean
   /** Whether the rankings count the usage of models of this kind. */
   readonly isRanked: boolean
 }
 
 /**
- * All model kinds and wire protocols. CHECK constraints in the database repeat these names: a new name needs a
+ * All kinds of models and all protocols. CHECK constraints in the database repeat these names: a new name needs a
  * migration.
  */
 const modelKinds = {

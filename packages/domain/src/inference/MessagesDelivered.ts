@@ -18,7 +18,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return asText(delta.text) + asText(delta.thinking) + asText(delta.partial_json) + summaryIn(delta, "compaction_delta")
 }
 
-/** Returns the content of a whole message. A stream of the same message has the same content. */
+/** Returns the content of a whole message. A stream of the same message has the same content, up to spaces in JSON. */
 export const contentOfMessage = (message: JsonObject): string =>
   asArray(message.content)
     .map((block) => contentOfBlock(asObject(block) ?? {}))

@@ -1,6 +1,6 @@
 /**
- * Defines the text of a prompt for a local token count, and the number of tokens that are not text. The local count is
- * used when the provider did not report the prompt tokens.
+ * Defines the text of a prompt for a local token count, and the number of tokens that are not text. For example, the
+ * local count is charged if the provider did not report the prompt tokens.
  */
 export interface PromptText {
   readonly text: string
@@ -12,6 +12,7 @@ export interface PromptText {
   readonly extraTokens: number
 }
 
+/** The framing: OpenAI's chat format adds 3 tokens to each message, and 3 tokens before the output. */
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_BEFORE_OUTPUT = 3
 

@@ -74,6 +74,6 @@ export class RequestNotFound extends Schema.TaggedError<RequestNotFound>()("Requ
 
 const ID = /^(?:chatcmpl-|msg_|resp_)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/
 
-/** Reads a request id from the header `x-request-id`, or from the id of a response, such as `chatcmpl-...`. */
+/** Reads a request id, in the form of the header `x-request-id` or of the id in a response, such as `chatcmpl-...`. */
 export const readRequestId = (text: string): Option.Option<RequestId> =>
   Option.map(Option.fromNullable(ID.exec(text.trim().toLowerCase())), (found) => RequestId(found.slice(1).join("-")))

@@ -168,7 +168,7 @@ const AMPLE_FACTOR = 100n
 
 /**
  * Returns whether the balances are so large that requests which are decided at the same time cannot use them up
- * (docs/reference/billing.md#i3). The provider of such a request is called while its hold is written.
+ * (docs/reference/billing.md#i3). If they are, the request is sent to a provider while its hold is written.
  */
 export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
   const expected = expectedUsage(estimate)

@@ -1,5 +1,5 @@
 /**
- * The counts of a limited key over all servers: its spend, its open requests, and the requests and tokens of its current
+ * The counts of a limited key over all nodes: its spend, its open requests, and the requests and tokens of its current
  * rate window. The ledger reads and writes them in the transaction that decides a request.
  *
  *     available budget = limit - spent - pending
@@ -12,8 +12,8 @@ import { UsdPico } from "../money/UsdPico.ts"
 import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
 
 /**
- * The 60 seconds in which the requests and tokens of a key are counted together. A window begins with the first request
- * after the end of the previous window.
+ * The 60 seconds in which the requests and tokens of a key are counted together. After the end of a window, the next
+ * request begins a new window. So does a settlement that charges more tokens than were counted at the admission.
  */
 export interface RateWindow {
   /** The number of the window. It is larger than the numbers of all earlier windows of the key. */
@@ -24,7 +24,7 @@ export interface RateWindow {
 }
 
 export interface KeyCounts {
-  /** The date in Jakarta of the latest decision about a request with this key. */
+  /** The day of `spentInDay`, as a date in Jakarta. */
   readonly day: string
   readonly spentInDay: UsdPico
   /** The spend in the month of `day`. */

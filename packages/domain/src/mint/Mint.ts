@@ -3,7 +3,7 @@
  * booked or neither (docs/reference/reseller.md#e1, docs/reference/reseller.md#e2, docs/reference/reseller.md#e3,
  * docs/reference/reseller.md#e6).
  *
- * For one reseller, each operation id mints at most once. A repeated request with the same customer and tier returns
+ * A reseller can use an operation id for at most one mint. A repeated request with the same customer and tier returns
  * the first result, even if the tier, the quota or the rate limit would refuse a new mint. A request with the same
  * operation id and another customer or tier is a conflict. After a refused mint, the operation id can be used again.
  */
@@ -127,7 +127,7 @@ export interface Minted {
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * Decides a request whose operation id has already minted: returns the first mint if customer and tier are the same.
+ * Decides a request with the operation id of an earlier mint: returns this mint if customer and tier are the same.
  */
 export const decideRepeatedMint = (
   request: MintRequest,
@@ -137,7 +137,7 @@ export const decideRepeatedMint = (
     ? Either.right({ mint: earlier, alreadyApplied: true })
     : Either.left(new IdempotencyConflict())
 
-/** Decides a request whose operation id has not minted. */
+/** Decides a request with an operation id that no mint has. */
 export const decideMint = (
   { resellerId, request, id }: { readonly resellerId: ResellerId; readonly request: MintRequest; readonly id: MintId },
   { customer, tier, quota, plan, recent }: MintBasis,

@@ -1,5 +1,5 @@
 /**
- * Defines the operation id, which makes a command safe to repeat, and the operator who runs a command.
+ * Defines the operation id, with which a caller can safely repeat a change, and the actor of a change.
  */
 import * as Schema from "effect/Schema"
 import { charactersWithin, noHalfSurrogate, noNul, oneLine } from "../validation/Text.ts"

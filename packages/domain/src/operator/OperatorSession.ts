@@ -41,7 +41,7 @@ export interface OperatorSession {
   readonly endedAt: Date | undefined
 }
 
-/** The body that redeems a code. A text of any other form is refused like a wrong code. */
+/** The body that redeems a code. A text that cannot be a code is refused in the same way as a wrong code. */
 export const CodeRedemption = Schema.Struct({ code: Schema.Redacted(Schema.String) })
 export type CodeRedemption = typeof CodeRedemption.Type
 

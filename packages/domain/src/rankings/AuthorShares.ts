@@ -2,8 +2,8 @@
  * Computes each author's share of the tokens of all visible models, in basis points that add up to exactly 10,000
  * (docs/reference/rankings.md#h4).
  *
- * This is the largest-remainder method: each share is rounded down to whole basis points. The basis points that then
- * remain are added to the shares with the largest remainders, one to each share.
+ * This is the largest-remainder method: each share is rounded down to whole basis points. The basis points that remain
+ * are added one by one to the shares with the largest remainders.
  */
 import * as Order from "effect/Order"
 import * as Tokens from "../money/Tokens.ts"

@@ -15,10 +15,7 @@ const WEEK_MILLIS = 7 * DAY_MILLIS
 /** 1970-01-01 was a Thursday, three days after a Monday. */
 const EPOCH_AFTER_MONDAY_MILLIS = 3 * DAY_MILLIS
 
-/**
- * Returns the milliseconds from the last multiple of `step` to `millis`, both counted from 1970-01-01 UTC. The result is
- * never negative, even for times before 1970.
- */
+/** Returns the distance from the last multiple of `step` to `millis`. It is not negative, even if `millis` is. */
 export const sinceLastStep = (millis: number, step: number): number => ((millis % step) + step) % step
 
 const LENGTHS: Record<CalendarUnit, number> = { hour: HOUR_MILLIS, day: DAY_MILLIS, week: WEEK_MILLIS }

@@ -1,5 +1,5 @@
 /**
- * Ranks the models with the most tokens in a window (docs/reference/rankings.md#h1), and computes their usage per bucket
+ * Ranks the models with the most tokens in a window (docs/reference/rankings.md#h1), and computes the usage per bucket
  * (docs/reference/rankings.md#h2).
  */
 import * as Tokens from "../money/Tokens.ts"
@@ -13,7 +13,7 @@ const MAX_LEADERS = 50
 /** The maximum number of models that the series shows separately. The tokens of all other models are in `other`. */
 export const MAX_SERIES_KEYS = 8
 
-/** Returns the models on the leaderboard, most tokens first. Omits models without tokens in the window. */
+/** Returns the models on the leaderboard, most tokens first. Omits hidden models and models without tokens. */
 export const leadersOf = (usages: ReadonlyArray<ModelUsage>): ReadonlyArray<ModelUsage> =>
   usages
     .filter(({ model, tokens }) => isVisible(model) && tokens > 0n)

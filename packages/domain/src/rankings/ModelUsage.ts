@@ -1,5 +1,5 @@
 /**
- * Defines the usage of one model in a window, and the rules for its visibility, its place and its change.
+ * Defines the usage of one model in a window, which models the document shows, and their order and change of usage.
  *
  *     visible   The model is not hidden. The leaderboard and the series can name it. Its author's share includes it.
  *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
@@ -28,7 +28,7 @@ export interface Change {
   readonly isNew: boolean
 }
 
-/** The largest integer that every JSON parser represents exactly, 2^53 - 1. */
+/** 2^53 - 1: JavaScript parses every integer up to this one from JSON without rounding. */
 export const MAX_JSON_INTEGER = 9_007_199_254_740_991n
 
 export const isVisible = ({ hidden }: ModelHistory): boolean => !hidden

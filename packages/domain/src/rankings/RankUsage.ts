@@ -14,7 +14,7 @@ import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 /** The rankings by window. A window is absent if one of its counts has no exact JSON number. */
 export type RankingsByWindow = ReadonlyMap<Window, Rankings>
 
-/** Computes the rankings of all windows at `now` from the history that `historyQueryFor(now)` requests. */
+/** Computes the rankings of all windows at `now`. `historyQueryFor` returned the query of the history. */
 export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow =>
   new Map(
     Window.literals
@@ -22,7 +22,7 @@ export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow 
       .filter(([, rankings]) => fitsJson(rankings))
   )
 
-/** Computes the rankings of one window at `now` from the history that `historyQueryFor(now)` requests. */
+/** Computes the rankings of one window at `now`. `historyQueryFor` returned the query of the history. */
 export const rankUsage = (history: UsageHistory, window: Window, now: Date): Rankings => {
   const range = rangeOf(window, now, history.firstUse)
   const { from, to, previousFrom, dataSince } = range
@@ -66,7 +66,7 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
   }
 }
 
-/** Returns whether every count in the rankings has an exact JSON number. */
+/** Returns whether every count in the rankings has an exact JSON number. The other counts are parts of a total. */
 export const fitsJson = ({ totals, trending }: Rankings): boolean =>
   [totals, ...trending].every(({ tokens }) => tokens <= MAX_JSON_INTEGER) &&
   (totals.previousTokens ?? 0n) <= MAX_JSON_INTEGER

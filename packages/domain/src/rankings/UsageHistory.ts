@@ -51,9 +51,9 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. If this minute is more than 62 days ago, its
-   * stored sum is deleted, and `firstUse` is the start of its day in Jakarta. Undefined if no tokens were settled
-   * before the last cut.
+   * The minute in which tokens of a ranked model were first settled. If this minute is more than 62 days ago, the sums
+   * of this minute are deleted, and `firstUse` is the start of its day in Jakarta. Undefined if no such tokens were
+   * settled before the last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
@@ -102,8 +102,8 @@ export const tokensOver = ({ cuts }: Pick<UsageHistory, "cuts">): TokensOver => 
 }
 
 /**
- * Returns the hours, days or weeks with a cut inside them, not at their start. Such a unit has one stored sum, which
- * does not separate the tokens before the cut from the tokens after the cut.
+ * Returns the hours, days or weeks with a cut inside them, not at their start. A sum over such a unit does not separate
+ * the tokens before the cut from the tokens after the cut.
  */
 export const bucketsSplitBy = (cuts: ReadonlyArray<Date>, unit: Jakarta.CalendarUnit): ReadonlyArray<Interval> => {
   const starts = new Set(

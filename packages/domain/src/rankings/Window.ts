@@ -31,7 +31,7 @@ export interface WindowRange extends Interval {
   readonly dataSince: string | null
 }
 
-/** One hour, day or week of a chart. `start` may be before the window. `from` and `to` are always within the window. */
+/** One hour, day or week of the series. `start` may be before the window. `from` and `to` are within the window. */
 export interface Bucket extends Interval {
   readonly start: Date
   readonly partial: boolean

@@ -1,6 +1,6 @@
 /**
- * Decides an operator's increase or decrease of a reseller's quota. Each operation id is booked once. The quota never
- * becomes negative.
+ * Decides an operator's increase or decrease of a reseller's quota. An adjustment is booked once per operation id. The
+ * quota never becomes negative.
  */
 import * as Brand from "effect/Brand"
 import * as Either from "effect/Either"

@@ -1,9 +1,11 @@
 /**
  * A reseller signs up, is reviewed by an operator, tops up quota, and mints plans to customers.
  *
- *     pending ──approve──▶ active ◀──reactivate── suspended
- *        │                  │ ▲ └────suspend────────▲
- *        └──reject──▶ rejected ┘ approve
+ *     pending ──approve──▶ active ──suspend──▶ suspended
+ *        │                 ▲    ▲                  │
+ *        │              approve └────reactivate────┘
+ *        │                 │
+ *        └──reject──▶ rejected
  */
 import * as Schema from "effect/Schema"
 import type { Email } from "../validation/Email.ts"
@@ -18,7 +20,7 @@ export interface Reseller {
   readonly id: ResellerId
   readonly email: Email
   readonly name: string
-  /** The WhatsApp number, for the operator's review. The API never returns the number. */
+  /** The WhatsApp number, for the operator's review. The reseller API never returns the number. */
   readonly waNumber: string
   readonly status: ResellerStatus
   /** The version that a reseller token must have. Reseller tokens with another version are refused. */

@@ -1,7 +1,7 @@
 /**
- * Defines the pages of a list that is read with a cursor, newest first. A cursor contains the position of the last row
- * of a page. New rows appear at the head of the list. Therefore a caller that continues from a cursor
- * neither misses nor repeats a row that existed when the caller read the first page.
+ * Defines the pages of a list that is read with a cursor. The rows are ordered by time, in most lists the newest row
+ * first. A cursor contains the position of the last row of a page. A new row is newer than all earlier rows. Therefore
+ * a caller that continues from a cursor neither misses nor repeats a row that existed when it read the first page.
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"

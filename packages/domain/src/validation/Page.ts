@@ -1,5 +1,6 @@
 /**
- * Reads the `limit` and `offset` of a page in a list (docs/reference/reseller.md#top-7, docs/reference/balances-and-usage.md#e5).
+ * Reads the whole numbers in queries: the `limit` and `offset` of a page of top-up orders
+ * (docs/reference/reseller.md#top-7), and the `limit` of other lists.
  */
 import * as Either from "effect/Either"
 import type { FieldIssue } from "./Validation.ts"

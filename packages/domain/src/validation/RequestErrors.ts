@@ -1,5 +1,5 @@
 /**
- * Defines the errors that several features of the reseller API share.
+ * Defines errors that several features share.
  */
 import * as Schema from "effect/Schema"
 

@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 
-/** An issue with one member of a body or query: its path and its expected form. */
+/** An issue about one member of a body or query: the path of the member and its expected form. */
 export const FieldIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
 export type FieldIssue = typeof FieldIssue.Type
 
@@ -44,7 +44,10 @@ export const validationFailed = (error: ParseResult.ParseError | ParseResult.Par
   return new ValidationFailed({ details: details.slice(0, MAX_ISSUES) })
 }
 
-/** Returns a decoder for a schema. The decoder ignores members that the schema does not declare. */
+/**
+ * Returns a decoder for a schema. The decoder ignores members that the schema does not declare, unless an annotation of
+ * the schema makes them an error.
+ */
 export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Either.Either<A, ValidationFailed>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
   return (input) => Either.mapLeft(decode(input), validationFailed)

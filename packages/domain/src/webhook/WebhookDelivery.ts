@@ -1,6 +1,6 @@
 /**
- * A delivery is the task of sending one event to one endpoint. Its attempts are repeated with growing pauses for 24
- * hours, until the endpoint responds with a status from 200 to 299 (docs/reference/webhooks.md#deliveries).
+ * A delivery is the task of sending one event to one endpoint. Attempts follow each other with growing pauses until the
+ * endpoint responds with a status from 200 to 299, for at most 24 hours (docs/reference/webhooks.md#deliveries).
  */
 import * as Schema from "effect/Schema"
 import type { ResellerId } from "../reseller/Reseller.ts"
@@ -32,7 +32,7 @@ export interface WebhookDelivery {
   readonly url: string
   readonly event: WebhookEvent
   readonly status: DeliveryStatus
-  /** The number of attempts since the event was written or replayed. */
+  /** The number of attempts since the delivery was written or replayed. */
   readonly attempts: number
   readonly createdAt: Date
   readonly lastAttemptAt: Date | undefined
@@ -55,7 +55,7 @@ const MAX_PAUSE_MILLIS = 4 * 3_600_000
 export interface Attempt {
   /** The number of this attempt, from 1. */
   readonly number: number
-  /** The time of the last attempt, 24 hours after the event was written or replayed. */
+  /** The time of the last attempt: 24 hours after the delivery was written or replayed. */
   readonly expiresAt: Date
 }
 

@@ -29,7 +29,7 @@ export interface EndpointSettings {
   readonly url: string
   readonly events: ReadonlyArray<WebhookEventType>
   readonly thresholds: BalanceThresholds
-  /** A disabled endpoint receives no new events, and its open deliveries wait. */
+  /** A disabled endpoint gets no new deliveries, and its pending deliveries are not attempted. */
   readonly enabled: boolean
 }
 
@@ -38,7 +38,7 @@ export interface WebhookEndpoint extends EndpointSettings {
   /** Undefined for an endpoint of the operator. */
   readonly resellerId: ResellerId | undefined
   readonly createdAt: Date
-  /** The time until which the previous secret also signs; undefined if there is none. */
+  /** The time until which the previous secret also signs; undefined if there is no previous secret. */
   readonly previousSecretUntil: Date | undefined
 }
 
@@ -53,7 +53,7 @@ export class TooManyWebhookEndpoints extends Schema.TaggedError<TooManyWebhookEn
   max: Schema.Int
 }) {}
 
-/** Returns whether the text is a URL that can be stored. It is stored with its special characters escaped. */
+/** Returns whether the text is a URL that can be stored. Special characters are stored escaped, so the URL can grow. */
 const isStorable = (text: string): boolean =>
   text.length <= MAX_URL_LENGTH && URL.canParse(text) && new URL(text).href.length <= MAX_URL_LENGTH
 

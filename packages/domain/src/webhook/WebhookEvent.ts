@@ -1,7 +1,8 @@
 /**
  * The events that webhooks report, and the JSON body of a webhook (docs/reference/webhooks.md).
  *
- * Amounts are strings of decimal digits. The data contains ids, but no emails and no names.
+ * Amounts are strings of decimal digits. The data identifies resellers and customers by their ids, without names and
+ * email addresses.
  */
 import * as Schema from "effect/Schema"
 import type { Reseller, ResellerId, ResellerStatus } from "../reseller/Reseller.ts"
@@ -12,7 +13,7 @@ import { orderNumberOf, type TopUpOrder } from "../topup/TopUpOrder.ts"
 export const WebhookEventType = Schema.Literal("topup.credited", "reseller.reviewed", "balance.low", "plan.exhausted")
 export type WebhookEventType = typeof WebhookEventType.Type
 
-/** The type of the event that the owner of an endpoint requests to test it. */
+/** The type of the event that the owner of an endpoint requests to test the endpoint. */
 export const TEST_EVENT = "webhook.test"
 
 export type EventData = Readonly<Record<string, string | boolean | null>>
