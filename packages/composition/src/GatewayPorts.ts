@@ -71,7 +71,7 @@ export const primaryPorts = (config: ServerConfig, { payments, postgres }: Omit<
 export const preparationPorts = (config: ServerConfig) =>
   Layer.merge(preparationStores(config), ArgonPasswordHasher.layer())
 
-/** Builds the ports of inference requests that need no database. */
+/** Builds those ports of inference requests whose adapters need no database. */
 export const inferencePorts = (keys: UndiciUpstreams.ProviderKeys) =>
   Layer.mergeAll(UndiciUpstreams.layer({ keys }), GptTokenCounter.layer, OpenRequests.layer, RelayMetrics.layer)
 

@@ -107,7 +107,8 @@ export interface PaymentProvider {
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
   /**
-   * Checks that the provider can be used with the current settings. The server start and the command `doctor` run it.
+   * Checks that the provider can be used with the current settings. A server runs it at its start and for the checks of
+   * the operator API, and `tollgate doctor` runs it.
    */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
