@@ -21,7 +21,9 @@ describe("an API key", () => {
   property("has the same parts after conversion to text and back", [random], (bytes) => {
     const generated = ApiKey.generateKey("tg", bytes)
     const read = Either.getOrThrow(ApiKey.parse("tg", textOf(bytes)))
-    return read.publicId === generated.publicId && Redacted.value(read.secretPart) === Redacted.value(generated.secretPart)
+    return (
+      read.publicId === generated.publicId && Redacted.value(read.secretPart) === Redacted.value(generated.secretPart)
+    )
   })
 
   property(
