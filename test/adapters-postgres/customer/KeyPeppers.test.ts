@@ -174,7 +174,7 @@ describe("the pepper of API keys", () => {
         Effect.gen(function* () {
           const [before, during] = [yield* aServer("before"), yield* aServer("during")]
           const [old, current] = [yield* before.create, yield* during.create]
-          const unknown = () => render("tg", mint("tg", randomBytes(44)))
+          const unknown = () => render("tg", generateKey("tg", randomBytes(44)))
           const macsOf = yield* countedMacs
           expect(yield* macsOf(before.authenticate(old.secret))).toBe(1)
           expect(yield* macsOf(before.authenticate(unknown()))).toBe(1)
