@@ -409,11 +409,14 @@ describe("image requests in Postgres", () => {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired({ ...shortTimeouts, waiting: 3 })
         node.cable.cut()
+        const refused: Array<number> = []
         const results = yield* Effect.all(
-          Array.from({ length: 8 }, () => node.tryBegin(anImage(customer))),
+          Array.from({ length: 8 }, (_, i) => Effect.tap(node.tryBegin(anImage(customer)), () => refused.push(i))),
           unbounded
         )
         expect(tally(results)).toEqual({ Overloaded: 8 })
+        // Three requests wait until their timeout. The other five are refused before.
+        expect(refused.slice(0, 5)).toEqual([3, 4, 5, 6, 7])
         node.cable.mend()
         const image = anImage(customer)
         yield* eventually(node.tryBegin(image), (one) => one === "begun")
