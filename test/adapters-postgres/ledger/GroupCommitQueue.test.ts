@@ -63,7 +63,7 @@ interface Transaction {
 }
 
 /** Creates a queue. Its transactions are not executed; the test decides when and how each of them ends. */
-const stage = (changes: Partial<QueueLimits> = {}) => {
+const controlledQueue = (changes: Partial<QueueLimits> = {}) => {
   const transactions: Array<Transaction> = []
   const events: Array<QueueEvent> = []
   const queue = new GroupCommitQueue<LedgerTypes>(
@@ -85,15 +85,15 @@ const stage = (changes: Partial<QueueLimits> = {}) => {
   )
   const results: Record<string, unknown> = {}
   const admit = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids) queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: shown(exit) }))
+    for (const id of ids) queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: resultOf(exit) }))
   }
   const extend = (...ids: ReadonlyArray<string>) => {
     for (const id of ids)
-      queue.extend(extension(id), (exit) => Object.assign(results, { [`extend ${id}`]: shown(exit) }))
+      queue.extend(extension(id), (exit) => Object.assign(results, { [`extend ${id}`]: resultOf(exit) }))
   }
   const settle = (...ids: ReadonlyArray<string>) => {
     for (const id of ids)
-      queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: shown(exit) }))
+      queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: resultOf(exit) }))
   }
   const transaction = (n: number) =>
     eventually(() => {
@@ -106,7 +106,7 @@ const stage = (changes: Partial<QueueLimits> = {}) => {
 
 const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
 
-const shown = (exit: Exit.Exit<unknown, unknown>) =>
+const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.match(exit, {
     onSuccess: (value) => value ?? "nothing",
     onFailure: (cause) => (cause._tag === "Fail" ? (cause.error as { _tag: string })._tag : cause._tag)
@@ -114,7 +114,7 @@ const shown = (exit: Exit.Exit<unknown, unknown>) =>
 
 describe("the group commit queue", () => {
   it("starts a batch immediately when idle, and collects requests while a transaction runs", async () => {
-    const { transaction, admit, settle, results } = stage()
+    const { transaction, admit, settle, results } = controlledQueue()
     admit("a", "b")
     const first = await transaction(0)
     expect(first.ids).toEqual(["admit a", "admit b"])
@@ -130,7 +130,7 @@ describe("the group commit queue", () => {
   })
 
   it("limits the size of a batch", async () => {
-    const { transaction, admit } = stage()
+    const { transaction, admit } = controlledQueue()
     admit("a", "b", "c", "d", "e", "f")
     expect((await transaction(0)).ids).toHaveLength(4)
     ;(await transaction(0)).commit()
@@ -138,7 +138,7 @@ describe("the group commit queue", () => {
   })
 
   it("puts one request, an admission or a settlement, into a batch when the batch size is 1", async () => {
-    const { transaction, admit, settle } = stage({ batchSize: 1 })
+    const { transaction, admit, settle } = controlledQueue({ batchSize: 1 })
     admit("c1", "a1")
     settle("c2")
     const first = await transaction(0)
@@ -154,7 +154,7 @@ describe("the group commit queue", () => {
   })
 
   it("passes the decision of the transaction to the callback of each request", async () => {
-    const { transaction, admit, settle, results } = stage()
+    const { transaction, admit, settle, results } = controlledQueue()
     admit("poor", "swept")
     settle("again")
     const first = await transaction(0)
@@ -174,7 +174,7 @@ describe("the group commit queue", () => {
   })
 
   it("refuses admissions while it is full, and accepts admissions when it is no longer full", async () => {
-    const { transaction, admit, results } = stage()
+    const { transaction, admit, results } = controlledQueue()
     admit("a")
     const first = await transaction(0)
     admit("b", "c", "d", "e", "f", "g", "too many")
@@ -186,7 +186,7 @@ describe("the group commit queue", () => {
   })
 
   it("never refuses a settlement, but refuses admissions while too many settlements wait", async () => {
-    const { transaction, admit, settle, results } = stage()
+    const { transaction, admit, settle, results } = controlledQueue()
     settle("a")
     await transaction(0)
     settle("b", "c", "d", "e", "f", "g")
@@ -199,7 +199,7 @@ describe("the group commit queue", () => {
   })
 
   it("refuses an admission at its deadline while the transaction hangs, and later releases the hold", async () => {
-    const { transaction, admit, settle, results } = stage({ admissionMillis: 50 })
+    const { transaction, admit, settle, results } = controlledQueue({ admissionMillis: 50 })
     admit("slow")
     settle("x")
     const hanging = await transaction(0)
@@ -213,7 +213,7 @@ describe("the group commit queue", () => {
   })
 
   it("retries after transient errors, and reports the outage and the recovery once", async () => {
-    const { transaction, admit, settle, events, results } = stage()
+    const { transaction, admit, settle, events, results } = controlledQueue()
     admit("a")
     settle("x")
     for (const n of [0, 1, 2]) (await transaction(n)).fail(new ConnectionLost("gone"))
@@ -225,7 +225,7 @@ describe("the group commit queue", () => {
   })
 
   it("passes the result of an attempt whose commit outcome is unknown to the next attempt", async () => {
-    const { transaction, admit, settle } = stage()
+    const { transaction, admit, settle } = controlledQueue()
     admit("a")
     settle("x")
     const first = await transaction(0)
@@ -242,7 +242,7 @@ describe("the group commit queue", () => {
   })
 
   it("does not retry an admission that was refused since the last attempt, but releases a hold that the attempt may have created", async () => {
-    const { transaction, admit, results } = stage({ admissionMillis: 50 })
+    const { transaction, admit, results } = controlledQueue({ admissionMillis: 50 })
     admit("uncertain", "other")
     const first = await transaction(0)
     first.onUnknownCommit({
@@ -257,7 +257,7 @@ describe("the group commit queue", () => {
   })
 
   it("fails only the settlement that the database rejects", async () => {
-    const { queue, transactions, admit, settle, results, events } = stage({ batchSize: 64, unsettled: 64 })
+    const { queue, transactions, admit, settle, results, events } = controlledQueue({ batchSize: 64, unsettled: 64 })
     const requests = Array.from({ length: 50 }, (_, i) => `${i}`)
     settle(...requests)
     admit("a")
@@ -265,7 +265,7 @@ describe("the group commit queue", () => {
     await eventually(() => {
       for (const { ids, fail, commit } of transactions.slice(seen)) {
         seen++
-        if (ids.includes("settle 13")) fail(new Error("poison"))
+        if (ids.includes("settle 13")) fail(new Error("the row is rejected"))
         else commit()
       }
       expect(Object.keys(results)).toHaveLength(51)
@@ -277,7 +277,7 @@ describe("the group commit queue", () => {
 
   describe("with extensions of running requests", () => {
     it("puts extensions between settlements and admissions, and passes the hold or its absence to the callback", async () => {
-      const { transaction, admit, extend, settle, results } = stage()
+      const { transaction, admit, extend, settle, results } = controlledQueue()
       admit("a1")
       extend("b1", "c1")
       settle("d1")
@@ -288,10 +288,10 @@ describe("the group commit queue", () => {
     })
 
     it("limits the extensions of a batch, and puts one extension into a batch when the batch size is 1", async () => {
-      const many = stage()
+      const many = controlledQueue()
       many.extend("a1", "a2", "a3", "a4", "a5")
       expect((await many.transaction(0)).ids).toHaveLength(4)
-      const single = stage({ batchSize: 1 })
+      const single = controlledQueue({ batchSize: 1 })
       single.admit("a1")
       single.extend("a2", "a3")
       for (const [n, id] of ["extend a2", "extend a3", "admit a1"].entries()) {
@@ -302,7 +302,7 @@ describe("the group commit queue", () => {
     })
 
     it("accepts extensions while it refuses admissions, and refuses an extension when too many extensions wait", async () => {
-      const { transaction, admit, extend, settle, results } = stage()
+      const { transaction, admit, extend, settle, results } = controlledQueue()
       settle("a", "b", "c", "d", "e")
       admit("f1")
       extend("a1")
@@ -313,7 +313,7 @@ describe("the group commit queue", () => {
     })
 
     it("refuses an extension at its deadline, and does not release the hold when the extension is committed later", async () => {
-      const { transaction, transactions, extend, settle, results } = stage({ admissionMillis: 50 })
+      const { transaction, transactions, extend, settle, results } = controlledQueue({ admissionMillis: 50 })
       extend("slow")
       const hanging = await transaction(0)
       extend("queued")
@@ -329,7 +329,7 @@ describe("the group commit queue", () => {
     })
 
     it("decides an extension again when its commit outcome is unknown, unless the extension was refused since then", async () => {
-      const { transaction, extend, settle, results } = stage({ admissionMillis: 300 })
+      const { transaction, extend, settle, results } = controlledQueue({ admissionMillis: 300 })
       extend("a1")
       const first = await transaction(0)
       first.onUnknownCommit(committed(first.work))
@@ -344,14 +344,14 @@ describe("the group commit queue", () => {
     })
 
     it("fails only the extension that the database rejects", async () => {
-      const { transaction, admit, extend, settle, results, events } = stage()
+      const { transaction, admit, extend, settle, results, events } = controlledQueue()
       settle("a1")
       extend("b1", "b2")
       admit("c1")
-      ;(await transaction(0)).fail(new Error("poison"))
+      ;(await transaction(0)).fail(new Error("the row is rejected"))
       for (const n of [1, 2, 3, 4, 5]) {
         const { ids, fail, commit } = await transaction(n)
-        if (ids.includes("extend b2")) fail(new Error("poison"))
+        if (ids.includes("extend b2")) fail(new Error("the row is rejected"))
         else commit()
       }
       await eventually(() => expect(Object.values(results)).toHaveLength(4))
@@ -360,7 +360,7 @@ describe("the group commit queue", () => {
     })
 
     it("retries the extensions of a contended user separately", async () => {
-      const { transaction, extend, settle, results } = stage({ admissionMillis: 5_000 })
+      const { transaction, extend, settle, results } = controlledQueue({ admissionMillis: 5_000 })
       extend("c1", "a1")
       const first = await transaction(0)
       first.end(committedExcept(first.work, "c"))
@@ -379,7 +379,7 @@ describe("the group commit queue", () => {
     })
 
     it("refuses waiting and new extensions when it closes", async () => {
-      const { queue, transaction, extend, results } = stage()
+      const { queue, transaction, extend, results } = controlledQueue()
       extend("c1")
       const first = await transaction(0)
       first.end(committedExcept(first.work, "c"))
@@ -396,7 +396,7 @@ describe("the group commit queue", () => {
     const user = (id: string) => admission(id).principal.userId
 
     it("while it is idle, and while a transaction runs", async () => {
-      const { queue, transaction, admit } = stage()
+      const { queue, transaction, admit } = controlledQueue()
       expect(queue.isResponsive(user("a"))).toBe(true)
       admit("a1")
       await transaction(0)
@@ -404,7 +404,7 @@ describe("the group commit queue", () => {
     })
 
     it("again after a slow transaction, but not during the transaction", async () => {
-      const { queue, transaction, admit } = stage()
+      const { queue, transaction, admit } = controlledQueue()
       admit("a1")
       const slow = await transaction(0)
       await eventually(() => expect(queue.isResponsive(user("a"))).toBe(false))
@@ -413,7 +413,7 @@ describe("the group commit queue", () => {
     })
 
     it("again after a failed attempt was retried, but not before", async () => {
-      const { queue, transaction, admit } = stage()
+      const { queue, transaction, admit } = controlledQueue()
       admit("a1")
       ;(await transaction(0)).fail(new ConnectionLost("gone"))
       await eventually(() => expect(queue.isResponsive(user("a"))).toBe(false))
@@ -422,7 +422,7 @@ describe("the group commit queue", () => {
     })
 
     it("only for users that are not contended", async () => {
-      const { queue, transaction, admit } = stage()
+      const { queue, transaction, admit } = controlledQueue()
       admit("c1")
       const first = await transaction(0)
       first.end(committedExcept(first.work, "c"))
@@ -433,16 +433,16 @@ describe("the group commit queue", () => {
     })
 
     it("neither while it refuses admissions nor after it was closed", async () => {
-      const admissions = stage({ waitingAdmissions: 1 })
+      const admissions = controlledQueue({ waitingAdmissions: 1 })
       admissions.admit("a1")
       await admissions.transaction(0)
       expect(admissions.queue.isResponsive(user("a"))).toBe(true)
       admissions.admit("a2")
       expect(admissions.queue.isResponsive(user("a"))).toBe(false)
-      const settlements = stage({ unsettled: 1 })
+      const settlements = controlledQueue({ unsettled: 1 })
       settlements.settle("a1")
       expect(settlements.queue.isResponsive(user("a"))).toBe(false)
-      const closed = stage()
+      const closed = controlledQueue()
       void closed.queue.close(0)
       expect(closed.queue.isResponsive(user("a"))).toBe(false)
     })
@@ -450,7 +450,7 @@ describe("the group commit queue", () => {
 
   describe("while another session locks the rows of a user", () => {
     it("serves all other users, and retries the requests of that user separately and in order", async () => {
-      const { transaction, admit, settle, results, events } = stage()
+      const { transaction, admit, settle, results, events } = controlledQueue()
       settle("c1", "a1", "c2")
       admit("c3")
       const first = await transaction(0)
@@ -478,7 +478,7 @@ describe("the group commit queue", () => {
     })
 
     it("retries all contended users in turn, even if one of them has many requests", async () => {
-      const { transaction, settle } = stage({ batchSize: 2, unsettled: 64 })
+      const { transaction, settle } = controlledQueue({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
       const first = await transaction(0)
@@ -490,7 +490,7 @@ describe("the group commit queue", () => {
     })
 
     it("refuses that user's admissions at their deadline, does not process them later, and keeps the user contended", async () => {
-      const { transaction, transactions, admit, results } = stage({ admissionMillis: 300 })
+      const { transaction, transactions, admit, results } = controlledQueue({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)
       first.end(committedExcept(first.work, "c"))
@@ -506,7 +506,7 @@ describe("the group commit queue", () => {
     })
 
     it("passes the result of an attempt whose commit outcome is unknown to the separate attempt", async () => {
-      const { transaction, admit, settle } = stage()
+      const { transaction, admit, settle } = controlledQueue()
       admit("c1")
       settle("c2", "a1")
       const first = await transaction(0)
@@ -522,7 +522,7 @@ describe("the group commit queue", () => {
     })
 
     it("retries settlements until the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
-      const { queue, transaction, admit, settle, results } = stage()
+      const { queue, transaction, admit, settle, results } = controlledQueue()
       settle("c1")
       admit("c2")
       const first = await transaction(0)
@@ -535,7 +535,7 @@ describe("the group commit queue", () => {
       expect(await closing).toBe(0)
       expect(results).toMatchObject({ "settle c1": settled("c1") })
 
-      const other = stage()
+      const other = controlledQueue()
       other.settle("c1")
       const before = await other.transaction(0)
       before.end(committedExcept(before.work, "c"))
@@ -546,7 +546,7 @@ describe("the group commit queue", () => {
   })
 
   it("refuses waiting and new admissions when it closes, and writes every settlement", async () => {
-    const { queue, transaction, admit, settle, results } = stage()
+    const { queue, transaction, admit, settle, results } = controlledQueue()
     settle("x")
     const first = await transaction(0)
     admit("waiting")
@@ -563,7 +563,7 @@ describe("the group commit queue", () => {
   })
 
   it("stops at the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
-    const { queue, transaction, settle, results } = stage()
+    const { queue, transaction, settle, results } = controlledQueue()
     settle("x", "y")
     await transaction(0)
     expect(await queue.close(20)).toBe(2)
@@ -572,7 +572,7 @@ describe("the group commit queue", () => {
 })
 
 it("an overloaded queue refuses an admission with a retry delay of one second", () => {
-  const { queue } = stage({ waitingAdmissions: 0 })
+  const { queue } = controlledQueue({ waitingAdmissions: 0 })
   const results: Array<unknown> = []
   queue.admit(admission("a"), (exit) => results.push(exit))
   expect(results).toEqual([Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))])
