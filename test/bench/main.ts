@@ -154,7 +154,7 @@ const wasBusy = (measurements: ReadonlyArray<Rounds>): boolean => {
   const rounds = measurements.flatMap((each) => [...each.values()].flat())
   const share = median(rounds, ({ foreignShare }) => foreignShare)
   if (!canPin || share <= DISTURBED_SHARE) return false
-  print(`\nOther programs took ${Math.round(share * 100)} % of the measured CPU: these figures are not reliable.`)
+  print(`\nOther programs used ${Math.round(share * 100)} % of the measured CPU: these figures are not reliable.`)
   return true
 }
 

@@ -72,7 +72,7 @@ const filesWith = (texts: ReadonlyArray<string>, folders: ReadonlyArray<string>)
   }
 }
 
-it("no prompt, image or idempotency key of an image request is stored in the database, the logs or on disk, however it ends", async () => {
+it("no prompt, image or idempotency key of an image request is stored in the database, the logs or on disk, whether it succeeds, fails or is lost with its server", async () => {
   const { upstream } = gateway
   const statuses: Array<number> = []
   const sendAs = async (send: (key: string) => Promise<number>) =>

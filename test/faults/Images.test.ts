@@ -68,13 +68,13 @@ describe("image requests of one customer on two servers", () => {
     const mayRespond = signal()
     const upstreamScript = json(RESPONSE)
     observer.upstream.next(script({ ...upstreamScript, steps: [untilFired(mayRespond), ...upstreamScript.steps] }))
-    const waiting: Array<ReceivedResult> = []
+    const received: Array<ReceivedResult> = []
     const calls = Array.from({ length: 100 }, async (_, nth) => {
       const result = await generate(nth, customer)
-      waiting.push(result)
+      received.push(result)
       return result
     })
-    await until(() => waiting.length === 99)
+    await until(() => received.length === 99)
     mayRespond.fire()
     expect(tally(await Promise.all(calls))).toEqual({ 200: 1, image_concurrency_limit: 99 })
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)

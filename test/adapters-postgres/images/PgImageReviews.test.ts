@@ -126,7 +126,7 @@ describe("image reviews in Postgres", () => {
         const text = aRequest(customer)
         yield* ledger.admit(text)
         expect(yield* tryResolve(image, charging(1n))).toBe("InsufficientBalance")
-        yield* ledger.settleLater({ ...complete(text), measure: () => complete(text).measure() })
+        yield* ledger.settleLater(complete(text))
         expect(yield* tryResolve(image, WAIVED)).toBe("resolved")
         expect(yield* tryResolve(image, charging(1n))).toBe("ReviewResolved")
         expect(yield* tryResolve(aRequestId(), WAIVED)).toBe("ReviewNotFound")

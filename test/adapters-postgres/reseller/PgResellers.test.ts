@@ -29,7 +29,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.scoped("are created once by forty concurrent sign-ups with one email on two nodes", () =>
+    it.scoped("are created once by forty concurrent signups with one email on two nodes", () =>
       Effect.gen(function* () {
         const email = Stores.anEmail()
         const here = yield* Resellers

@@ -65,7 +65,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("sweeps no living node when the database's clock jumps, forwards or backwards", () =>
+  it.scoped("sweeps no live node when the database's clock jumps, forwards or backwards", () =>
     Effect.gen(function* () {
       const { world, start, firstSweepOf } = aNode()
       const dead = beatUntil(0)
