@@ -183,8 +183,8 @@ const accept = (
   return lines
     .map(({ what, figure, least, most }) => {
       const met = (least === undefined || figure >= least) && (most === undefined || figure <= most)
-      const wanted = most === undefined ? `at least ${least}` : `at most ${most}`
-      print(`${busy ? "unsure " : met ? "met    " : "NOT MET"}  ${what}: ${figure.toFixed(2)} (${wanted})`)
+      const required = most === undefined ? `at least ${least}` : `at most ${most}`
+      print(`${busy ? "unsure " : met ? "met    " : "NOT MET"}  ${what}: ${figure.toFixed(2)} (${required})`)
       return busy || met
     })
     .every(Boolean)

@@ -50,7 +50,7 @@ const byName = (parts: ReadonlyArray<string>, pattern: RegExp): Map<string, stri
 const rowOf = ({ passed, proof, seconds }: Result, scale: Scale): string => {
   const lastRun = `${new Date().toISOString().slice(0, 10)}, ${COMMIT}`
   const result = passed ? "met" : "**not met**"
-  return `| [${proof.name}](#${proof.name}) | ${proof.promise} | ${proof.wanted(scale)} | ${result} | ${duration(seconds)} | ${lastRun} |`
+  return `| [${proof.name}](#${proof.name}) | ${proof.promise} | ${proof.required(scale)} | ${result} | ${duration(seconds)} | ${lastRun} |`
 }
 
 const sectionOf = ({ command, figures, passed, proof }: Result): string => {

@@ -31,7 +31,7 @@ const scale: Scale = {
   of: (full) => Math.max(1, Math.round(full * factor)),
   soakMinutes: Math.max(1, Math.round((values.hours ?? 1) * 60 * factor))
 }
-const wanted = proofs.filter(({ name }) => values.only === undefined || values.only.includes(name))
+const selected = proofs.filter(({ name }) => values.only === undefined || values.only.includes(name))
 
 const print = (text: string) => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 const running = new Map<string, number>()
@@ -50,7 +50,7 @@ const run = async (proof: Proof): Promise<Result> => {
   const more = "tests" in run ? [`--outputFile.json=${reportFile}`] : []
   const begunAt = performance.now()
   running.set(proof.name, begunAt)
-  print(`${proof.name}: ${proof.wanted(scale)}`)
+  print(`${proof.name}: ${proof.required(scale)}`)
   const log = createWriteStream(join(LOGS, `${proof.name}.log`))
   const child = spawn(process.execPath, [...args, ...more], {
     cwd: ROOT,
@@ -84,7 +84,7 @@ const run = async (proof: Proof): Promise<Result> => {
 const reached = ({ count }: Proof, figures: Result["figures"]): boolean => {
   if (count === undefined) return true
   const value = figures.find(([name]) => name === count.figure)?.[1]
-  return value !== undefined && Number(value) >= count.wanted(scale)
+  return value !== undefined && Number(value) >= count.required(scale)
 }
 
 const programText = (args: ReadonlyArray<string>): string => `node --conditions=source --import tsx ${args.join(" ")}`
@@ -110,13 +110,13 @@ const progress = setInterval(() => {
   print(`running: ${[...running].map(([name, since]) => `${name} (${minutes(since)} min)`).join(", ")}`)
 }, PROGRESS_MILLIS)
 
-const ofLoad = (load: Proof["load"]) => wanted.filter((proof) => proof.load === load)
+const ofLoad = (load: Proof["load"]) => selected.filter((proof) => proof.load === load)
 const alone = await runFrom(ofLoad("alone"))
 const shared = ofLoad("beside")
 const others = await Promise.all([runFrom(shared), runFrom(shared), runFrom(ofLoad("soak"))])
 clearInterval(progress)
 const results = [...alone, ...others.flat()]
-const inOrder = wanted.flatMap((proof) => results.filter((result) => result.proof === proof))
+const inOrder = selected.flatMap((proof) => results.filter((result) => result.proof === proof))
 if (factor === 1) {
   const existing = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : ""
   writeFileSync(PAGE, proofPage(existing, inOrder, scale))

@@ -85,7 +85,8 @@ const controlledQueue = (changes: Partial<QueueLimits> = {}) => {
   )
   const results: Record<string, unknown> = {}
   const admit = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids) queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: resultOf(exit) }))
+    for (const id of ids)
+      queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: resultOf(exit) }))
   }
   const extend = (...ids: ReadonlyArray<string>) => {
     for (const id of ids)

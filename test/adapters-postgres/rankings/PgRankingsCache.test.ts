@@ -68,12 +68,12 @@ describe("the rankings cache in Postgres", () => {
         const nodes = yield* Effect.all([aNode, aNode])
         const { compute, computed } = counting()
         const requests = Array.from({ length: 40 }, (_, i) => nodes[i % 2]?.take(compute) ?? Effect.die("no node"))
-        const given = yield* Effect.all(requests, unbounded)
+        const documents = yield* Effect.all(requests, unbounded)
         expect(computed).toHaveLength(1)
-        const [first] = given
-        for (const each of given) expect(each).toEqual(first)
+        const [first] = documents
+        for (const each of documents) expect(each).toEqual(first)
         // All requests on one node return the same object.
-        expect(new Set(given).size).toBe(2)
+        expect(new Set(documents).size).toBe(2)
         expect(first?.get("week")?.generatedAt).toEqual(computed[0])
       })
     )
@@ -171,9 +171,9 @@ describe("the rankings cache in Postgres", () => {
         yield* until(Effect.map(lockWaits, ({ waiting }) => waiting === 1))
         expect(computed).toEqual([])
         for (const pid of (yield* lockWaits).holders) yield* sql`SELECT pg_terminate_backend(${pid})`
-        const given = yield* Fiber.join(second)
-        expect(given.get("day")?.generatedAt).toEqual(computed[0])
-        yield* Deferred.succeed(never, given)
+        const documents = yield* Fiber.join(second)
+        expect(documents.get("day")?.generatedAt).toEqual(computed[0])
+        yield* Deferred.succeed(never, documents)
         yield* Fiber.interrupt(first)
       })
     )

@@ -139,9 +139,9 @@ describe("the field", () => {
   it.each(["user", "style", "moderation", "input_fidelity", "Model", "constructor", "toString", "__proto__", ""])(
     "%j is refused with its name, because no field has this name",
     (name) => {
-      const given = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
+      const fields = new Map<string, unknown>([...Object.entries(base), [name, "x"]])
       for (const operation of ["generate", "edit"] as const) {
-        const result = readImageRequest(operation, given, source)
+        const result = readImageRequest(operation, fields, source)
         expect(result).toMatchObject({ left: { _tag: "UnsupportedParameter", param: name } })
       }
     }
@@ -150,9 +150,9 @@ describe("the field", () => {
 
 describe("an image request", () => {
   it("sends exactly its supported members except the model to the provider, unchanged", () => {
-    const given = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
-    const result = read("generate", { ...given, background: null, response_format: "b64_json", stream: false })
-    const { model, ...members } = given
+    const fields = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
+    const result = read("generate", { ...fields, background: null, response_format: "b64_json", stream: false })
+    const { model, ...members } = fields
     expect(result).toMatchObject({ right: { operation: "generate", model, source: undefined } })
     expect(Either.getOrThrow(result).members).toEqual(members)
     expect(Either.getOrThrow(read("edit", { ...base, n: "1" })).members).toEqual({ prompt: "a cat", n: "1" })
@@ -173,9 +173,10 @@ describe("an image request", () => {
     const values = fc.oneof(fc.constantFrom<unknown>("auto", "png", "1", 1, false, null), fc.anything())
     fc.assert(
       fc.property(fc.constantFrom("generate", "edit"), fc.array(fc.tuple(names, values)), (operation, entries) => {
-        const given = new Map<string, unknown>([...Object.entries(base), ...entries])
-        const result = readImageRequest(operation as ImageOperation, given, source)
-        if (Either.isLeft(result)) expect([...given.keys(), "image"].join()).toContain(result.left.param?.slice(0, 100))
+        const fields = new Map<string, unknown>([...Object.entries(base), ...entries])
+        const result = readImageRequest(operation as ImageOperation, fields, source)
+        if (Either.isLeft(result))
+          expect([...fields.keys(), "image"].join()).toContain(result.left.param?.slice(0, 100))
         else for (const name of Object.keys(result.right.members)) expect(fieldNames).toContain(name)
       })
     )

@@ -145,7 +145,7 @@ describe("responses usage", () => {
         input_tokens_details: { cached_tokens: cached, cache_write_tokens: written }
       })
       const sum = prompt && prompt.input + prompt.cacheRead + prompt.cacheWrite
-      const whole = (given: number | undefined) => (asCount(given) === undefined ? undefined : BigInt(given ?? 0))
+      const whole = (count: number | undefined) => (asCount(count) === undefined ? undefined : BigInt(count ?? 0))
       return sum === whole(input) && reportedOutput === whole(output)
     }
   )

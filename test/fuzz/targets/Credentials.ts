@@ -67,8 +67,8 @@ const check =
 const isSigned = (token: string): boolean => {
   const [header = "", payload = "", signature = ""] = token.split(".")
   const expected = createHmac("sha256", SECRET).update(`${header}.${payload}`).digest()
-  const given = Buffer.from(signature, "base64url")
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  const received = Buffer.from(signature, "base64url")
+  return received.length === expected.length && timingSafeEqual(received, expected)
 }
 
 const checkAddress = (forwarded: string): void => {

@@ -124,24 +124,24 @@ const checkAmounts =
 
 const checkJson = ({ parseExact }: AmountsSubject, text: string): void => {
   const parsed = Either.try(() => JSON.parse(text))
-  const given = parseExact(text)
-  mustEqual(Either.isRight(given), Either.isRight(parsed), "ExactJson: the text is JSON")
-  if (Either.isLeft(given) || Either.isLeft(parsed)) return
-  mustEqual(withNumbers(given.right, parsed.right), parsed.right, "ExactJson: the value")
+  const exact = parseExact(text)
+  mustEqual(Either.isRight(exact), Either.isRight(parsed), "ExactJson: the text is JSON")
+  if (Either.isLeft(exact) || Either.isLeft(parsed)) return
+  mustEqual(withNumbers(exact.right, parsed.right), parsed.right, "ExactJson: the value")
   const topUp = Either.flatMap(readTopUp(parsed.right), (request) => decideTerms(request, defaultBounds))
   must(Either.isLeft(topUp) || topUp.right.quotaUsdMicro > 0n, "a top-up has no quota")
 }
 
 /** Returns the value of `ExactJson`, with each text of a number replaced by the number where the reference has one. */
-const withNumbers = (given: unknown, reference: unknown): unknown => {
-  if (typeof reference === "number") return Number(given)
+const withNumbers = (exact: unknown, reference: unknown): unknown => {
+  if (typeof reference === "number") return Number(exact)
   if (Array.isArray(reference))
-    return reference.map((each, i) => withNumbers((given as ReadonlyArray<unknown>)[i], each))
-  if (typeof reference !== "object" || reference === null) return given
+    return reference.map((each, i) => withNumbers((exact as ReadonlyArray<unknown>)[i], each))
+  if (typeof reference !== "object" || reference === null) return exact
   return Object.fromEntries(
     Object.entries(reference).map(([name, each]) => [
       name,
-      withNumbers((given as { [name: string]: unknown })[name], each)
+      withNumbers((exact as { [name: string]: unknown })[name], each)
     ])
   )
 }

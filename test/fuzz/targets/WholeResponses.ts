@@ -69,7 +69,7 @@ const protocols: ReadonlyArray<StreamedProtocol> = ["chat", "messages", "respons
 const check =
   (subject: WholeResponsesSubject) =>
   async (body: Buffer): Promise<void> => {
-    const given = parse(body.toString())
+    const original = parse(body.toString())
     for (const protocol of protocols) {
       const whole = subject.whole[protocol](context, body)
       const streamed = subject.streamed[protocol](context, body)
@@ -81,9 +81,9 @@ const check =
         must(isUnstreamable(whole.right, streamed.left), `${protocol}: cannot stream: ${JSON.stringify(streamed.left)}`)
         continue
       }
-      must(given !== undefined, `${protocol}: accepts a response that is not a JSON object`)
+      must(original !== undefined, `${protocol}: accepts a response that is not a JSON object`)
       const written = textOf(whole.right)
-      mustBe(parse(written), expectedOf[protocol](given, parse(written)), `${protocol}: the body for the client`)
+      mustBe(parse(written), expectedOf[protocol](original, parse(written)), `${protocol}: the body for the client`)
       const stream = await checkClientStream(protocol, streamed.right.frames)
       must(stream.isComplete, `${protocol}: the stream of a whole response is not complete`)
       mustEqual(sorted(streamed.right.content), sorted(whole.right.content()), `${protocol}: the billed content`)
@@ -91,7 +91,7 @@ const check =
       if (protocol !== "responses") mustEqual(stream.content, streamed.right.content, `${protocol}: the content`)
     }
     checkSplice(subject, body)
-    checkEmbeddings(subject, body, given)
+    checkEmbeddings(subject, body, original)
     checkImage(subject, body)
   }
 
@@ -104,10 +104,10 @@ const isUnstreamable = ({ content }: TranslatedResponse, failure: ResponseFailur
   content() === "" || (failure._tag === "UpstreamFailed" && failure.cause === "a choice has an invalid index")
 
 /** The expected body, from the provider's response and the written body. Chat is compared with its splice instead. */
-const expectedOf: { readonly [P in StreamedProtocol]: (given: JsonObject, written: unknown) => unknown } = {
+const expectedOf: { readonly [P in StreamedProtocol]: (original: JsonObject, written: unknown) => unknown } = {
   chat: (_, written) => written,
-  messages: (given) => plain(redactedMessage(given, publicNamesOf(context))),
-  responses: (given) => plain(redactedResponse(given, context))
+  messages: (original) => plain(redactedMessage(original, publicNamesOf(context))),
+  responses: (original) => plain(redactedResponse(original, context))
 }
 
 const checkSplice = ({ spliced, whole }: WholeResponsesSubject, body: Buffer): void => {
@@ -120,11 +120,15 @@ const checkSplice = ({ spliced, whole }: WholeResponsesSubject, body: Buffer): v
   must(isDeepStrictEqual(quick.usage, parsed.right.usage), "chat: the usage of the spliced body")
 }
 
-const checkEmbeddings = ({ embeddings }: WholeResponsesSubject, body: Buffer, given: JsonObject | undefined): void => {
-  const items = asArray(given?.data)
+const checkEmbeddings = (
+  { embeddings }: WholeResponsesSubject,
+  body: Buffer,
+  original: JsonObject | undefined
+): void => {
+  const items = asArray(original?.data)
   const rewritten = embeddings(context, items.length, body)
   if (Either.isLeft(rewritten)) return
-  must(given !== undefined, "embeddings: accepts a response that is not a JSON object")
+  must(original !== undefined, "embeddings: accepts a response that is not a JSON object")
   const written = asArray(parse(textOf(rewritten.right))?.data).map((item) => asObject(item)?.embedding)
   mustBe(
     written,
@@ -134,14 +138,14 @@ const checkEmbeddings = ({ embeddings }: WholeResponsesSubject, body: Buffer, gi
 }
 
 const checkImage = ({ image }: WholeResponsesSubject, body: Buffer): void => {
-  const given = parse(body.toString())
+  const original = parse(body.toString())
   const written = image(Buffer.from(body))
   if (written === undefined) return
   const b64 = (response: JsonObject | undefined) => asObject(asArray(response?.data)[0])?.b64_json
   const response = parse(written.toString())
   must(response !== undefined, "images: the body is not a JSON object")
   must(typeof b64(response) === "string" && b64(response) !== "", "images: the body has no image")
-  mustEqual(b64(response), b64(given), "images: the image")
+  mustEqual(b64(response), b64(original), "images: the image")
 }
 
 /** Returns the characters in order, because a stream can send the parts of a block in another order. */

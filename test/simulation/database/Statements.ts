@@ -21,7 +21,7 @@ const firstsOf = (rows: Rows): ReadonlyArray<string> => rows.map(([first]) => fi
 const byId = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Returns the accounts that can pay for these pairs of users and models, in the order of their ids. */
-const wantedAccounts = (database: Database, transaction: Transaction, [users, models]: Values) => {
+const matchingAccounts = (database: Database, transaction: Transaction, [users, models]: Values) => {
   const [userIds, modelIds] = [ids(users), ids(models)]
   return [...database.accounts.cells]
     .filter(([, cell]) => {
@@ -37,7 +37,7 @@ const wantedAccounts = (database: Database, transaction: Transaction, [users, mo
 
 function* lockAccounts(database: Database, transaction: Transaction, values: Values, skips: boolean): Execution<Rows> {
   const rows: Array<Row> = []
-  for (const cell of wantedAccounts(database, transaction, values)) {
+  for (const cell of matchingAccounts(database, transaction, values)) {
     if (skips && cell.isLockedFor(transaction)) continue
     yield* lock(transaction, cell)
     const row = cell.seenBy(transaction)
@@ -154,7 +154,7 @@ const reads: Readonly<Record<string, Read>> = {
       return row === undefined ? [] : [[row.requestId, row.userId]]
     }),
   read_account_users: (database, transaction, values) =>
-    wantedAccounts(database, transaction, values).flatMap((cell): Rows => {
+    matchingAccounts(database, transaction, values).flatMap((cell): Rows => {
       const row = cell.seenBy(transaction)
       return row === undefined ? [] : [[row.id, row.userId]]
     }),
