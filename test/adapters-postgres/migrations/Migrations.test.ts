@@ -101,7 +101,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("allow exactly the model kinds and the protocols that the domain defines", () =>
+  it.scopedLive("create checks that allow exactly the model kinds and the protocols that the domain defines", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -140,7 +140,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("allow exactly the endings that the domain defines", () =>
+  it.scopedLive("create a check that allows exactly the endings that the domain defines", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -155,7 +155,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("refuse a value of max_output_tokens for a model that is not a text model", () =>
+  it.scopedLive("create a check that refuses max_output_tokens for a model that is not a text model", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {

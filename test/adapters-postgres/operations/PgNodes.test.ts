@@ -51,7 +51,7 @@ describe("a node in Postgres", () => {
       })
     )
 
-    it.scoped("deletes the rows of old nodes when it starts", () =>
+    it.scoped("deletes, when it starts, the row of a node whose last heartbeat was 8 days ago", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self } = yield* aNode

@@ -201,7 +201,7 @@ describe("a stream whose prompt has unsized content", () => {
   const UNSIZED = { ...size, hasUnsizedContent: true }
   const COUNTED = BigInt(tokensOf(PROMPT)) + 6n
 
-  const delivered = (world: World): number => {
+  const deliverUntilRefused = (world: World): number => {
     let sent = 0
     const [stream] = world.streams
     while (stream !== undefined && stream.allowance.refusal === undefined && sent < 1_000_000) {
@@ -215,7 +215,7 @@ describe("a stream whose prompt has unsized content", () => {
   it("does not use the tokens that are set aside for this content, although its prompt was counted", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
-    const tokens = BigInt(delivered(world)) / 3n
+    const tokens = BigInt(deliverUntilRefused(world)) / 3n
     expect(tokens).toBeLessThanOrEqual(4_000n - COUNTED)
     expect(tokens).toBeGreaterThan(3_900n - COUNTED)
     expect(world.writeOffIfReported(200_000n)).toBe(0n)
@@ -226,7 +226,7 @@ describe("a stream whose prompt has unsized content", () => {
     world.begin(UNSIZED)
     const prompt = { input: Tokens.Tokens(1_000n), cacheRead: Tokens.zero, cacheWrite: Tokens.zero }
     world.streams[0]?.delivery.report({ prompt, output: undefined })
-    expect(BigInt(delivered(world)) / 3n).toBeGreaterThan(202_900n)
+    expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(202_900n)
     expect(world.writeOffIfReported(1_000n)).toBe(0n)
   })
 
@@ -236,7 +236,7 @@ describe("a stream whose prompt has unsized content", () => {
     world.begin(UNSIZED)
     world.begin(size)
     expect(world.streams.length).toBe(1)
-    expect(BigInt(delivered(world)) / 3n).toBeGreaterThan(49_900n - COUNTED)
+    expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(49_900n - COUNTED)
   })
 })
 

@@ -29,7 +29,7 @@ const deliveryTo = (endpointId: WebhookEndpointId, facts: Partial<ClaimedDeliver
   }
 }
 
-/** Keeps due deliveries in memory, and claims them as the database does. */
+/** Stores due deliveries in memory. A claim obeys its limit and its limit for each endpoint. */
 class Queue {
   readonly due: Array<ClaimedDelivery> = []
   readonly recorded: Array<readonly [WebhookEndpointId, CallResult]> = []
@@ -115,7 +115,7 @@ describe("the webhook dispatcher", () => {
     })
   )
 
-  it.scoped("claims at most 16 attempts for all endpoints of one owner together", () =>
+  it.scoped("limits a claim to 4 attempts at an endpoint and 16 attempts for an owner", () =>
     Effect.gen(function* () {
       const queue = new Queue()
       const { startDue } = yield* dispatcherOver(queue, () => Effect.never)
