@@ -49,7 +49,7 @@ describe("the estimate of an image request", () => {
   )
 
   property(
-    "counts the UTF-8 bytes of the prompt",
+    "has input tokens from an eighth to a third of the UTF-8 bytes of the prompt",
     [FastCheck.string({ maxLength: 500, unit: "grapheme" })],
     (prompt) => {
       const bytes = new TextEncoder().encode(prompt).length

@@ -78,12 +78,12 @@ describe("a new order of a reseller", () => {
     expect(Either.isRight(decideNewOrder(open(49), instant(0)))).toBe(true)
   })
 
-  it("is refused while the reseller has 50 unpaid orders, until the first of them expires", () => {
+  it("is refused while the reseller has 50 unpaid orders, with a retry when the first of them expires", () => {
     const refused = { maxUnpaidOrders: 50, retryAfterSeconds: 300 }
     expect(Either.flip(decideNewOrder(open(50), instant(0)))).toMatchObject(Either.right(refused))
   })
 
-  it("is refused until a payment that is being opened is ready or abandoned", () => {
+  it("is refused, with a retry after 20 seconds, if one of 50 payments is still being opened", () => {
     const orders = [...open(49), { expiresAt: undefined }]
     expect(Either.flip(decideNewOrder(orders, instant(0)))).toMatchObject(Either.right({ retryAfterSeconds: 20 }))
   })
