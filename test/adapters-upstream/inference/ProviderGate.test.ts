@@ -19,43 +19,43 @@ beforeEach(() => {
   gate = newGate()
 })
 
-const enter = (candidate: Candidate): ProviderGate.Slot => Either.getOrThrow(gate.enter(candidate))
-const refusal = (candidate: Candidate) => Either.getOrThrow(Either.flip(gate.enter(candidate)))
+const acquire = (candidate: Candidate): ProviderGate.Slot => Either.getOrThrow(gate.acquire(candidate))
+const refusal = (candidate: Candidate) => Either.getOrThrow(Either.flip(gate.acquire(candidate)))
 const fail = (candidate: Candidate, times: number) => {
-  for (let i = 0; i < times; i++) enter(candidate).leave("failed")
+  for (let i = 0; i < times; i++) acquire(candidate).release("failed")
 }
 
 describe("the slots of a provider", () => {
   const two = aCandidate({ maxConcurrency: 2 })
 
   it("are refused with a Retry-After time when all are in use", () => {
-    enter(two)
-    enter(two)
+    acquire(two)
+    acquire(two)
     expect(refusal(two)).toMatchObject({ _tag: "Overloaded", retryAfterSeconds: 1 })
   })
 
-  it("are released only once by repeated calls of `leave`", () => {
-    const slot = enter(two)
-    enter(two)
-    slot.leave("served")
-    slot.leave("served")
-    slot.leave("failed")
-    enter(two)
+  it("are released only once by repeated calls of `release`", () => {
+    const slot = acquire(two)
+    acquire(two)
+    slot.release("served")
+    slot.release("served")
+    slot.release("failed")
+    acquire(two)
     expect(refusal(two)._tag).toBe("Overloaded")
   })
 
   it("are counted per provider across all routes", () => {
-    enter(two)
-    enter({ ...two, route: aRoute({ upstreamModel: "other" }) })
+    acquire(two)
+    acquire({ ...two, route: aRoute({ upstreamModel: "other" }) })
     expect(refusal(two)._tag).toBe("Overloaded")
-    enter(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
+    acquire(aCandidate({ name: ProviderName("another"), maxConcurrency: 2 }))
   })
 
   it("stay in use when the catalog changes, and the new limit applies immediately", () => {
-    enter(two)
-    enter(two)
+    acquire(two)
+    acquire(two)
     const three = aCandidate({ maxConcurrency: 3 })
-    enter(three)
+    acquire(three)
     expect(refusal(three)._tag).toBe("Overloaded")
     expect(refusal(aCandidate({ maxConcurrency: 1 }))._tag).toBe("Overloaded")
   })
@@ -69,17 +69,19 @@ describe("the slots of a provider", () => {
       const inside: Array<ProviderGate.Slot> = []
       for (const [arrives, which] of moves) {
         if (arrives) {
-          const entered = gate.enter(five)
-          if (Either.isRight(entered) !== inside.length < 5) return false
-          if (Either.isRight(entered)) inside.push(entered.right)
+          const acquired = gate.acquire(five)
+          if (Either.isRight(acquired) !== inside.length < 5) return false
+          if (Either.isRight(acquired)) inside.push(acquired.right)
         } else {
           const [slot] = inside.splice(which % Math.max(1, inside.length), 1)
-          slot?.leave("served")
-          slot?.leave("served")
+          slot?.release("served")
+          slot?.release("served")
         }
       }
-      for (const slot of inside) slot.leave("served")
-      return Array.from({ length: 5 }, () => gate.enter(five)).every(Either.isRight) && Either.isLeft(gate.enter(five))
+      for (const slot of inside) slot.release("served")
+      return (
+        Array.from({ length: 5 }, () => gate.acquire(five)).every(Either.isRight) && Either.isLeft(gate.acquire(five))
+      )
     }
   )
 })
@@ -96,70 +98,70 @@ describe("the circuit breaker", () => {
   })
 
   it("stays closed while requests end with the verdict undecided", () => {
-    for (let i = 0; i < 10; i++) enter(candidate).leave("undecided")
-    enter(candidate)
+    for (let i = 0; i < 10; i++) acquire(candidate).release("undecided")
+    acquire(candidate)
   })
 
   it("admits one probe after its open time, and closes when the probe is served", () => {
     fail(candidate, 3)
     now = 5_000
-    const probe = enter(candidate)
+    const probe = acquire(candidate)
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
-    probe.leave("served")
-    enter(candidate)
-    enter(candidate)
+    probe.release("served")
+    acquire(candidate)
+    acquire(candidate)
     expect(notices.map(({ notice }) => notice)).toEqual(["circuit breaker opened", "circuit breaker closed"])
   })
 
   it("closes when the upstream begins to respond to a probe", () => {
     fail(candidate, 3)
     now = 5_000
-    const probe = enter(candidate)
+    const probe = acquire(candidate)
     probe.served()
-    enter(candidate).leave("served")
-    probe.leave("failed")
-    enter(candidate)
+    acquire(candidate).release("served")
+    probe.release("failed")
+    acquire(candidate)
   })
 
   it("opens again when the probe fails", () => {
     fail(candidate, 3)
     now = 5_000
-    enter(candidate).leave("failed")
+    acquire(candidate).release("failed")
     expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 10_000
-    enter(candidate)
+    acquire(candidate)
   })
 
   it("admits another probe immediately when a probe ends with the verdict undecided", () => {
     fail(candidate, 3)
     now = 5_000
-    enter(candidate).leave("undecided")
-    enter(candidate)
+    acquire(candidate).release("undecided")
+    acquire(candidate)
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
   it("ignores requests that started before it opened", () => {
-    const old = [enter(candidate), enter(candidate), enter(candidate)]
+    const old = [acquire(candidate), acquire(candidate), acquire(candidate)]
     fail(candidate, 3)
-    old[0]?.leave("served")
+    old[0]?.release("served")
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
     now = 5_000
-    enter(candidate)
-    old[1]?.leave("served")
+    acquire(candidate)
+    old[1]?.release("served")
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
-    old[2]?.leave("undecided")
+    old[2]?.release("undecided")
     expect(refusal(candidate)._tag).toBe("CircuitOpen")
   })
 
   it("admits no probe while all slots are in use, and one probe when a slot is free", () => {
     const one = aCandidate({ maxConcurrency: 1, breaker: { failures: 1, windowMillis: 1_000, openMillis: 1_000 } })
     const two = aCandidate({ maxConcurrency: 2, breaker: one.provider.breaker })
-    const old = enter(two)
-    enter(two).leave("failed")
+    const old = acquire(two)
+    acquire(two).release("failed")
     now = 1_000
     expect(refusal(one)._tag).toBe("Overloaded")
-    old.leave("undecided")
-    enter(one)
+    old.release("undecided")
+    acquire(one)
   })
 
   it("keeps its failure count when the catalog changes", () => {
@@ -174,23 +176,23 @@ describe("a route on which the provider refuses the gateway's account", () => {
   const other: Candidate = { ...candidate, route: aRoute({ upstreamModel: "other" }) }
 
   it("is disabled for a minute while other routes stay enabled", () => {
-    enter(candidate).leave("misconfigured")
+    acquire(candidate).release("misconfigured")
     expect(refusal(candidate)._tag).toBe("UpstreamFailed")
-    enter(other)
+    acquire(other)
     now = 59_999
     expect(refusal(candidate)._tag).toBe("UpstreamFailed")
     now = 60_000
-    enter(candidate)
+    acquire(candidate)
   })
 
   it("is enabled again when the catalog is replaced", () => {
-    enter(candidate).leave("misconfigured")
-    enter({ provider: candidate.provider, route: { ...candidate.route } })
+    acquire(candidate).release("misconfigured")
+    acquire({ provider: candidate.provider, route: { ...candidate.route } })
   })
 
   it("is logged once, not at every request", () => {
-    const slots = [enter(candidate), enter(candidate)]
-    for (const slot of slots) slot.leave("misconfigured")
+    const slots = [acquire(candidate), acquire(candidate)]
+    for (const slot of slots) slot.release("misconfigured")
     expect(notices).toEqual([
       {
         notice: "route disabled for a minute, because the provider refuses the API key or the account",
@@ -202,8 +204,8 @@ describe("a route on which the provider refuses the gateway's account", () => {
 
   it("does not open the circuit breaker", () => {
     const routes = Array.from({ length: 10 }, (_, i) => aRoute({ upstreamModel: `model ${i}` }))
-    for (const route of routes) enter({ ...candidate, route }).leave("misconfigured")
-    enter(other)
+    for (const route of routes) acquire({ ...candidate, route }).release("misconfigured")
+    acquire(other)
   })
 })
 
@@ -220,10 +222,10 @@ property(
     const candidate = aCandidate({ maxConcurrency: 3 })
     for (const verdict of verdicts) {
       time += 700
-      const entered = gate.enter(candidate)
-      if (Either.isRight(entered)) entered.right.leave(verdict)
+      const acquired = gate.acquire(candidate)
+      if (Either.isRight(acquired)) acquired.right.release(verdict)
     }
-    time += ProviderGate.ROUTE_OFF_MILLIS
-    return Either.isRight(gate.enter(candidate))
+    time += ProviderGate.ROUTE_DISABLED_MILLIS
+    return Either.isRight(gate.acquire(candidate))
   }
 )

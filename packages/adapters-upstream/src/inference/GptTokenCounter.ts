@@ -3,9 +3,9 @@
  *
  * A byte-pair counter needs quadratic time for text without spaces: 200 KB of one repeated letter block the process for
  * 20 seconds. The counter therefore splits the text into windows of bounded size and adds the counts of the windows. A
- * window that contains blanks (spaces, tabs or line breaks) ends before its last blank. Most tokens begin at a blank,
- * so the split changes the count by less than 0.1 % in normal text. The vocabulary is loaded when the counter is first
- * used.
+ * full window that contains blanks (spaces, tabs or line breaks) ends before its last blank. Most tokens begin at a
+ * blank, so the split changes the count by less than 0.1 % in normal text. The vocabulary is loaded when the counter is
+ * first used.
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
@@ -15,8 +15,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /**
- * The maximum size of a window in UTF-8 bytes. The limit is in bytes, so that a window takes similar time in every
- * script.
+ * The maximum size of a window in UTF-8 bytes. The limit is in bytes and not in characters, so that counting a window
+ * takes similar time in every writing system.
  */
 export const WINDOW_BYTES = 1_024
 /**

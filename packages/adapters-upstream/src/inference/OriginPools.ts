@@ -3,7 +3,7 @@
  *
  * A pool has no connection limit, because undici would silently queue the requests above a limit. `ProviderGate` limits
  * the concurrent requests instead. When a pool is created for a new origin, the pools that were not used for ten
- * minutes are closed, and so are the least recently used pools above 64.
+ * minutes are closed. If more than 64 pools remain, the least recently used ones are closed too.
  */
 import type { LookupFunction } from "node:net"
 import { Pool } from "undici"

@@ -2,8 +2,8 @@
  * Limits the concurrent requests to each provider from this process, and keeps one circuit breaker per provider.
  *
  * A request occupies one slot of its provider while the request is open. The number of occupied slots and the circuit
- * breaker are stored under the provider's name, so a change of the catalog does not reset them. Each request brings the
- * current settings of its provider, so changed settings apply immediately.
+ * breaker are stored under the provider's name, so a change of the catalog does not reset them. The caller passes the
+ * current settings of the provider with each request, so changed settings apply to the next request.
  *
  * If the provider refuses the gateway's API key or account on a route, the route is disabled for a minute. If the
  * catalog is replaced within this minute, the route is enabled again, because a new catalog has new route objects.
@@ -28,7 +28,7 @@ export interface Slot {
    * Releases the slot and reports the verdict on the provider to the circuit breaker. Only the first call has an
    * effect.
    */
-  readonly leave: (verdict: Verdict) => void
+  readonly release: (verdict: Verdict) => void
 }
 
 const ROUTE_DISABLED = "route disabled for a minute, because the provider refuses the API key or the account"
@@ -45,16 +45,19 @@ export interface GateOptions {
 }
 
 export interface ProviderGate {
-  readonly enter: (candidate: Candidate) => Either.Either<Slot, Overloaded | CircuitOpen | UpstreamFailed>
-  /** Returns the providers with an occupied slot or a circuit breaker that has seen a failure. */
+  readonly acquire: (candidate: Candidate) => Either.Either<Slot, Overloaded | CircuitOpen | UpstreamFailed>
+  /**
+   * Returns the providers with an occupied slot, and those whose circuit breaker has counted a failure since the last
+   * success.
+   */
   readonly loads: () => ReadonlyArray<ProviderLoad>
 }
 
-export const ROUTE_OFF_MILLIS = 60_000
+export const ROUTE_DISABLED_MILLIS = 60_000
 const RETRY_WHEN_FULL_SECONDS = 1
 
 interface ProviderState {
-  taken: number
+  occupied: number
   breaker: Breaker.Breaker
   /** The probe: the one request that a half-open breaker admits to test the provider. */
   probe: Slot | undefined
@@ -62,21 +65,21 @@ interface ProviderState {
 
 export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
   const providers = new Map<ProviderName, ProviderState>()
-  const offUntilMillis = new WeakMap<Route, number>()
+  const disabledUntilMillis = new WeakMap<Route, number>()
 
-  const isOff = (route: Route): boolean => {
-    const until = offUntilMillis.get(route)
+  const isDisabled = (route: Route): boolean => {
+    const until = disabledUntilMillis.get(route)
     return until !== undefined && nowMillis() < until
   }
 
-  const takeOff = (route: Route) => {
-    if (!isOff(route)) {
+  const disable = (route: Route) => {
+    if (!isDisabled(route)) {
       onNotice({ notice: ROUTE_DISABLED, provider: route.provider, upstreamModel: route.upstreamModel })
     }
-    offUntilMillis.set(route, nowMillis() + ROUTE_OFF_MILLIS)
+    disabledUntilMillis.set(route, nowMillis() + ROUTE_DISABLED_MILLIS)
   }
 
-  const move = (name: ProviderName, state: ProviderState, next: Breaker.Breaker) => {
+  const setBreaker = (name: ProviderName, state: ProviderState, next: Breaker.Breaker) => {
     const before = state.breaker.state
     state.breaker = next
     if (next.state === "open" && before === "closed") onNotice({ notice: "circuit breaker opened", provider: name })
@@ -85,41 +88,41 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
 
   return {
     loads: () =>
-      [...providers].map(([provider, { breaker, taken }]) => ({ provider, breaker: breaker.state, open: taken })),
-    enter: ({ provider, route }) => {
+      [...providers].map(([provider, { breaker, occupied }]) => ({ provider, breaker: breaker.state, open: occupied })),
+    acquire: ({ provider, route }) => {
       const { name, breaker: settings, maxConcurrency } = provider
-      if (isOff(route)) return Either.left(new UpstreamFailed({ cause: `the route to ${name} is disabled` }))
-      const state = providers.get(name) ?? { taken: 0, breaker: Breaker.closed, probe: undefined }
+      if (isDisabled(route)) return Either.left(new UpstreamFailed({ cause: `the route to ${name} is disabled` }))
+      const state = providers.get(name) ?? { occupied: 0, breaker: Breaker.closed, probe: undefined }
       const passage = Breaker.pass(state.breaker, settings, nowMillis())
       if (!passage.admitted) {
         return Either.left(new CircuitOpen({ retryAfterSeconds: retryAfterSecondsOf(passage.retryAfterMillis) }))
       }
-      if (state.taken >= maxConcurrency) {
+      if (state.occupied >= maxConcurrency) {
         return Either.left(new Overloaded({ retryAfterSeconds: RETRY_WHEN_FULL_SECONDS }))
       }
 
-      let left = false
+      let released = false
       const slot: Slot = {
         served: () => {
-          if (left || state.probe !== slot) return
+          if (released || state.probe !== slot) return
           state.probe = undefined
-          move(name, state, Breaker.served(state.breaker))
+          setBreaker(name, state, Breaker.served(state.breaker))
         },
-        leave: (verdict) => {
-          if (left) return
-          left = true
-          state.taken -= 1
-          if (verdict === "misconfigured") takeOff(route)
+        release: (verdict) => {
+          if (released) return
+          released = true
+          state.occupied -= 1
+          if (verdict === "misconfigured") disable(route)
           // While a breaker is open or half-open, only the verdict on the probe changes it. A request that started
           // earlier does not show the current state of the provider.
           if (state.breaker.state === "closed" || state.probe === slot) {
-            move(name, state, judge(state.breaker, verdict, settings, nowMillis()))
+            setBreaker(name, state, judge(state.breaker, verdict, settings, nowMillis()))
           }
           if (state.probe === slot) state.probe = undefined
-          if (state.taken === 0 && state.breaker === Breaker.closed) providers.delete(name)
+          if (state.occupied === 0 && state.breaker === Breaker.closed) providers.delete(name)
         }
       }
-      state.taken += 1
+      state.occupied += 1
       state.breaker = passage.breaker
       if (passage.breaker.state === "half_open") state.probe = slot
       providers.set(name, state)

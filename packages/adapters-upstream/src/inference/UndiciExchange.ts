@@ -1,13 +1,13 @@
 /**
- * Runs one exchange (one HTTP request and its response) with an upstream. Forwards undici's callbacks to the relay,
- * which sends the response to the client.
+ * Runs one exchange (one HTTP request and its response) with an upstream. Forwards undici's callbacks to the caller:
+ * the relay, or the code that serves image requests.
  *
- * The class implements the callbacks of undici's own HTTP client (`onConnect`, `onHeaders`, ...). For handlers with the
- * newer callbacks (`onRequestStart`, ...), undici creates an adapter per request, calls it for each chunk, and converts
- * all response headers.
+ * The class implements undici's older callbacks (`onConnect`, `onHeaders`, ...), because they cost less. For a handler
+ * with the newer callbacks (`onRequestStart`, ...), undici creates an adapter per request, calls it for each chunk, and
+ * converts all response headers.
  *
  * The slot that `ProviderGate` granted represents one connection, and undici cannot cancel a connection that it is
- * still opening. The slot is therefore released only after the relay has closed the exchange and undici has made its
+ * still opening. The slot is therefore released only after the caller has closed the exchange and undici has made its
  * last callback.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
@@ -24,15 +24,15 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   /** Continues reading the response. Undefined until the response head has arrived. */
   #resume: (() => void) | undefined
   /**
-   * True after undici has accepted the request. An earlier failure is returned by `dispatch`. A later failure is
-   * reported with `onBroken`, unless the relay has already closed the exchange.
+   * True after the call of undici's `dispatch`. A failure during this call is returned by our `dispatch`. A later
+   * failure is reported with `onBroken`, unless the caller has already closed the exchange.
    */
-  #accepted = false
+  #dispatched = false
   #refusal: Error | undefined
   /** True after undici's last callback. */
   #ended = false
   #interimResponses = 0
-  /** The verdict of the relay on the provider. Undefined until the relay closes the exchange. */
+  /** The caller's verdict on the provider. Undefined until the caller closes the exchange. */
   #verdict: Verdict | undefined
 
   constructor(events: UpstreamEvents, slot: Slot) {
@@ -46,9 +46,9 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     request: Dispatcher.DispatchOptions
   ): Either.Either<UpstreamExchange, UpstreamFailed> {
     dispatcher.dispatch(request, this)
-    this.#accepted = true
+    this.#dispatched = true
     if (this.#refusal === undefined) return Either.right(this)
-    this.#slot.leave("undecided")
+    this.#slot.release("undecided")
     return Either.left(new UpstreamFailed({ cause: reasonOf(this.#refusal) }))
   }
 
@@ -59,7 +59,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   close(verdict: Verdict): void {
     if (this.#verdict !== undefined) return
     this.#verdict = verdict
-    if (this.#ended) this.#slot.leave(verdict)
+    if (this.#ended) this.#slot.release(verdict)
     else this.#abort?.(closedByUs)
   }
 
@@ -97,24 +97,24 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   onComplete(): void {
     this.#ended = true
     if (this.#verdict === undefined) this.#events.onEnd()
-    else this.#slot.leave(this.#verdict)
+    else this.#slot.release(this.#verdict)
   }
 
   onError(error: Error): void {
     this.#ended = true
-    if (!this.#accepted) {
+    if (!this.#dispatched) {
       this.#refusal = error
       return
     }
     if (this.#verdict !== undefined) {
       const neverConnected = this.#abort === undefined
-      this.#slot.leave(neverConnected && this.#verdict === "undecided" ? "failed" : this.#verdict)
+      this.#slot.release(neverConnected && this.#verdict === "undecided" ? "failed" : this.#verdict)
       return
     }
     try {
       this.#events.onBroken(reasonOf(error))
     } catch {
-      // An exception in the relay must not affect other exchanges. The relay's own timeout ends this exchange.
+      // An exception in the caller must not affect other exchanges. The caller's timeout ends this exchange.
     }
   }
 }
@@ -122,7 +122,7 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
 /** The maximum number of interim responses (1xx) to one request. A provider could send them without an end. */
 const MAX_INTERIM_RESPONSES = 32
 
-const closedByUs = new Error("closed by the relay")
+const closedByUs = new Error("closed by the gateway")
 
 /** Returns the value of the first header with this lower-case name. In `headers`, names and values alternate. */
 const headerIn = (headers: ReadonlyArray<Buffer>, name: string): string | undefined => {

@@ -1,7 +1,7 @@
 /**
  * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. `dispatch` passes data from the socket directly
- * to the relay, uses no promises or streams, and follows no redirects. This adapter applies the connect timeout. The
- * relay applies all other timeouts.
+ * to the caller (the relay or the code for images), uses no promises or streams, and follows no redirects. This adapter
+ * applies the connect timeout. The caller applies all other timeouts.
  *
  * No other module adds the API keys of providers to requests.
  */
@@ -63,9 +63,9 @@ export const make = ({ keys, nowMillis = () => performance.now() }: UndiciUpstre
       if (key === undefined || Redacted.value(key) === "") return failed(`${provider.apiKeyEnv} is not set`)
       const target = targetOf(provider)
       if (target === undefined) return failed(`the base_url of ${provider.name} is not a URL`)
-      const entered = gate.enter(candidate)
-      if (Either.isLeft(entered)) return Either.left(entered.left)
-      return new UndiciExchange(events, entered.right).dispatch(pools.poolOf(target.origin), {
+      const acquired = gate.acquire(candidate)
+      if (Either.isLeft(acquired)) return Either.left(acquired.left)
+      return new UndiciExchange(events, acquired.right).dispatch(pools.poolOf(target.origin), {
         method: "POST",
         path: target.basePath + path,
         headers: wireHeaders(headers, provider, key),
