@@ -1,6 +1,6 @@
 /**
- * Creates the data files of a Postgres cluster once. If two processes create the files concurrently, both use the files
- * that are complete first.
+ * Creates the data files of a Postgres cluster, if they do not exist yet. If two processes create the files
+ * concurrently, both processes use the files of the process that finishes first.
  */
 import { spawn } from "node:child_process"
 import { chown, mkdir, rename, rm, stat } from "node:fs/promises"

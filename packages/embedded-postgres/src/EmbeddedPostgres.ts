@@ -1,10 +1,10 @@
 /**
- * Runs a real Postgres for development. The programs that use this Postgres start it.
+ * Runs a real Postgres for development and tests. Each process that needs this Postgres calls {@link start}. If a
+ * Postgres already runs in the directory, the process joins it.
  *
  * Postgres listens only on a unix socket, writes durably by default, and stops when the last process that uses it has
- * ended, even if that process was killed. A second process that starts Postgres in the same directory joins the running
- * Postgres. If a Postgres is still shutting down in the directory, the start waits until that Postgres has exited, so a
- * restart right after a crash works.
+ * ended, even if that process was killed. If a Postgres is still shutting down in the directory, `start` waits until
+ * that Postgres has exited, so a restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -24,13 +24,14 @@ import { watched } from "./Watchdog.ts"
 
 export interface EmbeddedPostgresOptions {
   /**
-   * The data directory. It is created if it is missing, and only the user that Postgres runs as can read it. If this
-   * process runs as root, that user gets access to the parent directory, if necessary.
+   * The directory of the cluster, its log and its lifeline (PostgresHome.ts). If it is missing, it is created with
+   * access only for the user that Postgres runs as. If this process runs as root, that user may get access to the
+   * parent directory, or another directory may be used.
    */
   readonly directory: string
-  /** Default: true. If false, writes are fast but not durable, as tests need. */
+  /** Default: true. If false, writes are faster, but a crash can lose them. Tests use false. */
   readonly durable?: boolean
-  /** Further Postgres settings, as in postgresql.conf. */
+  /** Postgres settings, as in postgresql.conf. They override the settings that this file chooses. */
   readonly parameters?: Readonly<Record<string, string>>
 }
 
@@ -103,7 +104,10 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, ClusterInUse> 
     }
   })
 
-/** Matches log lines of a start that failed because another Postgres still uses the directory or the socket. */
+/**
+ * Matches log lines of a start that failed because another Postgres still uses the directory or the socket, or because
+ * another process has just removed the socket directory.
+ */
 const HELD_BY_ANOTHER = /lock file .* already exists|still in use|create lock file .* No such file/
 
 const launch = (home: PostgresHome, user: UnprivilegedUser | undefined, options: EmbeddedPostgresOptions) =>

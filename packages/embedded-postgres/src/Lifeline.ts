@@ -1,5 +1,5 @@
 /**
- * Keeps Postgres running exactly as long as any process uses it.
+ * Keeps Postgres running while at least one process uses it.
  *
  * The lifeline is a named pipe. Every process that uses Postgres keeps the pipe open for writing, but writes no data. A
  * watchdog process reads the pipe. The read ends when the last writer has closed the pipe or has exited, even if that
@@ -24,7 +24,10 @@ const openToReader = (path: string): number | undefined => {
   }
 }
 
-/** Returns whether a watchdog reads the lifeline, that is, whether Postgres is running and not about to stop. */
+/**
+ * Returns whether a watchdog reads the lifeline. A watchdog reads it from the start of Postgres until the last writer
+ * has closed the lifeline, or until Postgres has exited.
+ */
 export const isWatched = (path: string): boolean => {
   const descriptor = openToReader(path)
   if (descriptor === undefined) return false
@@ -43,7 +46,7 @@ export const attach = (path: string): Effect.Effect<Option.Option<void>, never, 
   )
 
 export interface Lifeline {
-  /** The descriptor that the watchdog inherits. This process closes its copy when the watchdog runs. */
+  /** The descriptor that the watchdog inherits. This process closes its copy after the start of the watchdog. */
   readonly reader: number
   readonly writer: number
 }

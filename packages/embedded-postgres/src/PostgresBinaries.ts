@@ -35,7 +35,10 @@ const importPackage = Effect.tryPromise({
     })
 })
 
-/** Creates the library links that the package's install script creates, because npm may be set to skip such scripts. */
+/**
+ * Creates the links to libraries that the install script of the package creates. They are missing if npm is configured
+ * to skip install scripts.
+ */
 const linkLibraries = ({ postgres }: PostgresBinaries) =>
   step("cannot complete the Postgres package", async () => {
     const root = resolve(dirname(postgres), "../..")

@@ -7,8 +7,8 @@
  *     <temp>/tollgate-<hash> the directory of the socket; the hash depends only on <directory>
  *
  * If the user that Postgres runs as cannot reach the requested directory, <directory> is another directory. The
- * requested directory then contains only the file `moved-to`, with the path of <directory>. In both cases, a developer
- * discards the cluster by removing the requested directory.
+ * requested directory then contains only the file `moved-to`, with the path of <directory>. In both cases, if a
+ * developer removes the requested directory, the next start creates a new cluster.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"

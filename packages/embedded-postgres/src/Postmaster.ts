@@ -1,6 +1,6 @@
 /**
- * Checks whether the Postgres of a cluster accepts connections, and stops a Postgres without a watchdog. Another process
- * may have started this Postgres.
+ * Checks whether the Postgres of a cluster accepts connections, and stops a Postgres without a watchdog. A Postgres has
+ * no watchdog while it shuts down, after its watchdog was killed, or if another program has started it.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -56,8 +56,9 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
     const { pid, hasWatchdog } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // The lifeline is checked after the process id is read, because a launch creates its lifeline before Postgres.
-      // The lifeline has one of two names: `lifeline-<launch id>` until Postgres is ready, then `lifeline`.
+      // A launch creates its lifeline before it starts Postgres. Because the process id is read first, the check of the
+      // lifeline finds the watchdog of a Postgres that another process is just starting. The lifeline has the name
+      // `lifeline-<launch id>` until Postgres is ready, and then the name `lifeline`.
       hasWatchdog:
         (await readdir(home.directory)).some(
           (name) => name.startsWith("lifeline-") && isWatched(join(home.directory, name))

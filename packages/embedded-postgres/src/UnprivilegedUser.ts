@@ -1,6 +1,6 @@
 /**
- * Chooses the user that Postgres runs as. Postgres refuses to run as root, so a process of root starts
- * Postgres as an unprivileged user.
+ * Chooses the user that Postgres runs as. Postgres refuses to run as root, so a process of root starts Postgres as an
+ * unprivileged user.
  */
 import { execFile } from "node:child_process"
 import { chmod, chown, lstat, mkdir } from "node:fs/promises"
@@ -53,8 +53,8 @@ export const canReach = (user: UnprivilegedUser, path: string): Effect.Effect<bo
   )
 
 /**
- * Gives this user, and no other user, access to a private directory of root, for example a directory that `mktemp -d`
- * creates. Never changes root's home directory. Returns whether the user can then reach `path`.
+ * Lets the group of this user enter `path`, if `path` is a private directory of root, for example a directory that
+ * `mktemp -d` creates. Never changes root's home directory. Returns whether the user can then reach `path`.
  */
 export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<boolean> =>
   Effect.gen(function* () {
@@ -71,8 +71,9 @@ export const letThrough = (user: UnprivilegedUser, path: string): Effect.Effect<
   })
 
 /**
- * Creates a directory that only this user can use, or only the current user if `user` is undefined. Fails if another
- * user owns the directory.
+ * Creates a directory with the mode 0700 that belongs to `user`, or to the current user if `user` is undefined. If the
+ * directory exists, its mode is not changed, and a directory of root is given to `user`. Fails if any other user owns
+ * the directory.
  */
 export const ownDirectory = (
   path: string,
