@@ -9,7 +9,7 @@ export type PictureFormat = "png" | "jpeg" | "webp"
 
 export interface PictureWish {
   readonly format: PictureFormat
-  /** The requested width. Width and height determine only the proportions of the image; the image itself is small. */
+  /** The requested width. Width and height determine only the proportions of a PNG image; every image is small. */
   readonly widthPx: number
   readonly heightPx: number
   readonly transparent: boolean

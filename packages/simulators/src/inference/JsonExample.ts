@@ -15,30 +15,30 @@ export const exampleOf = (schema: unknown): unknown =>
  * The root schema, in which references are resolved, and the number of values that can still be made. The number is
  * limited because a schema can be recursive.
  */
-interface Whole {
+interface ExampleContext {
   readonly root: JsonObject
   valuesLeft: number
 }
 
-const fit = (schema: unknown, whole: Whole, depth: number): unknown => {
+const fit = (schema: unknown, context: ExampleContext, depth: number): unknown => {
   const rules = asObject(schema)
-  whole.valuesLeft -= 1
-  if (rules === undefined || depth > MAX_DEPTH || whole.valuesLeft < 0) return null
+  context.valuesLeft -= 1
+  if (rules === undefined || depth > MAX_DEPTH || context.valuesLeft < 0) return null
   if ("const" in rules) return rules.const
   if (asArray(rules.enum).length > 0) return asArray(rules.enum)[0]
-  if (typeof rules.$ref === "string") return fit(resolve(rules.$ref, whole.root), whole, depth + 1)
+  if (typeof rules.$ref === "string") return fit(resolve(rules.$ref, context.root), context, depth + 1)
   const [branch] = [...asArray(rules.anyOf), ...asArray(rules.oneOf)]
-  if (branch !== undefined) return fit(branch, whole, depth + 1)
+  if (branch !== undefined) return fit(branch, context, depth + 1)
   if (asArray(rules.allOf).length > 0) {
-    const parts = asArray(rules.allOf).map((part) => fit(part, whole, depth + 1))
+    const parts = asArray(rules.allOf).map((part) => fit(part, context, depth + 1))
     return parts.every((part) => asObject(part) !== undefined) ? Object.assign({}, ...parts) : parts[0]
   }
   switch (typeOf(rules)) {
     case "object":
-      return objectOf(rules, whole, depth)
+      return objectOf(rules, context, depth)
     case "array":
-      return Array.from({ length: Math.max(0, Math.min(asCount(rules.minItems) ?? 1, whole.valuesLeft)) }, () =>
-        fit(rules.items, whole, depth + 1)
+      return Array.from({ length: Math.max(0, Math.min(asCount(rules.minItems) ?? 1, context.valuesLeft)) }, () =>
+        fit(rules.items, context, depth + 1)
       )
     case "string":
       return textOf(rules)
@@ -57,10 +57,12 @@ const typeOf = (rules: JsonObject): string => {
   return named || (rules.properties !== undefined ? "object" : rules.items !== undefined ? "array" : "")
 }
 
-const objectOf = (rules: JsonObject, whole: Whole, depth: number): JsonObject => {
+const objectOf = (rules: JsonObject, context: ExampleContext, depth: number): JsonObject => {
   const properties = asObject(rules.properties) ?? {}
   const names = asArray(rules.required).filter((name) => typeof name === "string")
-  return Object.fromEntries(names.map((name) => [name, fit(properties[name] ?? { type: "string" }, whole, depth + 1)]))
+  return Object.fromEntries(
+    names.map((name) => [name, fit(properties[name] ?? { type: "string" }, context, depth + 1)])
+  )
 }
 
 const textOf = (rules: JsonObject): string => {

@@ -6,7 +6,7 @@ import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inf
 
 export interface LastUserMessage {
   readonly text: string
-  /** True if neither a message nor a tool result follows the user message. */
+  /** True if the conversation ends with a user message that contains text and no tool result. */
   readonly unanswered: boolean
 }
 

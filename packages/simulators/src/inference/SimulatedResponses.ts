@@ -75,7 +75,7 @@ const readRequest = (
     }
   })
 
-/** Returns the messages of the input. If no item has a role, the items are the parts of one user message. */
+/** Returns the input as a list of messages. If no item has a role, the items are the parts of one user message. */
 const conversation = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   items.some((item) => asText(asObject(item)?.role) !== "") ? items : [{ role: "user", content: items }]
 
@@ -175,8 +175,8 @@ const streamed = (response: Response): Effect.Effect<SimulatedResponse> => {
   const events = [
     timedEvent("created", { response: begun(response) }),
     timedEvent("in_progress", { response: begun(response) }),
-    ...thoughtEvents(response),
-    ...answerEvents(response),
+    ...reasoningEvents(response),
+    ...outputEvents(response),
     timedEvent(statusOf(response), { response: ended(response) })
   ]
   const frames = Effect.forEach(events, ({ type, members, after }, sequence_number) =>
@@ -204,7 +204,7 @@ const timedEvent = (type: string, members: JsonObject, after: TimedEvent["after"
 const deltas = (type: string, pieces: ReadonlyArray<string>, members: JsonObject): ReadonlyArray<TimedEvent> =>
   pieces.map((delta) => timedEvent(`${type}.delta`, { ...members, delta }, pieceDelay))
 
-const thoughtEvents = (response: Response): ReadonlyArray<TimedEvent> => {
+const reasoningEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   const { reasoning } = response.reply
   if (reasoning.length === 0) return []
   const item = reasoningItemOf(response)
@@ -224,7 +224,7 @@ const thoughtEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   ]
 }
 
-const answerEvents = (response: Response): ReadonlyArray<TimedEvent> => {
+const outputEvents = (response: Response): ReadonlyArray<TimedEvent> => {
   const { request, tool, reply } = response
   const item = outputItemOf(response)
   const output_index = reply.reasoning.length > 0 ? 1 : 0

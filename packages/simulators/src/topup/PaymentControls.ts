@@ -81,7 +81,7 @@ export class PaymentControls {
     return isForm(request) ? backToThePage : json(200, fault.now())
   }
 
-  /** Applies an action. Responds when the provider's API shows the effect and the webhook was sent. */
+  /** Applies an action. Responds after the provider's API shows the effect and the webhook was sent. */
   #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
@@ -158,7 +158,7 @@ export class PaymentControls {
 
 /**
  * Selects the payments that an action changes. The actions `expire` and `fail` change the payments in all coins. Every
- * other action changes the payment in only one coin: the coin with a partial payment, or else the first coin.
+ * other action changes the payment in only one coin: the first coin in which money has arrived, or else the first coin.
  */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found

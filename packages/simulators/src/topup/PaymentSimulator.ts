@@ -1,7 +1,7 @@
 /**
- * Simulates all payment providers on this machine, for development. The simulator uses the real protocols, so the real
- * adapters can call it. Its control page has buttons to pay. A header marks every response as simulated. The server
- * refuses to run the simulator in production.
+ * Simulates all payment providers on this machine, for development and tests. The simulator uses the real protocols, so
+ * the adapters of production can call it. Its control page has buttons to pay. A header marks every response as
+ * simulated. In production, the gateway server refuses to run the simulator.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { localSimulatorUrl, type PaymentSimulation } from "@tollgate/adapters-upstream/topup/PaymentSimulation"
@@ -91,7 +91,7 @@ export const startOrJoin: PaymentSimulation["startOrJoin"] = (options) =>
     joined: { baseUrl: localSimulatorUrl(options.port) }
   })
 
-/** The implementation that a server uses to connect the real adapters to the simulator. */
+/** The implementation that a server uses to connect the adapters of production to the simulator. */
 export const paymentSimulation: PaymentSimulation = { counterparts: SIMULATED_PROVIDERS, startOrJoin }
 
 type Respond = (request: WireRequest) => Effect.Effect<WireResponse | LostResponse>

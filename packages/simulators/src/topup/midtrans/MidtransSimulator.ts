@@ -1,6 +1,6 @@
 /**
- * Simulates the QRIS part of the Midtrans Core API. `status_code` in the body reports success or failure. Amounts are
- * strings with two decimals. Times are Jakarta time without an offset.
+ * Simulates the QRIS part of the Midtrans Core API. In a response, `status_code` in the body reports success or
+ * failure, amounts are strings with two decimals, and times are Jakarta time without an offset.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"

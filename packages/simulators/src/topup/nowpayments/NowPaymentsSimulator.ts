@@ -167,7 +167,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
   return json(201, created(payment))
 }
 
-/** Reads an amount exactly. For numbers with so few digits, JavaScript writes the same decimal that was sent. */
+/** Reads an amount exactly. JavaScript writes a number of at most 15 digits as the decimal that was sent. */
 const readAmount = (value: unknown): bigint | undefined =>
   typeof value === "number" || typeof value === "string" ? readDecimal(`${value}`, DECIMALS) : undefined
 

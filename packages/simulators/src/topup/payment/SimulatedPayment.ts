@@ -5,6 +5,8 @@
  *       ├──expire──▶ expired ──pay, overpay──▶ paid
  *       ├──fail────▶ failed ───pay, overpay──▶ paid
  *       └──cancelled by the gateway──▶ cancelled
+ *
+ * After `underpay`, the payment is still open. An expired payment can also fail, and a failed payment can expire.
  */
 import type { JsonObject } from "@tollgate/domain/inference/Json"
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"

@@ -1,7 +1,7 @@
 /**
  * Simulates Tripay's API for QRIS payments of a fixed amount on a hosted page. The member `success` of a response
- * states whether the request succeeded. Amounts are JSON integers. Times are Unix seconds; in the detail response
- * `paid_at` is a string.
+ * states whether the request succeeded. Amounts are JSON integers. Times are Unix seconds. They are JSON numbers,
+ * except `paid_at` in the response with the details of a payment, which is a string.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
