@@ -1,9 +1,9 @@
 /**
- * Resolves host names, with one lookup at a time for each host name.
+ * Resolves host names. Concurrent lookups of one host name with the same options share one call of the resolver.
  *
- * A lookup occupies one of the four threads of the thread pool of Node.js until the name server responds. Without this
- * limit, the connections to one provider whose name server hangs would occupy every thread, and then no other host name
- * is resolved and no password is hashed.
+ * A call occupies one of the four threads of the thread pool of Node.js until the name server responds. If every
+ * connection made its own call, the connections to one provider whose name server hangs would occupy all threads, and
+ * no other host name could be resolved.
  */
 import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"

@@ -19,8 +19,9 @@ export interface ConfiguredProvidersSettings {
   readonly current: MadeProviders
   /**
    * The providers that took payments under an earlier configuration. Their orders are still refreshed. An earlier
-   * provider with the same label as a current provider is ignored, because an order stores only the label. Therefore a
-   * change of credentials leaves one provider. At present, no program sets this member.
+   * provider with the same label as a current provider is ignored, because an order stores only the label. For example,
+   * a provider keeps its label when its credentials change, so only the adapter with the new credentials is used. At
+   * present, no program sets this member.
    */
   readonly earlier?: MadeProviders | undefined
 }
@@ -44,8 +45,8 @@ export const layer = (settings: ConfiguredProvidersSettings): Layer.Layer<Paymen
   Layer.scoped(PaymentProviders, make(settings))
 
 /**
- * Makes the real adapters of all providers in the registry that have a simulator, and connects the adapters to the
- * simulators.
+ * Makes the adapters that production uses, for all providers in the registry that have a simulator, and connects the
+ * adapters to the simulators.
  */
 export const simulatedProviders = (
   expiryMinutes: PaymentConfig["expiryMinutes"],

@@ -1,6 +1,6 @@
 /**
  * Declares the interface of the payment simulator. The package `simulators` implements it. Programs load that package
- * only in development.
+ * only in development and in tests.
  */
 import type { Environment } from "@tollgate/application/operations/EnvironmentSchema"
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
@@ -32,8 +32,8 @@ export interface SimulatedCounterpart {
    */
   readonly environment: (deployment: SimulatedDeployment) => Environment
   /**
-   * Wraps the adapter. The wrapped adapter also sends the simulator data for which the provider's protocol has no
-   * field.
+   * Wraps the adapter. The wrapped adapter also sends data to the simulator for which the provider's protocol has no
+   * field, such as the order number of a deposit address.
    */
   readonly wrap?: (provider: PaymentProvider, simulatorUrl: string) => PaymentProvider
 }

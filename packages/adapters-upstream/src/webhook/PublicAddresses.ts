@@ -1,10 +1,12 @@
 /**
  * Decides whether an IP address is public. Except for the private origins that the operator names, webhooks are sent
- * only to public addresses. Their URLs come from resellers, who must not reach the private network of the deployment
- * (docs/reference/webhooks.md#wh4).
+ * only to public addresses. The URLs of endpoints come from resellers, who must not reach the private network of the
+ * deployment (docs/reference/webhooks.md#wh4).
  *
- * The lists contain the special-purpose address registries of the IANA. A public IPv6 address must be in 2000::/3.
- * IPv4-mapped addresses, NAT64 prefixes, and unique local, link-local and multicast addresses are outside this range.
+ * The lists contain the ranges that the IANA registers for special purposes, and some further ranges, such as IPv4
+ * multicast. A public IPv6 address must also be in 2000::/3, so the IPv6 list contains only ranges inside it.
+ * IPv4-mapped addresses, the NAT64 prefixes of the IANA, and unique local, link-local and multicast addresses are
+ * outside it.
  */
 import { BlockList, isIP } from "node:net"
 
@@ -34,7 +36,7 @@ const SPECIAL_V4 = [
 ]
 
 const SPECIAL_V6 = [
-  // Teredo, benchmarking and ORCHID.
+  // Contains Teredo, benchmarking and ORCHID.
   "2001::/23",
   "2001:db8::/32",
   // 6to4, which contains IPv4 addresses.

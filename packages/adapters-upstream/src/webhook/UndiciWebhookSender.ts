@@ -27,10 +27,13 @@ export interface SenderOptions {
   readonly timeout?: Duration.Duration
 }
 
-/** The timeout of an attempt, from the lookup of the host to the header of the response. */
+/** The timeout of an attempt, from the lookup of the host until the end of the read part of the response body. */
 const TIMEOUT = Duration.seconds(10)
 const MAX_HEADER_BYTES = 16_384
-/** The maximum number of bytes that are read of a response body, so that the receiver can finish its response. */
+/**
+ * The maximum number of bytes of a response body that are read. The body is not used; it is read so that the receiver
+ * can finish sending its response.
+ */
 const MAX_BODY_BYTES = 16_384
 const BODY_MILLIS = 1_000
 const MAX_ADDRESSES = 8
@@ -114,7 +117,8 @@ const pinnedTo = (addresses: ReadonlyArray<string>): LookupFunction => {
 }
 
 /**
- * Asks the name servers directly. A lookup by the operating system would occupy a thread on which passwords are hashed.
+ * Sends the query to the name servers directly. A lookup by the operating system would occupy a thread of the small
+ * thread pool of Node.js until a name server responds.
  */
 const resolvePublic: Resolve = async (host) => {
   const resolver = new Resolver({ timeout: 3_000, tries: 2 })

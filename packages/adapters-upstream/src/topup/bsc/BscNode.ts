@@ -69,7 +69,7 @@ const MAX_LAG_MILLIS = 60_000
  */
 const MAX_BALANCE = 10n ** 30n
 
-/** The upper bound of a block timestamp in seconds. A larger number is not a valid date. */
+/** The upper bound of a block timestamp in seconds. JavaScript can represent every smaller timestamp as a date. */
 const TIMESTAMP_BELOW = 2 ** 40
 
 const BlockHead = Schema.Struct({ number: Quantity, timestamp: Quantity.pipe(Schema.lessThan(TIMESTAMP_BELOW)) })
@@ -140,7 +140,7 @@ export const make = (rpc: JsonRpc): BscNode => {
       }
       return Effect.map(rpc.call("eth_getLogs", [filter], Logs), (logs) =>
         logs.flatMap((log): ReadonlyArray<Transfer> => {
-          // Check the contract and the recipient again, because some nodes ignore the filter of the request.
+          // Check the contract, the event and the recipient again, because some nodes ignore the filter of the request.
           const isOurs = same(log.address, contract) && same(log.topics[0], topics[0]) && same(log.topics[2], topics[2])
           if (!isOurs) return []
           return [{ transaction: log.transactionHash, block: log.blockNumber, amountRaw: log.data }]

@@ -3,9 +3,9 @@
  * received amount is the token balance of the address at the last final block, minus its balance when the payment was
  * opened.
  *
- * Because the adapter reads balances, it adds up partial payments, is safe from chain reorganisations and ignores fake
- * tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the received amount
- * is too low.
+ * Because the adapter reads balances at final blocks, it adds up partial payments, is safe from chain reorganisations
+ * and ignores fake tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the
+ * received amount is too low.
  */
 import {
   AmountRejected,
@@ -87,8 +87,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         { concurrency: "unbounded" }
       )
       const failures = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-      // A node that serves another chain or other tokens is an error in the settings, even if the other nodes are
-      // correct.
+      // The setting of a node that serves another chain or other tokens is wrong, even if the other nodes are correct.
       const mistake = failures.find(({ kind }) => kind === "not_configured")
       if (mistake !== undefined) return yield* mistake
       const [failure] = failures

@@ -39,7 +39,7 @@ const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
 const MESSAGE_CHARACTERS = 160
 
-/** Creates the HTTP client that all BSC nodes share. The default of `lookup` is the resolver of the operating system. */
+/** Creates the HTTP client for all BSC nodes. The default of `lookup` is the resolver of the operating system. */
 export const openAgent = (lookup?: LookupFunction): Effect.Effect<Agent> =>
   Effect.sync(
     () =>

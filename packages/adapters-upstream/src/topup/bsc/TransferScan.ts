@@ -2,8 +2,8 @@
  * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are evidence and
  * give the time of the payment. The balance, not the transfers, decides whether the order is paid.
  *
- * Many BSC nodes search only a few blocks per call or refuse every search, and each BSC node reports its limit
- * differently. The scan therefore halves the searched range of blocks after a refusal, at most four times.
+ * Many BSC nodes search only a few blocks per call or refuse every search, and they report their limits in different
+ * ways. The scan therefore halves the searched range of blocks after a refusal, at most four times.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

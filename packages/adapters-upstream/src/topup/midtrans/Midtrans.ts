@@ -1,6 +1,6 @@
 /**
- * Takes QRIS payments through the Midtrans Core API. Each order is one payment (Midtrans calls it a charge). The
- * response to its creation contains the text of the QRIS code and the URL of its image.
+ * Takes QRIS payments through the Midtrans Core API. Each order has one payment (Midtrans calls it a charge). The
+ * response to the creation of a payment contains the text of the QRIS code and the URL of the code as an image.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Defines the schemas of the Midtrans Core API and of its webhooks. Bodies are parsed with {@link ExactJson}, so every
- * number is a string.
+ * Defines the schemas of the Midtrans Core API and of its webhooks. Bodies are parsed with {@link ExactJson}, which
+ * converts every number to a string.
  *
  *     POST /v2/charge                 `status_code` 201, or an error, often with HTTP status 200
  *     GET  /v2/{order_id}/status      `status_code` 404 for an unknown order, 407 for an expired order

@@ -70,8 +70,9 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },
-        // If this request is sent again after an error, NOWPayments can create a second payment. That payment is
-        // harmless, because its address is never shown to a payer.
+        // If this request is sent again after an error, NOWPayments can create a second payment. The gateway stores and
+        // shows only the payment of the last response. The other payment is harmless, because no payer sees its
+        // address.
         repeatable: true,
         read: ({ body }) =>
           Either.flatMap(readAs(failures, body, Created), (created) =>
@@ -201,8 +202,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
   })
 
 /**
- * Selects the failure to report: first a failure that is not a refusal (such as a timeout), then a rejected amount,
- * then any other refusal.
+ * Selects the failure to report, in this order: a failure that is not a refusal (such as a timeout), a rejected amount,
+ * any other refusal.
  */
 const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")

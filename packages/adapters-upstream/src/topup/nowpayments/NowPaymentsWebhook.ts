@@ -50,8 +50,8 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
 })
 
 /**
- * Returns the order and the repeated payment that a notification reports. Notifications of payouts and other events
- * contain neither.
+ * Returns the order number and the repeated payment that a notification reports. Notifications of payouts and other
+ * events contain neither.
  */
 const notificationIn = (body: unknown): PaymentNotification =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {

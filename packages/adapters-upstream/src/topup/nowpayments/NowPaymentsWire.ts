@@ -1,6 +1,6 @@
 /**
- * Defines the schemas of the NOWPayments API. Bodies are parsed with {@link ExactJson}, so every number and every
- * payment id is a string.
+ * Defines the schemas of the NOWPayments API. Bodies are parsed with {@link ExactJson}, which converts every number to
+ * a string. Some responses contain a payment id as a number, which also becomes a string.
  *
  *     POST /v1/payment
  *     GET  /v1/payment/{payment_id}
@@ -77,8 +77,8 @@ export interface NowPaymentsCoin {
 export const MAX_COINS = 8
 
 /**
- * Returns the supported coins without duplicates, in the given order. Omits other coins, because their value can differ
- * from a dollar.
+ * Returns at most {@link MAX_COINS} supported coins, without duplicates and in the given order. Other coins are not
+ * supported, because their value can differ from a dollar.
  */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))

@@ -1,6 +1,7 @@
 /**
- * Takes QRIS payments through Tripay, on a payment page that Tripay hosts. Each order is one payment of a fixed amount
- * over one Tripay channel. The response contains the URL of the page and the text of the QRIS code.
+ * Takes QRIS payments through Tripay, on a payment page that Tripay hosts. Each order has one payment of a fixed amount
+ * over one Tripay channel. The response to the creation of a payment contains the URL of the page and the text of the
+ * QRIS code.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
@@ -26,7 +27,7 @@ export interface TripaySettings extends AccountSettings {
   readonly merchantCode: string
   /**
    * The QRIS channel of the account, for example `QRIS2`. Tripay charges a fee for payments over a channel. The account
-   * must be set so that the merchant pays this fee, and not the payer. Tripay calls the owner of the account merchant.
+   * must be configured so that the merchant (the owner of the account) pays this fee, and not the payer.
    */
   readonly channel: string
   /** The URL that the hosted page links to after the payment. */

@@ -1,6 +1,6 @@
 /**
  * Defines the schemas of Tripay's API for payments of a fixed amount, and of its webhooks. Bodies are parsed with
- * {@link ExactJson}, so every number is a string.
+ * {@link ExactJson}, which converts every number to a string.
  *
  *     POST /transaction/create
  *     GET  /transaction/detail?reference=

@@ -39,8 +39,8 @@ export const labelOf = (name: string, { baseUrl, atSimulator }: AccountSettings)
 export const isRealMoney = ({ baseUrl, atSimulator }: AccountSettings): boolean => !atSimulator && !isSandbox(baseUrl)
 
 /**
- * Returns why a base URL is not allowed in production: the URL belongs to a sandbox, or does not use https. `name` is
- * the environment variable that contains the URL.
+ * Returns why a base URL is not allowed in production: the URL belongs to a sandbox, or does not use https. Returns an
+ * empty list if the URL is allowed. `name` is the environment variable that contains the URL.
  */
 export const productionAddressErrors = (name: string, baseUrl: string): ReadonlyArray<string> => {
   if (isSandbox(baseUrl)) return [`${name}: sandbox payments are not allowed in production`]

@@ -2,8 +2,8 @@
  * Sends JSON requests to one payment provider over HTTP. The duration of a call and the size of a response are limited,
  * and redirects are not followed.
  *
- * A repeatable call is retried once if the provider is down or overloaded. Every failure states its kind, and whether
- * the provider may have processed the request although the call failed.
+ * A repeatable call is retried once if the provider is down, overloaded or unreachable. Every failure states its kind,
+ * and whether the provider may have processed the request although the call failed.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"
@@ -30,8 +30,8 @@ export interface PaymentLimits {
 }
 
 export const defaultLimits: PaymentLimits = {
-  // This timeout is shorter than the timeout of a refresh (the read of an order's payment), so that the breaker counts
-  // a slow provider as a failure.
+  // This timeout is shorter than the timeout of the use case that refreshes an order. If the use case ended the call
+  // first, the call would be interrupted, and the breaker would not count it as a failure of a slow provider.
   timeoutMillis: 7_000,
   retryPauseMillis: 250,
   maxResponseBytes: 262_144,
@@ -64,8 +64,8 @@ export interface PaymentCall<A, E> {
   /** True if sending the request twice has no harmful effect. */
   readonly repeatable: boolean
   /**
-   * Decodes the response. The function can return a failure even for a successful HTTP status, because many providers
-   * report failures that way.
+   * Decodes the response. The function can return a failure even for a successful HTTP status, because some providers
+   * report failures with such a status.
    */
   readonly read: (response: PaymentResponse) => Either.Either<A, E | ProviderUnavailable>
 }

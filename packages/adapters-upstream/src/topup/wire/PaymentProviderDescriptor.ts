@@ -19,7 +19,7 @@ export interface PaymentProviderDescriptor {
   /** The name of the provider in the webhook path and in the label that orders store, for example `midtrans`. */
   readonly name: string
   readonly method: PaymentMethod
-  /** The environment variables of the provider. Each has a description, and a default if one is possible. */
+  /** The environment variables of the provider. Each has a description. Those without a default are optional. */
   readonly fields: Schema.Struct.Fields
   /** The names of the variables that must be set together. The provider takes payments only if all are set. */
   readonly credentials: ReadonlyArray<string>

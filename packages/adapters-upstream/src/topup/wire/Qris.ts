@@ -10,7 +10,7 @@
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
 
-/** Returns the fault of the QRIS text of a payment of `total`; `undefined` if the text is valid. */
+/** Returns the first fault of the QRIS text of a payment with the amount `total`; `undefined` if the text is valid. */
 export const faultOf = (text: string, total: Idr): string | undefined => {
   const fields = fieldsOf(text)
   if (fields === undefined) return "its field lengths are invalid"
@@ -33,8 +33,8 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
 }
 
 /**
- * Returns the checksum (CRC-16/CCITT-FALSE) of a text as four uppercase hexadecimal digits. The text includes the tag
- * and the length of the checksum field.
+ * Returns the checksum (CRC-16/CCITT-FALSE) of a text as four uppercase hexadecimal digits. The text must include the
+ * tag and the length of the checksum field, but not its value.
  */
 export const checksumOf = (text: string): string => {
   let sum = 0xffff
