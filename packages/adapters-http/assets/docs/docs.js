@@ -1,8 +1,9 @@
 /**
- * Adds to the documentation page what needs JavaScript: the URL of this server in the examples, buttons that copy, tabs,
- * the filter of the contents, and forms that send a request. Without JavaScript the page shows all texts and examples.
+ * Adds the parts of the documentation page that need JavaScript: the URL of this server in the examples, buttons that
+ * copy, tabs, the filter of the contents, and forms that send a request. Without JavaScript the page shows all texts
+ * and examples.
  *
- * Credentials stay in the input fields of this page. They are not stored.
+ * Credentials are only in the input fields of this page. They are not stored.
  */
 {
   const BASE_URL = "http://127.0.0.1:8080"

@@ -18,7 +18,7 @@
  *   fastest: ReadonlyArray<Speed> }} Rankings
  */
 
-/** Error for a deployment that does not publish rankings. */
+/** The error for a deployment that does not publish rankings. */
 export class Disabled extends Error {}
 
 const TIMEOUT_MILLIS = 15_000
@@ -41,8 +41,9 @@ export const read = async (window, aborted, cache) => {
 }
 
 /**
- * Returns whether a column begins before the window and lacks usage for this reason. The column of the current hour, day
- * or week lacks nothing, and neither does a column that begins before the first usage of the service.
+ * Returns whether a column begins before the window, so that it does not show the usage before the window. Returns
+ * false if the service has no usage before the window. The column of the current hour, day or week is partial too, but
+ * it shows all usage so far.
  * @param {Point} point @param {Rankings["range"]} range
  */
 export const isCut = ({ start, partial }, { from, data_since: since }) =>

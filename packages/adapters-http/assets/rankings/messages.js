@@ -6,7 +6,7 @@
 const messages = JSON.parse(document.getElementById("messages")?.textContent ?? "{}")
 
 /**
- * Returns a text, with these values in the places of `{name}`.
+ * Returns a text, in which each `{name}` is replaced with the value of this name.
  * @param {string} key
  * @param {Readonly<Record<string, string>>} values
  */

@@ -146,8 +146,8 @@ const refresh = async (announced, cache = "no-cache") => {
   timer = setTimeout(() => document.visibilityState === "visible" && refresh(false), REFRESH_MILLIS)
 }
 
-/** Writes the selected window into the links to the data and to the languages of the page. */
-const nameAddresses = () => {
+/** Writes the selected window into the link to the data and into the links to the languages of the page. */
+const updateLinks = () => {
   byId("feed").setAttribute("href", addressOf(chosen()))
   for (const link of document.querySelectorAll("[data-language]")) {
     const language = link.getAttribute("data-language") ?? ""
@@ -159,14 +159,14 @@ const nameAddresses = () => {
 const wanted = new URLSearchParams(location.search).get("window")
 const option = form.querySelector(`input[value="${CSS.escape(wanted ?? "week")}"]`)
 if (option instanceof HTMLInputElement) option.checked = true
-nameAddresses()
+updateLinks()
 
 form.addEventListener("submit", (event) => event.preventDefault())
 form.addEventListener("change", () => {
   const parameters = new URLSearchParams(location.search)
   parameters.set("window", chosen())
   history.replaceState(null, "", `?${parameters}`)
-  nameAddresses()
+  updateLinks()
   void refresh(true, "default")
 })
 byId("again").addEventListener("click", () => void refresh(true))

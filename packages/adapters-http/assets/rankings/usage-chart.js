@@ -21,7 +21,7 @@ export class UsageChart {
   #column = document.createElement("div")
   /** @type {Series | null} */
   #series = null
-  /** True for each column that lacks usage before the window. @type {ReadonlyArray<boolean>} */
+  /** True for each column that `isCut` selects. @type {ReadonlyArray<boolean>} */
   #cut = []
   /** @type {(name: string) => string} */
   #colourClassOf = () => ""
@@ -205,7 +205,7 @@ const spread = (count, room) => {
   return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
 }
 
-/** Makes the columns paler that lack usage. @param {uPlot} plot @param {ReadonlyArray<boolean>} cut @param {string} surface */
+/** Draws the cut columns paler. @param {uPlot} plot @param {ReadonlyArray<boolean>} cut @param {string} surface */
 const shadeCut = (plot, cut, surface) => {
   const { ctx, bbox } = plot
   ctx.save()

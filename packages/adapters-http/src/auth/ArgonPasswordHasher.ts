@@ -1,10 +1,10 @@
 /**
  * Hashes passwords with argon2id. A hash is stored as a PHC string, which contains the hash and its parameters.
  *
- * Each running hash occupies memory and a CPU core. Therefore the numbers of running and waiting hashes are limited,
- * and further requests are refused, so that the other requests of the service get processor time and memory. One client
- * cannot take all places in a queue. If no reseller has the given email, the password is verified against a random
- * hash, so that the response takes as long as for a known email.
+ * Each running hash occupies memory and a CPU core. Therefore the number of hashes that run or wait is limited, and
+ * requests above the limit are refused, so that the other requests of the service get processor time and memory. One
+ * client cannot take all places in a queue. If no reseller has the given email, the password is verified against a
+ * random hash, so that the response takes as long as for a known email.
  */
 import { randomBytes } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -37,7 +37,8 @@ export const defaults: ArgonOptions = {
   memoryKib: 19_456,
   passes: 2,
   lanes: 1,
-  // Each running hash occupies a thread of its own, and the part of a processor core that no other thread needs.
+  // Each running hash occupies one thread. The thread has a low priority, so it uses processor time that other threads
+  // do not need.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
   places: 64
 }

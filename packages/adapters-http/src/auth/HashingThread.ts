@@ -9,13 +9,16 @@ import { createRequire } from "node:module"
 import { Worker } from "node:worker_threads"
 import type { Options } from "@node-rs/argon2"
 
-/** The nice value of the thread. If an event loop needs the same core, it gets about nine tenths of it. */
+/**
+ * The nice value of the thread. If an event loop needs the same core, the event loop gets about nine tenths of the
+ * core.
+ */
 const NICE = 10
 
 /** The program of the thread, as a text, so that a bundled server needs no second file. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads")
-// On other systems, this call would concern the whole process.
+// On other systems, this call would change the priority of the whole process.
 if (process.platform === "linux") require("node:os").setPriority(0, ${NICE})
 const argon2 = require(workerData)
 parentPort.on("message", ({ name, values }) => {
@@ -79,7 +82,7 @@ export class HashingThread {
       if ("result" in reply) pending?.resolve(reply.result)
       else pending?.reject(new Error(reply.error))
     })
-    // The next hash starts a new thread.
+    // After a failure or the end of the thread, the next hash starts a new thread.
     const fail = (error: Error) => {
       if (this.#worker !== worker) return
       this.#worker = undefined

@@ -51,7 +51,7 @@ export const presentedKey = (
 
 type Wrapped = Either.Either<Redacted.Redacted<string>, never>
 
-/** Last well-formed key that was presented on each connection. */
+/** The last key that was presented on each connection. A key that is too long is not stored. */
 const lastKeys = new WeakMap<object, Wrapped>()
 
 const wrapped = (key: string, connection: object | undefined): Wrapped => {
@@ -62,7 +62,10 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
   return first
 }
 
-/** Authenticates a request to a route that the relay does not serve, and returns the customer that owns the API key. */
+/**
+ * Authenticates a request to a route that the relay does not serve. Returns the principal: the API key, its limits, and
+ * the customer that owns it.
+ */
 export const caller: Effect.Effect<
   Principal,
   InvalidApiKey | Overloaded,

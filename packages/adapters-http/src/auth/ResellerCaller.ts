@@ -35,33 +35,36 @@ export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacte
   return token === undefined ? undefined : Redacted.make(token)
 }
 
-/** The services that {@link forReseller} and {@link csvForReseller} use themselves. */
+/**
+ * The services that authenticate a reseller. A route that uses {@link forReseller} or {@link csvForReseller} needs
+ * them.
+ */
 export const resellerServices = [Resellers, TokenSigner, ResellerRequests] as const
 
 /**
- * Authenticates the reseller, then runs `body` and encodes its result as the response. The token is therefore checked
- * before `body` reads the request body.
+ * Authenticates the reseller, then runs `handler` and encodes its result as the response. The token is therefore
+ * checked before `handler` reads the request body.
  */
 export const forReseller = <A, E extends ResellerFailure, R>(
-  body: (reseller: Reseller) => Effect.Effect<A, E, R>,
+  handler: (reseller: Reseller) => Effect.Effect<A, E, R>,
   status: 200 | 201 = 200
 ) =>
   resellerResponse(
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-      asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), body)
+      asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), handler)
     ),
     status
   )
 
-/** Authenticates the reseller, then sends the CSV that `body` returns. */
+/** Authenticates the reseller, then sends the CSV that `handler` returns. */
 export const csvForReseller = <E extends ResellerFailure, R>(
   fileName: string,
-  body: (reseller: Reseller) => Effect.Effect<Stream.Stream<string>, E, R>
+  handler: (reseller: Reseller) => Effect.Effect<Stream.Stream<string>, E, R>
 ) =>
   orResellerError(
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
       asReseller(bearerToken(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders), (reseller) =>
-        Effect.flatMap(CsvResponses, ({ send }) => send(reseller.id, fileName, body(reseller)))
+        Effect.flatMap(CsvResponses, ({ send }) => send(reseller.id, fileName, handler(reseller)))
       )
     )
   )

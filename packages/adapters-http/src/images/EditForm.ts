@@ -1,5 +1,5 @@
 /**
- * Parses the multipart form of an image edit while the form arrives. A form contains text fields and exactly one file,
+ * Parses the multipart form of an image edit while the form arrives. A form contains text fields and at most one file,
  * in any order. The form is kept in memory and never written to a disk.
  *
  * Each field is checked as soon as it is complete. Therefore a form whose first field names an unsuitable model is
@@ -137,8 +137,8 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     if (this.#texts.has(name)) return new InvalidRequest({ message: `'${name}' is given more than once.`, param: name })
     this.#texts.set(name, text)
     if (name !== "model") return undefined
-    const checkModel = this.#checkModel(text)
-    return Either.isLeft(checkModel) ? checkModel.left : undefined
+    const checked = this.#checkModel(text)
+    return Either.isLeft(checked) ? checked.left : undefined
   }
 
   #beginFile(info: Multipasta.PartInfo): (bytes: Uint8Array | null) => void {

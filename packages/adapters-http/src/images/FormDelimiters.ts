@@ -39,7 +39,7 @@ export class FormDelimiters {
     return true
   }
 
-  /** Returns the number of bytes before the next delimiter, or undefined if all of them are withheld. */
+  /** Returns the number of bytes before the next delimiter, or undefined if all bytes must be withheld. */
   #contentLength(bytes: Buffer): number | undefined {
     const found = bytes.indexOf(this.#delimiter)
     if (found >= 0) {

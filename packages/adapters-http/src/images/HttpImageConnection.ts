@@ -89,7 +89,7 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
 
 const encoded = () => new InvalidRequest({ message: "Send the form without content-encoding.", param: null })
 
-/** Reads the idempotency key. Refuses a repeated header, because Node.js would join its values to one key. */
+/** Reads the idempotency key. Refuses a repeated header, because Node.js would join the values to one key. */
 const presentedIdempotencyKey = ({ headersDistinct }: IncomingMessage): ImageConnection<Buffer>["idempotencyKey"] => {
   const [first, second] = headersDistinct[IDEMPOTENCY_KEY_HEADER.toLowerCase()] ?? []
   if (second === undefined) return idempotencyKey(first)

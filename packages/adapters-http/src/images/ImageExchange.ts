@@ -26,7 +26,7 @@ const REFUSAL_BYTES = 64 * 1024
  */
 const REFUSAL_MILLIS = 5_000
 
-/** The provider's response or refusal, as received. */
+/** The provider's response or refusal, as received; or `TooLarge` if the response was larger than the buffer allows. */
 export type ExchangeResult =
   | { readonly _tag: "Response"; readonly response: BufferedResponse }
   | { readonly _tag: "TooLarge" }

@@ -1,5 +1,5 @@
 /**
- * Writes the response to an image request, which is an image or an error, and waits until the response is sent or the
+ * Writes the response (an image or an error) to an image request, and waits until the response is sent or the
  * connection is closed. The buffer that contains the image is written in one call, without a copy. A client that is
  * still uploading has a short time to read an error.
  */

@@ -119,7 +119,9 @@ const tailMembers = (members: JsonObject, usage: ReportedUsage): string => {
     .join("")
 }
 
-/** Returns the usage member, or undefined if a token count is not reported: the gateway does not estimate counts. */
+/**
+ * Returns the usage member, or undefined if a token count is not reported, because the gateway does not estimate it.
+ */
 const usageMember = ({ prompt, output }: ReportedUsage, given: JsonObject | undefined): JsonObject | undefined => {
   if (prompt === undefined || output === undefined) return undefined
   const input = Number(prompt.input + prompt.cacheWrite + prompt.cacheRead)

@@ -80,11 +80,11 @@ const serve = (operation: ImageOperation) =>
         : writeImageRefusal(request, response, imageErrorBody(errorOf(operation, exit.cause), requestId))
       return Effect.zipRight(log, written)
     }
-    let isTaken = false
+    let isDelivered = false
     response.once("finish", () => {
       // Node.js also emits `finish` if the connection is reset during the last write. In this case the socket is already
       // destroyed.
-      isTaken = !request.socket.destroyed
+      isDelivered = !request.socket.destroyed
     })
     const count = Effect.sync(() => {
       counters.openRequests -= 1
@@ -93,7 +93,7 @@ const serve = (operation: ImageOperation) =>
       counters.finished({
         protocol: "images",
         status,
-        ending: !isTaken ? "left" : status === 200 ? "complete" : "refused",
+        ending: !isDelivered ? "left" : status === 200 ? "complete" : "refused",
         ttftMillis: undefined,
         durationMillis: client.nowMillis() - client.acceptedAtMillis
       })

@@ -1,7 +1,7 @@
 /**
- * Completes the OpenAPI document that `@effect/platform` generates from the declared routes. Adds the parts that are
- * the same for every operation: common headers, error responses and short operation ids. Removes the parts that the
- * server never sends.
+ * Completes the OpenAPI document that `@effect/platform` generates from the declared routes. Adds the common headers
+ * and the error responses to every operation, and shortens the operation ids. Removes the parts that the server never
+ * sends.
  *
  * A request can also get an error before its route reads it, for example 405. No operation can declare these errors, so
  * the extension `x-common-responses` of the document lists them by status.
@@ -58,7 +58,7 @@ interface Operation extends Json {
  */
 const LIBRARY_ERROR = "#/components/schemas/HttpApiDecodeError"
 const LIBRARY_SCHEMAS = ["HttpApiDecodeError", "Issue", "PropertyKey"]
-/** Schemas of Effect whose names have no meaning for a reader. Each reference to such a schema becomes the schema. */
+/** Schemas of Effect whose names have no meaning for a reader. Each reference to one is replaced with the schema. */
 const INLINED_SCHEMAS = ["Int", "NonEmptyString"]
 /** Paths of probes, which are served while the server drains. */
 const PROBES: ReadonlyArray<string> = ["/healthz", "/readyz"]
@@ -146,8 +146,8 @@ const codesIn = (schema: Json): ReadonlyArray<unknown> => [
 ]
 
 /**
- * The errors of every operation with this path: an exception in the server, a server that shuts down, and an unavailable
- * database.
+ * The errors that every operation with this path can return. Their causes are an exception in the server, a server that
+ * shuts down, an unavailable database, and missing or wrong credentials of an inference route.
  */
 const errorsOfEvery = (path: string, { security }: Operation): ReadonlyArray<DocumentedError> => {
   if (isInferencePath(path)) {

@@ -1,8 +1,8 @@
 /**
  * Serves the documentation page at `/docs`, which is rendered from the OpenAPI document.
  *
- * The Content-Security-Policy names the hash of the page's script and style, so a browser runs no other script on the
- * page. Pages of other hosts cannot embed the page, and the page sends requests only to the gateway.
+ * The Content-Security-Policy contains the hashes of the page's script and style, so a browser runs no other script on
+ * the page. No other page can embed this page, and this page sends requests only to the gateway.
  */
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"

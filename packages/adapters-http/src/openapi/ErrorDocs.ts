@@ -35,8 +35,8 @@ export const COMPONENT = "x-component"
 export type ErrorComponent = "InferenceError" | "ApiError"
 
 /**
- * Schema of the errors of a route group without inference routes. The document states them as {@link withErrors} declares
- * them, and with the component `ApiError`.
+ * A placeholder for the errors of a route group without inference routes. `completedDocument` replaces it with the
+ * errors that {@link withErrors} declares, with the component `ApiError`.
  */
 export const PlainError = Schema.Struct({
   error: Schema.Struct({ code: Schema.String, message: Schema.String, request_id: Schema.String })

@@ -3,7 +3,7 @@
  * errors add.
  */
 
-/** The headers that errors can have, by the name of their component. */
+/** The headers that are components of the document, by the name of the component. */
 const components = {
   RequestId: {
     name: "x-request-id",

@@ -76,9 +76,9 @@ export const DailyUsageBody = Schema.Struct({
     Schema.Struct({
       date: date("The day."),
       requests: integer("The number of settled requests with charged tokens.", exampleDay.requests),
-      total_tokens: integer("The sum of their charged tokens.", exampleDay.total_tokens),
+      total_tokens: integer("The sum of the charged tokens of these requests.", exampleDay.total_tokens),
       display_cost_usd_micro: text(
-        "The exact sum of their list prices in micro-USD, as decimal digits with an optional fraction.",
+        "The exact sum of the list prices of these requests in micro-USD, as decimal digits with an optional fraction.",
         exampleDay.display_cost_usd_micro
       )
     }).annotations({ identifier: "UsageDay" })

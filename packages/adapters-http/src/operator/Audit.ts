@@ -1,5 +1,6 @@
 /**
- * Runs the audit of the ledger for operators, and returns its last result (docs/reference/operator.md#audit).
+ * Runs the audit of the ledger for operators, and returns the result of the last audit
+ * (docs/reference/operator.md#audit).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

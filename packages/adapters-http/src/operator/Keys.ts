@@ -1,6 +1,6 @@
 /**
- * Lists, shows, limits and revokes API keys for operators (docs/reference/operator.md#customers-and-keys). A response
- * never contains a secret, so these routes cannot create keys.
+ * Lists, shows, limits and revokes API keys for operators (docs/reference/operator.md#customers-and-keys). These routes
+ * cannot create keys, because their responses must not contain secrets.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -2,8 +2,8 @@
  * Authenticates requests to the operator API by `Authorization: Bearer <token of the session>`, and builds their
  * responses.
  *
- * The page of the console sends the header itself. A browser adds no credential to a request by itself, so another web
- * page cannot send a request in the name of an operator (docs/adr/0012-operator-session.md).
+ * The code of the console adds this header to each request. A browser adds no credential by itself, so another web page
+ * cannot send a request in the name of an operator (docs/adr/0012-operator-session.md).
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -44,21 +44,21 @@ export const operatorResponse = <A, E extends OperatorFailure, R>(
       })
   )
 
-/** The services that {@link forOperator} uses itself. */
+/** The services that authenticate an operator. A route that uses {@link forOperator} needs them. */
 export const operatorServices = [Attempts, OperatorPolicy, OperatorRequests, OperatorSessions, TrustedProxies] as const
 
 /**
- * Authenticates the operator, then runs `body` and encodes its result as the response. The token is therefore checked
- * before `body` reads the request body.
+ * Authenticates the operator, then runs `handler` and encodes its result as the response. The token is therefore
+ * checked before `handler` reads the request body.
  */
 export const forOperator = <A, E extends OperatorFailure, R>(
-  body: (session: OperatorSession) => Effect.Effect<A, E, R>,
+  handler: (session: OperatorSession) => Effect.Effect<A, E, R>,
   status: 200 | 201 = 200
 ) =>
   operatorResponse(
     Effect.gen(function* () {
       const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-      return yield* asOperator(bearerToken(request.rawHeaders), yield* clientAddress, body)
+      return yield* asOperator(bearerToken(request.rawHeaders), yield* clientAddress, handler)
     }),
     status
   )

@@ -39,7 +39,7 @@ const RefreshedBody = Schema.Struct({
 }).annotations({ identifier: "RefreshedTopUp", examples: [{ refreshed: true, topup: exampleTopUp }] })
 
 const RefreshedOrdersBody = Schema.Struct({
-  attempted: integer("The number of orders that the refresh selected.", 12),
+  attempted: integer("The number of orders that the service tried to refresh.", 12),
   refreshed: integer("The number of these orders that were refreshed.", 12),
   credited: integer("The number of orders that became `credited`.", 1),
   without_provider: integer("The number of open orders whose payment provider is not configured.", 0)
@@ -102,8 +102,8 @@ const refreshOpenOrders = HttpApiEndpoint.post("refreshOpenTopUps", `${PATH}/ref
     documented({
       summary: "Refresh all open top-up orders from their payment providers",
       description:
-        "Credits the paid orders. With many open orders this takes minutes. The refresh continues if the client " +
-        "disconnects. The request has no body.",
+        "Credits the paid orders. Other orders that are due are refreshed too. With many open orders this takes " +
+        "minutes. The refresh continues if the client disconnects. The request has no body.",
       errors: []
     })
   )

@@ -1,6 +1,6 @@
 /**
- * The frame of the pages at `/` and of the error pages, their style sheets, and the headers of their responses. The pages
- * need no script, and their policy forbids every script.
+ * The frame of the pages at `/` and of the error pages, their style sheets, and the headers of their responses. The
+ * pages need no script, and their Content-Security-Policy forbids every script.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"

@@ -1,6 +1,6 @@
 /**
- * Serves a page at `/` for browsers. The page describes the service and the first steps, and lists the
- * models with their prices if the operator publishes them. Programs get the JSON of `/` (docs/reference/console.md#w7).
+ * Serves a page at `/` for browsers. The page describes the service and the first steps, and lists the models with
+ * their prices if the operator publishes the prices. Programs get JSON at `/` (docs/reference/console.md#w7).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"

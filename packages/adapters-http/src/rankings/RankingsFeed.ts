@@ -1,7 +1,8 @@
 /**
  * Serves `GET /api/rankings`: the tokens of each model and author (docs/reference/rankings.md).
  *
- * The application returns the same `Rankings` object for a whole minute, so the object is encoded and compressed once.
+ * The application computes the `Rankings` object of a window at most once a minute, and returns this object to all
+ * requests of the minute. Therefore each object is encoded and compressed only once.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

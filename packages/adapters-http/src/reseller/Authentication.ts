@@ -62,7 +62,7 @@ const SignupBody = Schema.Struct(
 const LoginBody = Schema.Struct(
   {
     email: text("The email given at signup, in upper or lower case.", credentials.email),
-    password: text("The password given at signup.", credentials.password)
+    password: text("The current password.", credentials.password)
   } satisfies MembersOf<typeof Login>,
   unknownMembers
 ).annotations({ identifier: "Login", examples: [credentials] })

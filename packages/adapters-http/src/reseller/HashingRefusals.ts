@@ -1,5 +1,6 @@
 /**
- * Refuses a login or a signup directly when it arrives, while its client can get no place in the hashing queue.
+ * Refuses a login or a signup as soon as its headers have arrived, if its client cannot get a place in the hashing
+ * queue.
  *
  * The handler would refuse the request with the same error, but only after its body was read and validated. During a
  * flood of logins from many addresses, that work doubled the latency of chats.

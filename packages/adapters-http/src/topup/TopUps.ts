@@ -111,8 +111,8 @@ const refreshByGet = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:order
     documented({
       summary: "Read a top-up order",
       description:
-        "Reads the state of the payment from the payment provider and credits a received payment. If the payment " +
-        "provider does not respond, the last known state is returned.",
+        "Reads the state of the payment from the payment provider and credits a paid order. A credited order is " +
+        "returned as it is stored. If the payment provider does not respond, the last known state is returned.",
       errors: ["TopUpNotFound"]
     })
   )

@@ -165,7 +165,7 @@ const createEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", PATH)
     documented({
       summary: "Create a webhook endpoint",
       description:
-        "The service sends webhooks to the URL, signed with the secret of the response as the Standard " +
+        "The service sends webhooks to the URL. It signs them with the secret in the response, as the Standard " +
         "Webhooks specification defines. The URL must use https, on the port 443 or 8443 of a public host.",
       errors: [...bodyErrors, "TooManyWebhookEndpoints"]
     })

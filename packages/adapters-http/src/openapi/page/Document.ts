@@ -1,5 +1,6 @@
 /**
- * The parts of the OpenAPI document that the documentation page shows, and examples made from its schemas.
+ * Declares the types of the OpenAPI document that the documentation page uses, and makes examples from the schemas of
+ * the document.
  */
 
 export interface Schema {

@@ -2,7 +2,7 @@
  * Writes HTML. Text is escaped, so that no text of the OpenAPI document is read as HTML.
  */
 
-/** HTML text, in which all other text is escaped. */
+/** HTML in which all inserted text is already escaped. */
 export interface Markup {
   readonly html: string
 }
