@@ -37,8 +37,8 @@ export const defaults: ArgonOptions = {
   memoryKib: 19_456,
   passes: 2,
   lanes: 1,
-  // Each running hash occupies one thread. The thread has a low priority, so it uses processor time that other threads
-  // do not need.
+  // Each running hash occupies one thread. On Linux the thread has a low priority, so it mostly uses processor time
+  // that other threads do not need.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
   places: 64
 }

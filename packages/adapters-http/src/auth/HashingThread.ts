@@ -1,5 +1,5 @@
 /**
- * A thread that computes one password hash at a time, with a low priority.
+ * A thread that computes one password hash at a time. On Linux the thread has a low priority.
  *
  * A hash occupies a processor core for 20 milliseconds or more. In the thread pool of Node.js it would compete with the
  * event loop on equal terms, so a flood of logins would delay chats. The priority of the thread pool is not lowered,

@@ -121,7 +121,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
     }
   }
 
-  /** Runs a check and keeps its error. Does nothing after the first error or after the end of the form. */
+  /** Runs a check and stores its error. Does nothing after the first error or after the end of the form. */
   #step(check: () => FormError | undefined): void {
     if (this.#error === undefined && !this.#complete) this.#error = check()
   }

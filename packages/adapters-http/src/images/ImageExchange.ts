@@ -1,8 +1,8 @@
 /**
  * Sends one image request to a provider, and collects the response until its end or the first failure.
  *
- * A provider sends the response head only when the image is ready. Therefore the total timeout of the provider bounds
- * the wait for the head, and the idle timeout begins when the head has arrived.
+ * A provider sends the response head only when the image is ready. Therefore the first-byte timeout of the provider
+ * does not apply: the total timeout limits the wait for the head. The idle timeout begins when the head has arrived.
  */
 import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type {

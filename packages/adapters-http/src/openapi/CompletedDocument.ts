@@ -147,7 +147,7 @@ const codesIn = (schema: Json): ReadonlyArray<unknown> => [
 
 /**
  * The errors that every operation with this path can return. Their causes are an exception in the server, a server that
- * shuts down, an unavailable database, and missing or wrong credentials of an inference route.
+ * shuts down, an unavailable database, and missing or wrong credentials on a path under `/v1`.
  */
 const errorsOfEvery = (path: string, { security }: Operation): ReadonlyArray<DocumentedError> => {
   if (isInferencePath(path)) {

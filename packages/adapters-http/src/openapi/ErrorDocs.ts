@@ -31,12 +31,12 @@ export const INFERENCE_CODES = "x-inference-codes"
 /** Member of a schema with the name of the component that `completedDocument` makes of the schema. */
 export const COMPONENT = "x-component"
 
-/** The two error bodies: one of the inference routes, and one of all other routes. */
+/** The two error bodies: one for the paths under `/v1`, and one for all other paths. */
 export type ErrorComponent = "InferenceError" | "ApiError"
 
 /**
- * A placeholder for the errors of a route group without inference routes. `completedDocument` replaces it with the
- * errors that {@link withErrors} declares, with the component `ApiError`.
+ * A placeholder for the errors of a route group outside `/v1`. `completedDocument` replaces it with the errors that
+ * {@link withErrors} declares, with the component `ApiError`.
  */
 export const PlainError = Schema.Struct({
   error: Schema.Struct({ code: Schema.String, message: Schema.String, request_id: Schema.String })
@@ -66,7 +66,7 @@ const closed = (properties: object, required: ReadonlyArray<string> = Object.key
 
 export const errorComponents: { readonly [Name in ErrorComponent]: object } = {
   InferenceError: {
-    description: "The error body of the inference routes. The clients of OpenAI and of Anthropic can read it.",
+    description: "The error body of the routes under `/v1`. The clients of OpenAI and of Anthropic can read it.",
     ...closed({
       type: { type: "string", const: "error" },
       error: closed({
@@ -86,7 +86,7 @@ export const errorComponents: { readonly [Name in ErrorComponent]: object } = {
     })
   },
   ApiError: {
-    description: "The error body of all routes that are not inference routes.",
+    description: "The error body of all routes outside `/v1`.",
     ...closed({
       error: closed(
         {
@@ -134,7 +134,7 @@ export const errorResponse = (component: ErrorComponent, errors: ReadonlyArray<D
   }
 }
 
-/** The errors that a request can get before its route reads it. Their responses are the same for every path. */
+/** The errors that a request can get before its route reads it. They have the same statuses and codes on every path. */
 export const commonErrors: { readonly [Name: string]: { readonly code: SurfaceErrorCode; readonly meaning: string } } =
   {
     MalformedRequest: { code: "invalid_request", meaning: "The request is not a valid HTTP/1.1 request." },

@@ -66,8 +66,8 @@ export type MembersOf<Body extends Schema.Schema.Any> = {
 }
 
 /**
- * Declares a query parameter that accepts any text. The domain validates the text after authentication, so that an
- * unauthenticated request always gets 401.
+ * Declares a query parameter that accepts any text. The domain validates the text after the authentication, so that a
+ * request without valid credentials gets 401 even if the text is invalid.
  */
 export const parameter = (jsonSchema: object) =>
   Schema.optional(Schema.Array(Schema.String).annotations({ jsonSchema }))

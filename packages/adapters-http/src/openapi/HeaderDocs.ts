@@ -86,7 +86,7 @@ export const headerComponents: Readonly<Record<string, object>> = Object.fromEnt
 
 const reference = (name: Name) => ({ $ref: `#/components/headers/${name}` })
 
-/** The headers of every response, by their names. */
+/** The headers of every response, by their names. A response can declare another `cache-control` header. */
 export const commonHeaders: Readonly<Record<string, object>> = Object.fromEntries(
   EVERY_RESPONSE.map((name) => [components[name].name, reference(name)])
 )

@@ -124,7 +124,7 @@ export const inferenceErrors = (codes: ReadonlyArray<RefusalCode>, path: string)
 export const refusal = (status: number, ...codes: ReadonlyArray<RefusalCode>) =>
   ErrorBody.annotations({ jsonSchema: { [INFERENCE_CODES]: codes }, ...HttpApiSchema.annotations({ status }) })
 
-/** The error responses of the relay. They are the same in every protocol. */
+/** The error responses of the relay. All protocols have the same statuses and codes. */
 export const relayRefusals = Schema.Union(
   refusal(400, "invalid_request"),
   refusal(401, "invalid_api_key"),

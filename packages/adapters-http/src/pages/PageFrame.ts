@@ -1,6 +1,6 @@
 /**
- * The frame of the pages at `/` and of the error pages, their style sheets, and the headers of their responses. The
- * pages need no script, and their Content-Security-Policy forbids every script.
+ * Builds the frame of the pages at `/` and of the error pages, defines the headers of their responses, and serves their
+ * style sheets. The pages need no script, and their Content-Security-Policy forbids every script.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"

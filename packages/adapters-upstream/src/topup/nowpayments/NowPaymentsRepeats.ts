@@ -2,12 +2,12 @@
  * Handles repeats. A repeat is a further deposit to an address that already received a deposit for an order.
  * NOWPayments makes each repeat a separate payment. A repeat refers to the original payment, and often to no order.
  *
- * A repeat is described in a remark on the order as soon as it has a status after which its money is counted or lost
- * (`partially_paid`, `finished`, `failed`, `refunded`, `expired`). The amount of a repeat counts as received when it
- * has reached the deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to
- * credit the order. The gateway cannot decide this, because it cannot add up the payments correctly: NOWPayments does
- * not document whether the amount of the first payment includes the second payment. A deposit of another coin does not
- * count, because the value of that coin can differ from a dollar.
+ * A remark on the order describes a repeat whose money has arrived or will not arrive (status `partially_paid`,
+ * `finished`, `failed`, `refunded` or `expired`). The amount of a repeat counts as received when it has reached the
+ * deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to credit the
+ * order. The gateway cannot decide this, because it cannot add up the payments correctly: NOWPayments does not document
+ * whether the amount of the first payment includes the second payment. A deposit of another coin does not count,
+ * because the value of that coin can differ from a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -60,7 +60,7 @@ interface Repeat {
   readonly remark: string
 }
 
-/** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its money is still on the way. */
+/** Returns the repeat; `undefined` if the payment repeats no payment of the order, or if its money may still arrive. */
 const repeatIn = (payment: Payment, own: ReadonlyArray<OwnPayment>): Repeat | undefined => {
   const original = originalOf(payment, own)
   if (original === undefined || !HAS_ENDED.has(payment.payment_status)) return undefined

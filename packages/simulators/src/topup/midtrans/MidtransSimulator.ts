@@ -62,8 +62,8 @@ const PICTURE = /^\/v[24]\/qris\/(?:gopay\/)?([\w-]+)\/qr-code$/
 const ONE_TRANSACTION = /^\/v2\/([\w.~-]+)\/(status|cancel|expire)$/
 
 /**
- * Builds the response to a failed call. Most such responses have the HTTP status 200; `status_code` in the body reports
- * the failure.
+ * Builds the response to a failed call. Most responses to failed calls have the HTTP status 200; `status_code` in the
+ * body reports the failure.
  */
 const refusal = (code: number, message: string, status = 200, more: JsonObject = {}): WireResponse =>
   json(status, { status_code: `${code}`, status_message: message, ...more, id: randomUUID() })
