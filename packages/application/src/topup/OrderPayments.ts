@@ -3,7 +3,7 @@
  * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
- * an order. For an order paid with real money, clients and webhooks cause at most one refresh per second. A client's
+ * an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second. A reseller's
  * refresh of a `crediting` order ignores the pause, because this refresh sends no request to the provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"

@@ -1,6 +1,6 @@
 /**
- * Shows one order: its payment instructions, the remaining time and its status. The page reads the order again and again
- * until its status is final.
+ * Shows one order: its payment instructions, the remaining time and its status. While the page is visible, it refreshes
+ * the order again and again until no further change is expected.
  */
 import { useEffect, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

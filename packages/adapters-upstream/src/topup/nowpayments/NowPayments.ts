@@ -109,7 +109,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         } satisfies OpenedPayment
       })
 
-    const statusOf = (paymentId: string) =>
+    const readPayment = (paymentId: string) =>
       Effect.gen(function* () {
         const payment = yield* http.call({
           method: "GET",
@@ -130,7 +130,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
      * rejects the payment id. The id can come from a webhook and be wrong.
      */
     const repeatOf = (paymentId: string) =>
-      Effect.asSome(statusOf(paymentId)).pipe(
+      Effect.asSome(readPayment(paymentId)).pipe(
         Effect.catchIf(
           ({ kind }) => kind === "rejected",
           ({ detail }) =>
@@ -152,7 +152,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           failures.unavailable("bad_response", "the stored state of the order's payments cannot be read")
         )
         const ownOf = ({ paymentId, currency }: (typeof payments)[number]) =>
-          Effect.map(statusOf(paymentId), (payment): OwnPayment => {
+          Effect.map(readPayment(paymentId), (payment): OwnPayment => {
             return { payment, requested: { orderNumber: intent.orderNumber, currency, amount } }
           })
         const [failedOwn, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
