@@ -40,8 +40,8 @@ describe("open holds in Postgres", () => {
         const { list, sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
         const [{ ledger }, { ledger: another, nodes }] = yield* Effect.all([aNode(), aNode()])
-        const [living, orphaned] = [aRequest(customer), aRequest(customer)]
-        yield* ledger.admit(living)
+        const [running, orphaned] = [aRequest(customer), aRequest(customer)]
+        yield* ledger.admit(running)
         yield* another.admit(orphaned)
         yield* another.checkpoint([{ requestId: orphaned.requestId, checkpoint: delivered(7n, 2n) }])
         yield* silence(nodes.self, 31)
@@ -49,7 +49,7 @@ describe("open holds in Postgres", () => {
         expect(yield* list).toEqual([
           {
             ...common,
-            requestId: living.requestId,
+            requestId: running.requestId,
             hold: { planTokens: 60n, paygPico: 40_000n },
             checkpoint: { input: 0n, output: 0n },
             orphaned: false
@@ -62,7 +62,7 @@ describe("open holds in Postgres", () => {
             orphaned: true
           }
         ])
-        yield* ledger.settle(complete(living))
+        yield* ledger.settle(complete(running))
         yield* sweep
       })
     )

@@ -36,7 +36,7 @@ const within =
       yield* Effect.zipRight(migrate(migrated), test).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
 
-describe("a living node", () => {
+describe("a live node", () => {
   it.scopedLive(
     "must stop before a migration whose `compatibleSince` names a migration that the node's program does not contain",
     () =>

@@ -8,7 +8,7 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const aNode = Effect.map(Layer.build(PgNodes.layer), Context.get(Nodes))
 
-const living = { fresh: true, left: false, last_migration: lastMigration }
+const live = { fresh: true, left: false, last_migration: lastMigration }
 
 const row = (node: NodeId) =>
   Effect.gen(function* () {
@@ -25,7 +25,7 @@ describe("a node in Postgres", () => {
       Effect.gen(function* () {
         const [one, another] = yield* Effect.all([aNode, aNode])
         expect(one.self).not.toBe(another.self)
-        expect(yield* row(one.self)).toEqual(living)
+        expect(yield* row(one.self)).toEqual(live)
       })
     )
 
@@ -35,10 +35,10 @@ describe("a node in Postgres", () => {
         const { self, beat } = yield* aNode
         yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 minute' WHERE id = ${self}`
         yield* beat
-        expect(yield* row(self)).toEqual(living)
+        expect(yield* row(self)).toEqual(live)
         yield* sql`DELETE FROM gateway_node WHERE id = ${self}`
         yield* beat
-        expect(yield* row(self)).toEqual(living)
+        expect(yield* row(self)).toEqual(live)
       })
     )
 

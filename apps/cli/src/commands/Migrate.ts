@@ -1,6 +1,6 @@
 /**
  * Defines `tollgate migrate`, which migrates the database to the schema of this version. The command refuses if a
- * living node of an older release cannot run after a pending migration. A killed node counts as alive for some seconds.
+ * live node of an older release cannot run after a pending migration. A killed node counts as alive for some seconds.
  * Therefore the command first waits until one of these older nodes sends a heartbeat, or until all of them count as
  * dead.
  */

@@ -1,5 +1,5 @@
 /**
- * Finds the living nodes that cannot run after a pending migration. A node states the last migration of its program with
+ * Finds the live nodes that cannot run after a pending migration. A node states the last migration of its program with
  * its heartbeat. A node of a release before `0019_node_versions` states none, so it can be as old as the oldest release
  * that supports upgrades without a stop.
  */
@@ -22,7 +22,7 @@ interface NodeRow {
   readonly last_migration: string | null
 }
 
-/** Returns the living nodes that are older than `compatibleSince` of a pending migration. */
+/** Returns the live nodes that are older than `compatibleSince` of a pending migration. */
 export const olderNodes = (
   nodeDeadAfterSeconds: number,
   steps: ReadonlyArray<Migration> = migrations
@@ -32,7 +32,7 @@ export const olderNodes = (
   )
 
 /**
- * Applies the missing migrations. Fails and applies none if a living node cannot run after one of them.
+ * Applies the missing migrations. Fails and applies none if a live node cannot run after one of them.
  *
  * The lock blocks the first heartbeat of a starting node until the commit. A node checks the schema again after its first
  * heartbeat. Therefore this query either finds a node that starts at the same time, or the node serves no requests.
@@ -51,7 +51,7 @@ export const migrateWithoutOlderNodes = (
     })
   )
 
-/** Returns the living nodes that are older than `compatibleSince` of one of these migrations. */
+/** Returns the live nodes that are older than `compatibleSince` of one of these migrations. */
 const nodesBefore = (pending: ReadonlyArray<string>, nodeDeadAfterSeconds: number, steps: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

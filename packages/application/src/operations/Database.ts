@@ -26,7 +26,7 @@ export interface DatabaseState {
   readonly synchronousCommit: string
 }
 
-/** A living node that cannot run after a pending migration. */
+/** A live node that cannot run after a pending migration. */
 export interface OlderNode {
   readonly id: NodeId
   /** The last migration that its program contains; null if its release does not state it. */
@@ -37,7 +37,7 @@ export interface OlderNode {
   readonly endedBy: ReadonlyArray<string>
 }
 
-/** A migration was refused, because these living nodes cannot run after it. */
+/** A migration was refused, because these live nodes cannot run after it. */
 export class OlderNodesRun extends Data.TaggedError("OlderNodesRun")<{ readonly nodes: ReadonlyArray<OlderNode> }> {}
 
 export class Database extends Context.Tag("@tollgate/application/Database")<
@@ -48,11 +48,11 @@ export class Database extends Context.Tag("@tollgate/application/Database")<
     readonly state: Effect.Effect<DatabaseState>
     /** Returns an identifier of the database. Every process that uses this database gets the same identifier. */
     readonly identity: Effect.Effect<string>
-    /** Returns the living nodes that must stop before the pending migrations, in the order in which they started. */
+    /** Returns the live nodes that must stop before the pending migrations, in the order in which they started. */
     readonly olderNodes: (nodeDeadAfterSeconds: number) => Effect.Effect<ReadonlyArray<OlderNode>>
     /** Applies the pending migrations and returns their names. Several processes can run this effect concurrently. */
     readonly migrate: Effect.Effect<ReadonlyArray<string>>
-    /** Does the same as `migrate`, but fails if a living node cannot run after one of the pending migrations. */
+    /** Does the same as `migrate`, but fails if a live node cannot run after one of the pending migrations. */
     readonly migrateWithoutOlderNodes: (
       nodeDeadAfterSeconds: number
     ) => Effect.Effect<ReadonlyArray<string>, OlderNodesRun>
