@@ -1,5 +1,5 @@
 /**
- * Reads the texts of the page. The server writes them into the page, in the language that it has chosen.
+ * Reads the texts of the page. The server writes the texts in the language of the page into the page.
  */
 
 /** @type {Readonly<Record<string, string>>} */

@@ -1,6 +1,6 @@
 /**
- * Assigns a colour to each of the first models. A model keeps its colour when another window is selected. A model that
- * is not shown can lose its colour to a model that is shown.
+ * Assigns colours to the models of the chart, to at most eight at a time. A model keeps its colour when another window
+ * is selected. A model that is not shown can lose its colour to a model that is shown.
  */
 const COLOURS = 8
 export const OTHER = "mark-other"

@@ -1,9 +1,10 @@
 /**
- * Reads the API key of an inference request from `Authorization: Bearer` or `x-api-key`
+ * Reads the API key of a request under `/v1` from `Authorization: Bearer` or `x-api-key`
  * (docs/reference/inference.md#b1).
  *
- * Clients send one of these headers or both. Equal keys count as one key. Different keys are an error. The raw headers
- * are read, because Node.js joins repeated `x-api-key` headers and keeps only the first `authorization` header.
+ * Clients send one of these headers or both. Equal keys count as one key. Different keys are an error, and so is a key
+ * beside an `authorization` header with another scheme. The raw headers are read, because Node.js joins repeated
+ * `x-api-key` headers and keeps only the first `authorization` header.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"

@@ -1,7 +1,7 @@
 /**
- * Finds the delimiters of a multipart form, and hands each delimiter to the form parser in one piece with the headers
- * of the part that follows. The parser reads a delimiter or a header differently when a chunk ends inside it. Without
- * this step, a malformed form could be accepted or refused, depending on the chunks in which it arrives.
+ * Finds the delimiters of a multipart form, and passes each delimiter to the form parser in one piece with the headers
+ * of the part that follows. The parser reads a delimiter or a header differently if a chunk ends inside it. Without
+ * this step, the chunks in which a malformed form arrives would decide whether the form is accepted or refused.
  *
  * A delimiter must end with CRLF, and the closing delimiter with two hyphens (RFC 2046, section 5.1.1).
  */

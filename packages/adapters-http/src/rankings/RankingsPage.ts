@@ -68,7 +68,7 @@ const read = async (file: string): Promise<Representation.Representation> => {
   })
 }
 
-/** Writes the texts of one language into the page. */
+/** Returns the page with the texts of one language. */
 const readPage = async (language: Language, service: string): Promise<Representation.Representation> => {
   const texts = JSON.parse(await readFile(resolve(assetOf(`messages/${language}.json`)), "utf8")) as Record<
     string,

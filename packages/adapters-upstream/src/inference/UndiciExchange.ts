@@ -24,8 +24,8 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
   /** Continues reading the response. Undefined until the response head has arrived. */
   #resume: (() => void) | undefined
   /**
-   * True after the call of undici's `dispatch`. A failure during this call is returned by our `dispatch`. A later
-   * failure is reported with `onBroken`, unless the caller has already closed the exchange.
+   * True after the call of undici's `dispatch`. The method `dispatch` returns a failure of this call. A later failure
+   * is reported with `onBroken`, unless the caller has already closed the exchange.
    */
   #dispatched = false
   #refusal: Error | undefined

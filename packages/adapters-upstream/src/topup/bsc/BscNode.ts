@@ -47,7 +47,8 @@ export interface BscNode {
    */
   readonly identify: Effect.Effect<void, RpcFailed>
   /**
-   * Returns the last final block. Fails if the block is older than a minute, because the node is then behind the chain.
+   * Returns the last final block. Fails if the block is older than a minute, because the node is then probably behind
+   * the chain.
    */
   readonly finalizedBlock: Effect.Effect<Block, RpcFailed>
   readonly block: (number: number) => Effect.Effect<Block, RpcFailed>
