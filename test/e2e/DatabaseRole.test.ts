@@ -1,6 +1,6 @@
 /**
  * Tests the database role of docs/operations.md. The grants of the role are enough for the server and the command line.
- * The role can change neither journals nor table definitions.
+ * The role can neither change nor delete rows of journals, and can change no table definition.
  */
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -159,7 +159,7 @@ it("the restricted database role allows the operations of images and their revie
   expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
 })
 
-it("the restricted database role cannot change a journal or a table definition", async () => {
+it("the restricted database role cannot change or delete journal rows, or change table definitions", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
   const refused = [
