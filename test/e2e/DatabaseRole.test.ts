@@ -149,7 +149,7 @@ it("the restricted database role allows the operations of images and their revie
       const outcome = () => outcomeOf({ _tag: "TimedOut" }, true)
       yield* images.finish({ admission, outcome, durationMillis: 1 })
       yield* images.abandon
-      yield* images.forgetKeys
+      yield* images.deleteOldKeys
       const charge = { _tag: "Charged", amount: UsdMicro(1n) } as const
       return yield* Effect.flatMap(ImageReviews, (reviews) =>
         reviews.resolve(admission.requestId, charge, operator)

@@ -28,7 +28,7 @@ export class FakeImageRequests {
       }),
     finish: (finished) => Effect.zipRight(this.beforeFinishing, this.#finish(finished)),
     abandon: Effect.succeed(0),
-    forgetKeys: Effect.succeed(0)
+    deleteOldKeys: Effect.succeed(0)
   })
 
   #finish({ admission: { requestId }, outcome }: FinishedImage): Effect.Effect<ImageOutcome | undefined> {

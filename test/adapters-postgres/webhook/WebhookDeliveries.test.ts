@@ -361,13 +361,13 @@ describe("a delivery", () => {
       Effect.gen(function* () {
         yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient
-        const { forget } = yield* WebhookDeliveries
+        const { deleteOldEvents } = yield* WebhookDeliveries
         const reseller = yield* aReseller()
         yield* anEndpoint(reseller.id)
         const [old, recent] = [yield* aCreditedOrder(reseller.id), yield* aCreditedOrder(reseller.id)]
         yield* sql`UPDATE webhook_event SET created_at = now() - CASE WHEN data ->> 'topup_id' = ${old.id}
           THEN interval '31 days' ELSE interval '29 days' END`
-        yield* forget
+        yield* deleteOldEvents
         expect((yield* claimed()).map(({ event }) => event.data)).toMatchObject([{ topup_id: recent.id }])
       }).pipe(Effect.orDie)
     )

@@ -47,7 +47,7 @@ describe("the background tasks", () => {
         beat: Effect.as(beat.round, []),
         sweep: () => Effect.never,
         abandon: Effect.zipRight(abandon.round, Effect.dieMessage("no database")),
-        forgetKeys: Effect.never,
+        deleteOldKeys: Effect.never,
         fold: fold.round
       })
       yield* TestClock.adjust("60 seconds")
@@ -84,7 +84,7 @@ describe("the background tasks", () => {
   it.scoped("delete expired idempotency keys every hour, even after a failed round", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
-      yield* startOneNode({ forgetKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
+      yield* startOneNode({ deleteOldKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
       yield* TestClock.adjust("10 seconds")
       expect(count.rounds).toBe(1)
       yield* TestClock.adjust("2 hours")

@@ -25,7 +25,7 @@ interface Rounds {
   readonly beat: Effect.Effect<ReadonlyArray<Heartbeat>>
   readonly sweep: (silent: ReadonlyArray<Heartbeat>) => Effect.Effect<number>
   readonly abandon: Effect.Effect<number>
-  readonly forgetKeys: Effect.Effect<number>
+  readonly deleteOldKeys: Effect.Effect<number>
   readonly fold: Effect.Effect<number>
   readonly record: Effect.Effect<unknown>
 }
@@ -34,7 +34,7 @@ const nothing: Rounds = {
   beat: Effect.succeed([]),
   sweep: () => Effect.succeed(0),
   abandon: Effect.succeed(0),
-  forgetKeys: Effect.succeed(0),
+  deleteOldKeys: Effect.succeed(0),
   fold: Effect.succeed(0),
   record: Effect.void
 }
@@ -48,7 +48,7 @@ interface Parts {
 
 /** Starts the tasks of a node in the scope of the caller. `tasks` selects the tasks; the default is all tasks. */
 export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts> = {}) => {
-  const { beat, sweep, abandon, forgetKeys, fold, record } = { ...nothing, ...rounds }
+  const { beat, sweep, abandon, deleteOldKeys, fold, record } = { ...nothing, ...rounds }
   const { fixture, tasks } = { fixture: new TopUpFixture(), tasks: () => true, ...parts }
   const load = { waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 }
   const ports = Layer.mergeAll(
@@ -62,14 +62,14 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
       settleLater: () => {},
       load: () => load
     }),
-    Layer.mock(ImageRequests, { abandon, forgetKeys }),
+    Layer.mock(ImageRequests, { abandon, deleteOldKeys }),
     Layer.mock(UsageRollUps, { fold, rebuild: Effect.dieMessage("not used") }),
     Layer.succeed(KeyUses, { record: Effect.asVoid(record) }),
     Layer.succeed(WebhookDispatcher, { startDue: Effect.succeed(0) }),
     Layer.succeed(BalanceWatch, { round: () => Effect.succeed(0) }),
     Layer.mock(WebhookDeliveries, {
       backlog: Effect.succeed({ oldestSeconds: 0, overdueSeconds: 0 }),
-      forget: Effect.succeed(0)
+      deleteOldEvents: Effect.succeed(0)
     }),
     Layer.succeed(KeyRewrites, { rewrite: Effect.succeed(0) }),
     OpenRequests.layer,

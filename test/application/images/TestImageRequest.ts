@@ -178,7 +178,7 @@ export class TestImageRequest {
           })
         ),
       abandon: Effect.dieMessage("not called in this test"),
-      forgetKeys: Effect.dieMessage("not called in this test")
+      deleteOldKeys: Effect.dieMessage("not called in this test")
     })
   )
 }

@@ -73,7 +73,7 @@ export const make = (options: ImageRequestsOptions = defaults) =>
           })
         ),
       abandon: oneAtATime.withPermits(1)(Effect.promise(() => queue.abandonExpired(onRejected))),
-      forgetKeys: Effect.provideService(forgetKeys, SqlClient.SqlClient, sql)
+      deleteOldKeys: Effect.provideService(deleteOldKeys, SqlClient.SqlClient, sql)
     })
   })
 
@@ -93,24 +93,24 @@ const closed = (queue: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
           ).pipe(Effect.annotateLogs({ left }))
   )
 
-const FORGET_BATCH_SIZE = 1_000
+const DELETE_BATCH_SIZE = 1_000
 
 /**
  * Deletes the digests of idempotency keys after 90 days, batch by batch, each batch in its own transaction. Returns the
  * number of deleted digests.
  */
-const forgetKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
+const deleteOldKeys: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
     sql<{ request_id: string }>`
     UPDATE image_request SET key_digest = NULL WHERE request_id IN (
       SELECT request_id FROM image_request
       WHERE key_digest IS NOT NULL AND started_at < clock_timestamp() - interval '90 days'
-      ORDER BY started_at LIMIT ${FORGET_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
+      ORDER BY started_at LIMIT ${DELETE_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
     RETURNING request_id`
 ).pipe(
   transact,
   Effect.flatMap(({ length }) =>
-    length < FORGET_BATCH_SIZE ? Effect.succeed(length) : Effect.map(forgetKeys, (more) => length + more)
+    length < DELETE_BATCH_SIZE ? Effect.succeed(length) : Effect.map(deleteOldKeys, (more) => length + more)
   )
 )

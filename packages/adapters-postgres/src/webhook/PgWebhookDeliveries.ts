@@ -36,7 +36,7 @@ import {
 } from "./DeliveryRows.ts"
 
 const RETENTION_DAYS = 30
-const FORGET_BATCH_SIZE = 5_000
+const DELETE_BATCH_SIZE = 5_000
 
 export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   WebhookDeliveries,
@@ -158,11 +158,11 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         ([row]) => ({ oldestSeconds: row?.oldest ?? 0, overdueSeconds: row?.overdue ?? 0 })
       ).pipe(sqlErrorsAreDefects),
 
-      forget: Effect.map(
+      deleteOldEvents: Effect.map(
         sql`DELETE FROM webhook_event WHERE id IN (
           SELECT id FROM webhook_event
           WHERE created_at < statement_timestamp() - make_interval(days => ${RETENTION_DAYS})
-          ORDER BY created_at LIMIT ${FORGET_BATCH_SIZE}) RETURNING 1`,
+          ORDER BY created_at LIMIT ${DELETE_BATCH_SIZE}) RETURNING 1`,
         (rows) => rows.length
       ).pipe(sqlErrorsAreDefects)
     }

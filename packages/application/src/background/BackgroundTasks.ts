@@ -88,7 +88,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
       {
         name: "idempotency key expiry",
         interval: Duration.hours(1),
-        round: Effect.flatMap(ImageRequests, ({ forgetKeys }) => forgetKeys),
+        round: Effect.flatMap(ImageRequests, ({ deleteOldKeys }) => deleteOldKeys),
         failure: "expired idempotency keys could not be deleted"
       },
       {
@@ -132,7 +132,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
       {
         name: "webhook retention",
         interval: Duration.hours(1),
-        round: Effect.flatMap(WebhookDeliveries, ({ forget }) => forget),
+        round: Effect.flatMap(WebhookDeliveries, ({ deleteOldEvents }) => deleteOldEvents),
         failure: "old webhook events could not be deleted"
       },
       {

@@ -54,6 +54,6 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
      */
     readonly abandon: Effect.Effect<number>
     /** Deletes idempotency keys older than 90 days and returns the number of deleted keys. */
-    readonly forgetKeys: Effect.Effect<number>
+    readonly deleteOldKeys: Effect.Effect<number>
   }
 >() {}

@@ -165,7 +165,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   #tryNextRoute(): void {
     if (this.#phase !== "trying") return
-    this.#delivery.forgetReported()
+    this.#delivery.discardReported()
     const candidate: Candidate | undefined = this.#routes[this.#tried++]
     if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
     else {

@@ -78,7 +78,7 @@ export class Delivery implements Indexed {
   }
 
   /** Discards the reported usage before the request is sent to another provider. */
-  forgetReported(): void {
+  discardReported(): void {
     this.reported = ReportedUsage.unreported
     this.#deltasAtLastOutputReport = 0
   }

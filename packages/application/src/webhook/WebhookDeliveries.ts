@@ -109,7 +109,7 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
      * Deletes a batch of the events that are older than 30 days, oldest first, with their deliveries. Returns how many
      * events were deleted.
      */
-    readonly forget: Effect.Effect<number>
+    readonly deleteOldEvents: Effect.Effect<number>
   }
 >() {}
 

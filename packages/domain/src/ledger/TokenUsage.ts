@@ -20,6 +20,7 @@ export const none: TokenUsage = {
   output: Tokens.zero
 }
 
+/** Returns a usage without cached tokens. */
 export const plain = (input: Tokens.Tokens, output: Tokens.Tokens): TokenUsage => ({ ...none, input, output })
 
 /** Returns the sum of all four classes. This sum is debited from a plan and shown as `total_tokens`. */

@@ -52,7 +52,7 @@ const largestRemainder = (parts: ReadonlyArray<bigint>): ReadonlyArray<bigint> =
   const sum = parts.reduce((a, b) => a + b, 0n)
   const whole = parts.map((part) => (part * WHOLE_BP) / sum)
   const remaining = whole.reduce((a, b) => a - b, WHOLE_BP)
-  const closest = parts.map((part, i) => ({ i, remainder: (part * WHOLE_BP) % sum })).sort(byRemainder)
-  const roundedUp = new Set(closest.filter((_, place) => BigInt(place) < remaining).map(({ i }) => i))
+  const remainders = parts.map((part, i) => ({ i, remainder: (part * WHOLE_BP) % sum })).sort(byRemainder)
+  const roundedUp = new Set(remainders.filter((_, place) => BigInt(place) < remaining).map(({ i }) => i))
   return whole.map((share, i) => (roundedUp.has(i) ? share + 1n : share))
 }

@@ -13,7 +13,7 @@ export interface Limit {
 }
 
 /** Returns the hits that count at `now`, oldest first. */
-export const counting = (hits: ReadonlyArray<Date>, { windowMillis }: Limit, now: Date): ReadonlyArray<Date> =>
+const countedHits = (hits: ReadonlyArray<Date>, { windowMillis }: Limit, now: Date): ReadonlyArray<Date> =>
   hits.filter((hit) => now.getTime() - hit.getTime() <= windowMillis).sort((a, b) => a.getTime() - b.getTime())
 
 /** Returns the hits to store if a hit at `now` is allowed, otherwise `RateLimited`. A refused hit is not stored. */
@@ -22,7 +22,7 @@ export const decideHit = (
   limit: Limit,
   now: Date
 ): Either.Either<ReadonlyArray<Date>, RateLimited> => {
-  const counted = counting(hits, limit, now)
+  const counted = countedHits(hits, limit, now)
   const blocking = counted[counted.length - limit.max]
   if (blocking === undefined) return Either.right([...counted, now])
   const freeInMillis = blocking.getTime() + limit.windowMillis + 1 - now.getTime()
