@@ -3,10 +3,12 @@
  */
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Effect, Exit, Scope } from "effect"
+import * as PgAudit from "@tollgate/adapters-postgres/operations/PgAudit"
+import { Effect, Exit, Layer, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
+import * as Stores from "../support/Stores.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { TEST_JWT_SECRET, TEST_PEPPER, until } from "../support/TestGateway.ts"
 
@@ -80,4 +82,6 @@ it("an event whose server is killed during the delivery is delivered by the next
   await until(async () => (await pg.query("SELECT 1 FROM webhook_delivery WHERE status = 'delivered'")).rowCount === 1)
   expect(received[1]?.id).toBe(received[0]?.id)
   expect(await second.stop()).toEqual({ code: 0, signal: null })
+  const audit = Layer.provide(PgAudit.layer, TestDatabase.clientLayer(database))
+  expect(await Effect.runPromise(Effect.provide(Stores.brokenInvariants, audit))).toEqual([])
 }, 120_000)
