@@ -1,6 +1,6 @@
 /**
- * Lists a reseller's customers, finds or creates a customer by email, and creates and revokes the API keys of customers
- * (docs/reference/reseller.md#customers-and-their-keys).
+ * Lists a reseller's customers, finds or creates a customer by email, and creates, limits and revokes the API keys of
+ * customers (docs/reference/reseller.md#customers-and-their-keys).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -3,7 +3,7 @@
  * queue.
  *
  * The handler would refuse the request with the same error, but only after its body was read and validated. During a
- * flood of logins from many addresses, that work doubled the latency of chats.
+ * flood of logins from many addresses, reading and validating the bodies doubled the latency of chats.
  */
 import type { IncomingMessage } from "node:http"
 import { type HashingQueue, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"

@@ -1,6 +1,6 @@
 /**
- * Receives the webhooks of payment providers (docs/reference/reseller.md#d9). The body is not parsed here,
- * because each provider's adapter defines what the signature covers.
+ * Receives the webhooks of payment providers (docs/reference/reseller.md#d9). This file does not parse the body,
+ * because each provider's adapter defines what its signature covers.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -1,5 +1,6 @@
 /**
- * Creates, lists, changes, tests and deletes the webhook endpoints of a reseller (docs/reference/webhooks.md#endpoints).
+ * Creates, lists, changes, tests and deletes the webhook endpoints of a reseller, and replaces their secrets
+ * (docs/reference/webhooks.md#endpoints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

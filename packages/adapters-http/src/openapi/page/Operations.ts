@@ -19,7 +19,7 @@ export const BASE_URL = "http://127.0.0.1:8080"
 const JSON_TYPE = "application/json"
 const FORM_TYPE = "multipart/form-data"
 
-/** Environment variables in examples that contain the credentials, by security scheme. */
+/** The environment variables that contain the credentials in the examples, by security scheme. */
 const CREDENTIALS: Readonly<Record<string, { readonly variable: string; readonly label: string }>> = {
   apiKey: { variable: "API_KEY", label: "an API key" },
   resellerToken: { variable: "RESELLER_TOKEN", label: "a reseller token" },
