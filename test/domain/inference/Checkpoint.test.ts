@@ -12,22 +12,22 @@ describe("a checkpoint", () => {
   property(
     "never claims more output tokens than the number of delivered deltas",
     [count, count, tokens()],
-    (deltas, characters, promptFloor) => {
-      const { output } = checkpoint({ deltas, characters, promptFloor })
+    (deltas, characters, inputFloor) => {
+      const { output } = checkpoint({ deltas, characters, inputFloor })
       return output <= BigInt(deltas)
     }
   )
 
   it("charges nothing when no output was delivered", () => {
-    const saved = checkpoint({ deltas: 0, characters: 0, promptFloor: Tokens.Tokens(500n) })
+    const saved = checkpoint({ deltas: 0, characters: 0, inputFloor: Tokens.Tokens(500n) })
     const { charged, source } = chargeAtCheckpoint(saved)
     expect([charged.input, charged.output, source]).toEqual([0n, 0n, "none"])
   })
 
   property("never decreases while a request is running", [count, count, count, count], (d1, c1, d2, c2) => {
-    const promptFloor = Tokens.Tokens(9n)
-    const earlier = checkpoint({ deltas: d1, characters: c1, promptFloor })
-    const later = checkpoint({ deltas: d1 + d2, characters: c1 + c2, promptFloor })
+    const inputFloor = Tokens.Tokens(9n)
+    const earlier = checkpoint({ deltas: d1, characters: c1, inputFloor })
+    const later = checkpoint({ deltas: d1 + d2, characters: c1 + c2, inputFloor })
     return earlier.output <= later.output && earlier.input <= later.input
   })
 })

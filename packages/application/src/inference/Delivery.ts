@@ -53,14 +53,14 @@ export class Delivery implements Indexed {
   reported: ReportedUsage.ReportedUsage = ReportedUsage.unreported
   /** How much of a stream may be written; undefined for a whole response. */
   allowance: Allowance | undefined
-  readonly #promptFloor: Tokens
+  readonly #inputFloor: Tokens
   readonly #clock: RequestClock
   #firstDeltaAtMillis: number | undefined
   #deltasAtLastOutputReport = 0
 
-  constructor(requestId: RequestId, promptFloor: Tokens, clock: RequestClock) {
+  constructor(requestId: RequestId, inputFloor: Tokens, clock: RequestClock) {
     this.requestId = requestId
-    this.#promptFloor = promptFloor
+    this.#inputFloor = inputFloor
     this.#clock = clock
   }
 
@@ -104,7 +104,7 @@ export class Delivery implements Indexed {
     return checkpoint({
       deltas: this.text.deltas,
       characters: this.text.characters,
-      promptFloor: this.#promptFloor
+      inputFloor: this.#inputFloor
     })
   }
 

@@ -77,7 +77,7 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
     ) => Either.Either<UpstreamExchange, Overloaded | CircuitOpen | UpstreamFailed>
     /** Returns true if the text contains the API key of one of the providers. */
     readonly containsApiKey: (text: string, providers: ReadonlyArray<Provider>) => boolean
-    /** Returns the providers with an open exchange or a circuit breaker that has seen a failure. */
+    /** Returns the providers with an open exchange, or with a circuit breaker that has counted a failure. */
     readonly loads: () => ReadonlyArray<ProviderLoad>
   }
 >() {}

@@ -1,6 +1,6 @@
 /**
- * A checkpoint estimates the tokens that a running request has delivered. It is stored with the hold, so that another node
- * can settle the request if this node dies.
+ * A checkpoint estimates the prompt tokens and the delivered output tokens of a running request. It is stored with the
+ * hold, so that another node can settle the request if this node dies.
  *
  * A checkpoint must not claim more than the client received. Thousands of streams get a checkpoint at the same time, so
  * the text is not tokenized. The output is the smaller of two estimates: one token for each delta, and one token for
@@ -22,12 +22,12 @@ const CHARACTERS_PER_TOKEN = 4
 export const checkpoint = (delivered: {
   readonly deltas: number
   readonly characters: number
-  readonly promptFloor: Tokens.Tokens
+  readonly inputFloor: Tokens.Tokens
 }): Checkpoint =>
   delivered.deltas === 0
     ? { input: Tokens.zero, output: Tokens.zero }
     : {
-        input: delivered.promptFloor,
+        input: delivered.inputFloor,
         output: Tokens.fromCount(
           Math.max(1, Math.min(delivered.deltas, Math.ceil(delivered.characters / CHARACTERS_PER_TOKEN)))
         )

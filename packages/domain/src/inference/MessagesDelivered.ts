@@ -18,7 +18,7 @@ export const contentOfEvent = (event: JsonObject): string => {
   return asText(delta.text) + asText(delta.thinking) + asText(delta.partial_json) + summaryIn(delta, "compaction_delta")
 }
 
-/** Returns the content of a whole message. A stream of the same message has the same content, up to spaces in JSON. */
+/** Returns the content of a whole message. A stream of it has the same content, except for white space in JSON. */
 export const contentOfMessage = (message: JsonObject): string =>
   asArray(message.content)
     .map((block) => contentOfBlock(asObject(block) ?? {}))
@@ -43,7 +43,7 @@ const COUNT_NAMES = ["input_tokens", "cache_creation_input_tokens", "cache_read_
 
 export const noCounts: TokenCounts = {}
 
-/** Returns the token counts after this event. Returns the same object if the event reports no count that is used. */
+/** Returns the token counts after this event. Returns the object `known` itself if no count of the event is used. */
 export const countsAfterEvent = (known: TokenCounts, event: JsonObject): TokenCounts => {
   if (event.type === "message_delta") return mergeCounts(known, event.usage)
   if (event.type !== "message_start") return known

@@ -1,7 +1,8 @@
 /**
- * Defines the usage of one model in a window, which models the document shows, and their order and change of usage.
+ * Defines the usage of one model in a window. Decides which models the rankings show and in which order, and computes
+ * the change of their usage.
  *
- *     visible   The model is not hidden. The leaderboard and the series can name it. Its author's share includes it.
+ *     visible   The model is not hidden. The leaderboard and the series can name it. Its author's share has its tokens.
  *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
  */
 import * as Order from "effect/Order"
@@ -16,7 +17,7 @@ export interface ModelUsage {
 }
 
 /**
- * The change of usage since the preceding period of equal length (docs/reference/rankings.md#h3,
+ * The change of usage, compared with the preceding period of equal length (docs/reference/rankings.md#h3,
  * docs/reference/rankings.md#h6).
  */
 export interface Change {
