@@ -69,11 +69,11 @@ export const DeploymentVariables = Schema.Struct({
   ),
   KEY_PEPPER: optional(
     Setting.Secret,
-    "Secret key for the digests of API keys; 32 characters or more. Default in development: generated into DATA_DIR"
+    "Secret key for the digests of API keys and the encryption of webhook secrets; 32 characters or more. Default in development: generated into DATA_DIR"
   ),
   KEY_PEPPER_PREVIOUS: optional(
     Setting.Secret,
-    "Previous KEY_PEPPER during a rotation: still verifies API keys. A used key is stored again under KEY_PEPPER"
+    "Previous KEY_PEPPER during a rotation: still verifies API keys and decrypts webhook secrets. A used key is stored again under KEY_PEPPER"
   ),
   SERVICE_NAME: withDefault(
     Setting.Word,
