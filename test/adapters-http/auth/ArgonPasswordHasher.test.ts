@@ -80,10 +80,10 @@ describe("the queue of the password hasher", () => {
   it("states in advance whether a request would be refused", async () => {
     const hasher = hasherWith({ ...cheap, places: 2 })
     const refused = new RateLimited({ retryAfterSeconds: 1 })
-    const refusals = () => [
-      hasher.refusalFor("login", client("one")),
-      hasher.refusalFor("login", client("two")),
-      hasher.refusalFor("signup", client("one"))
+    const refusals = (expected = 0) => [
+      hasher.refusalFor("login", client("one"), expected),
+      hasher.refusalFor("login", client("two"), expected),
+      hasher.refusalFor("signup", client("one"), expected)
     ]
     const enter = (name: string) => hasher.enter("login", client(name))
     await run(
@@ -92,6 +92,7 @@ describe("the queue of the password hasher", () => {
           expect(refusals()).toEqual([undefined, undefined, undefined])
           yield* enter("one")
           expect(refusals()).toEqual([refused, undefined, undefined])
+          expect(refusals(1)).toEqual([refused, refused, undefined])
           yield* enter("two")
           expect(refusals()).toEqual([refused, refused, undefined])
         })

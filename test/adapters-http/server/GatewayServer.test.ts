@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises"
 import { RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -216,5 +217,38 @@ describe("a login or signup without a place in the hashing queue", () => {
     await client.untilClosed()
     expect(client.text.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 429", "HTTP/1.1 200"])
     expect(requested).toEqual(["login 127.0.0.1", "signup 127.0.0.1"])
+  })
+
+  it("is refused if an earlier request is expected to take the last place", async () => {
+    const expectedBefore: Array<number> = []
+    const gateway = await startGateway({
+      catalog: catalogOf({}),
+      passwordHasher: {
+        refusalFor: (_queue, _client, expected) => {
+          expectedBefore.push(expected)
+          return expected < 2 ? undefined : new RateLimited({ retryAfterSeconds: 1 })
+        },
+        enter: () => Effect.die("not called"),
+        hash: () => Effect.die("not called"),
+        verify: () => Effect.die("not called")
+      }
+    })
+    const head = `POST /api/reseller/auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n`
+    const client = await RawClient.connect(gateway.port)
+    const statuses = async () => {
+      client.send(`${head}{}`.repeat(4))
+      const responses = [
+        await client.response(),
+        await client.response(),
+        await client.response(),
+        await client.response()
+      ]
+      return responses.map(({ status }) => status)
+    }
+    // The handler refuses the first two, because the body has no email.
+    expect(await statuses()).toEqual([422, 422, 429, 429])
+    await setTimeout(100)
+    expect(await statuses()).toEqual([422, 422, 429, 429])
+    expect(expectedBefore).toEqual([0, 1, 2, 2, 0, 1, 2, 2])
   })
 })

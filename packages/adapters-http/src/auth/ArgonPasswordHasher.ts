@@ -40,7 +40,8 @@ export const defaults: ArgonOptions = {
   // Each running hash occupies one thread. On Linux the thread has a low priority, so it mostly uses processor time
   // that other threads do not need.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
-  places: 64
+  // The memory of the waiting requests is copied by each young garbage collection, which delays all other requests.
+  places: 32
 }
 
 const noPlace = new RateLimited({ retryAfterSeconds: 1 })
@@ -84,7 +85,7 @@ export const make = (
           )
         )
       },
-      refusalFor: (name, client) => (queues[name].places.isFullFor(client) ? noPlace : undefined),
+      refusalFor: (name, client, expected) => (queues[name].places.isFullFor(client, expected) ? noPlace : undefined),
       hash: (password) =>
         Effect.map(
           queues.signup.run((thread) => thread.hash(Redacted.value(password), parameters)),

@@ -4,6 +4,9 @@
  *
  * The handler would refuse the request with the same error, but only after its body was read and validated. During a
  * flood of logins from many addresses, reading and validating the bodies doubled the latency of chats.
+ *
+ * A request takes its place only after its body was read. Therefore the requests that arrived shortly before are
+ * expected to take a place first. Otherwise all requests that arrive together would be handled if only one place is free.
  */
 import type { IncomingMessage } from "node:http"
 import { type HashingQueue, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -14,10 +17,32 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 import { resellerErrorBody } from "../wire/ResellerErrors.ts"
 import { logIn, signUp } from "./Authentication.ts"
 
-const queues: ReadonlyMap<string, HashingQueue> = new Map([
-  [logIn.path, "login"],
-  [signUp.path, "signup"]
-])
+/** The time within which a request takes its place after its arrival, unless its body arrives slowly. */
+const EXPECTED_MILLIS = 50
+
+/** Counts the requests that were not refused since the beginning of the current interval of {@link EXPECTED_MILLIS}. */
+class Arrivals {
+  readonly queue: HashingQueue
+  #since = 0
+  #count = 0
+
+  constructor(queue: HashingQueue) {
+    this.queue = queue
+  }
+
+  get recent(): number {
+    const now = performance.now()
+    if (now - this.#since >= EXPECTED_MILLIS) {
+      this.#since = now
+      this.#count = 0
+    }
+    return this.#count
+  }
+
+  add(): void {
+    this.#count += 1
+  }
+}
 
 /** Returns the refusal of a request to this path, or undefined if the request can be handled. */
 export type HashingRefusal = (request: IncomingMessage, path: string, requestId: RequestId) => WireErrorBody | undefined
@@ -25,11 +50,18 @@ export type HashingRefusal = (request: IncomingMessage, path: string, requestId:
 export const make: Effect.Effect<HashingRefusal, never, PasswordHasher | TrustedProxies> = Effect.gen(function* () {
   const hasher = yield* PasswordHasher
   const proxies = yield* TrustedProxies
+  const arrivalsAt: ReadonlyMap<string, Arrivals> = new Map([
+    [logIn.path, new Arrivals("login")],
+    [signUp.path, new Arrivals("signup")]
+  ])
   return (request, path, requestId) => {
-    const queue = request.method === "POST" ? queues.get(path) : undefined
-    if (queue === undefined) return undefined
-    const error = hasher.refusalFor(queue, clientAddressOf(request, proxies))
-    if (error === undefined) return undefined
+    const arrivals = request.method === "POST" ? arrivalsAt.get(path) : undefined
+    if (arrivals === undefined) return undefined
+    const error = hasher.refusalFor(arrivals.queue, clientAddressOf(request, proxies), arrivals.recent)
+    if (error === undefined) {
+      arrivals.add()
+      return undefined
+    }
     const { body, ...refusal } = resellerErrorBody(error, requestId)
     return { ...refusal, body: JSON.stringify(body) }
   }

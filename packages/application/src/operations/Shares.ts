@@ -21,9 +21,12 @@ export class Shares<Party> {
     return this.#held.get(party) ?? 0
   }
 
-  /** True if the party holds its share, so that it cannot take another unit. */
-  isFullFor(party: Party): boolean {
-    return this.heldBy(party) + 1 > this.#limit - this.#total
+  /**
+   * True if the party holds its share, so that it cannot take another unit. `expected` is the number of units that other
+   * parties will take first.
+   */
+  isFullFor(party: Party, expected = 0): boolean {
+    return this.heldBy(party) + 1 > this.#limit - this.#total - expected
   }
 
   /** Takes one unit. Returns false and takes nothing if the party holds its share. */

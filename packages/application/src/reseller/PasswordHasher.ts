@@ -26,8 +26,11 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
      * little processor time.
      */
     readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
-    /** Returns the error with which `enter` would fail now, or undefined if the client can get a place. */
-    readonly refusalFor: (queue: HashingQueue, client: ClientAddress) => RateLimited | undefined
+    /**
+     * Returns the error with which `enter` would fail after `expected` other requests have taken their places, or
+     * undefined if the client could then get a place.
+     */
+    readonly refusalFor: (queue: HashingQueue, client: ClientAddress, expected: number) => RateLimited | undefined
     /** Hashes a new password. */
     readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
     /**
