@@ -3,7 +3,7 @@
  * limited.
  *
  * An execution runs in the scope and context in which the single-flight was made, not in the scope and context of a
- * caller. If a caller is interrupted, the execution always continues, even if no caller waits.
+ * caller. If a caller is interrupted, the execution continues, even if no caller waits any more.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

@@ -2,8 +2,8 @@
  * Handles a payment provider's webhook: refreshes the order that the webhook names (docs/reference/reseller.md#d9). The
  * payment state in the webhook is not used, because the refresh reads the state from the provider.
  *
- * Every webhook with a valid signature is acknowledged, even if the named order does not exist. The provider then does
- * not repeat the webhook, and the response does not reveal which orders exist.
+ * A webhook with a valid signature is acknowledged even if the named order does not exist. The provider then does not
+ * repeat the webhook, and the response does not reveal which orders exist.
  */
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"

@@ -5,7 +5,7 @@
  *   complete, usage reported      the reported usage; a reported 0 is charged as 0
  *   complete, usage unreported    local count of the prompt and the output
  *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
- *                                 output, but no more output than the provider generated
+ *                                 output; if the provider reported its whole output, at most the reported output
  *   no delta delivered            nothing; if the response is complete and has reported output, the reported usage,
  *                                 because that output was hidden reasoning
  *

@@ -14,7 +14,7 @@ import { bucketsOf, daysBefore, rangeOf, unitOf, Window } from "./Window.ts"
 /** The rankings by window. A window is absent if one of its counts has no exact JSON number. */
 export type RankingsByWindow = ReadonlyMap<Window, Rankings>
 
-/** Computes the rankings of all windows at `now`. `historyQueryFor` returned the query of the history. */
+/** Computes the rankings of all windows at `now`. `history` is the result of the query of `historyQueryFor`. */
 export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow =>
   new Map(
     Window.literals
@@ -22,7 +22,7 @@ export const rankWindows = (history: UsageHistory, now: Date): RankingsByWindow 
       .filter(([, rankings]) => fitsJson(rankings))
   )
 
-/** Computes the rankings of one window at `now`. `historyQueryFor` returned the query of the history. */
+/** Computes the rankings of one window at `now`. `history` is the result of the query of `historyQueryFor`. */
 export const rankUsage = (history: UsageHistory, window: Window, now: Date): Rankings => {
   const range = rangeOf(window, now, history.firstUse)
   const { from, to, previousFrom, dataSince } = range
