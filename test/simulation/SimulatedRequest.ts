@@ -158,7 +158,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
       this.#end(failure("upstream"))
       return
     }
-    this.delivery.report(this.reported)
+    this.delivery.recordReported(this.reported)
     const write = () => {
       this.isWritten = true
       this.sentCharacters = characters
@@ -192,10 +192,10 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     const content = "x".repeat(characters)
     if (delivery === undefined || delivery.allowance?.permits(content) === false) return false
     this.#chunks += 1
-    delivery.send(content)
+    delivery.recordSent(content)
     this.sentCharacters += characters
     this.#observer.onSent(this)
-    if (this.script.reportsEarly) delivery.report({ ...this.reported, output: Tokens.fromCount(this.#chunks) })
+    if (this.script.reportsEarly) delivery.recordReported({ ...this.reported, output: Tokens.fromCount(this.#chunks) })
     this.#accept(() => {})
     return true
   }
@@ -216,7 +216,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
   }
 
   #complete(): void {
-    this.delivery?.report(this.reported)
+    this.delivery?.recordReported(this.reported)
     this.#accept(() => {
       if (!this.#aborted && this.acceptedCharacters === this.sentCharacters) this.#end(STREAMED)
       else if (!this.#aborted) this.#after(50, () => this.#complete())

@@ -106,7 +106,7 @@ class World {
     const stream = this.#stream(nth)
     const content = "x".repeat(characters)
     if (stream?.allowance.permits(content)) {
-      stream.delivery.send(content)
+      stream.delivery.recordSent(content)
       stream.delivery.text.markDelivered(stream.delivery.text.sentCharacters, stream.delivery.text.sentDeltas)
     }
   }
@@ -225,7 +225,7 @@ describe("a stream whose prompt has unsized content", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
     const prompt = { input: Tokens.Tokens(1_000n), cacheRead: Tokens.zero, cacheWrite: Tokens.zero }
-    world.streams[0]?.delivery.report({ prompt, output: undefined })
+    world.streams[0]?.delivery.recordReported({ prompt, output: undefined })
     expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(202_900n)
     expect(world.writeOffIfReported(1_000n)).toBe(0n)
   })

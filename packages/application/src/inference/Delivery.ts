@@ -65,13 +65,13 @@ export class Delivery implements Indexed {
   }
 
   /** Records content that was written to the client. The positions of `switches` count from the start of `content`. */
-  send(content: string, switches?: ReadonlyArray<ChoiceSwitch>): void {
+  recordSent(content: string, switches?: ReadonlyArray<ChoiceSwitch>): void {
     if (content === "") return
     this.#firstDeltaAtMillis ??= this.#clock.nowMillis()
     this.text.append(content, switches)
   }
 
-  report(usage: ReportedUsage.ReportedUsage): void {
+  recordReported(usage: ReportedUsage.ReportedUsage): void {
     this.reported = ReportedUsage.merge(this.reported, usage)
     if (usage.output !== undefined && usage.output === this.reported.output)
       this.#deltasAtLastOutputReport = this.text.sentDeltas

@@ -115,7 +115,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   protected onWholeBody(body: Buffer): void {
     const translated = this.#stream.fromWholeResponse(this.target.request, this.#context, body)
     if (translated._tag === "Left") {
-      this.#delivery.report(usageIn(this.target.protocol, body))
+      this.#delivery.recordReported(usageIn(this.target.protocol, body))
       this.unusable(translated.left)
       return
     }
@@ -247,7 +247,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   #take({ content, frames, switches, usage }: Translation): void {
     if (frames !== "" || usage !== undefined) this.#touched = true
     if (frames !== "") this.#unwrittenBytes = 0
-    this.#delivery.send(content, switches)
-    if (usage !== undefined) this.#delivery.report(usage)
+    this.#delivery.recordSent(content, switches)
+    if (usage !== undefined) this.#delivery.recordReported(usage)
   }
 }

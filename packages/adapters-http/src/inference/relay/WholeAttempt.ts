@@ -49,12 +49,12 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
     const { protocol, request, response } = this.target
     const translated = protocol.translate(request, this.#context, body)
     if (translated._tag === "Left") {
-      this.#delivery.report(usageIn(protocol, body))
+      this.#delivery.recordReported(usageIn(protocol, body))
       this.unusable(translated.left)
       return
     }
     const { content, usage, body: rewritten, encoding } = translated.right
-    if (usage !== undefined) this.#delivery.report(usage)
+    if (usage !== undefined) this.#delivery.recordReported(usage)
     this.finish("served")
     this.completed = true
     this.callback(Exit.succeed({ _tag: "Completed", content, write: () => response.writeWhole(rewritten, encoding) }))
