@@ -18,7 +18,7 @@ export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounte
 
 /**
  * Counts the delivered content of each choice, and the prompt if its usage is not reported. The caller has checked
- * `needsLocalCount`. `outcome` and `contents` are read before the count begins, so that later events do not change them.
+ * `needsLocalCount`. Events that arrive during the count change neither `outcome` nor `contents`.
  */
 export const localCounts = (
   outcome: Outcome,
