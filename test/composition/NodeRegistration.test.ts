@@ -12,7 +12,7 @@ import * as TestDatabase from "../support/TestDatabase.ts"
 const SECRET = "a secret for tests only, longer than the minimum"
 
 describe("a server", () => {
-  it.scopedLive("does not start if an incompatible migration is committed before it is registered", () =>
+  it.scopedLive("does not start if an incompatible migration is committed before the registration of the server", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       // The trigger simulates a migration that is committed between the first check of the schema and the registration.

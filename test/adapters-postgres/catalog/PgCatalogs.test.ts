@@ -67,7 +67,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("stores a new price as a new row and keeps the old row unchanged", () =>
+    it.effect("stores a new price as a new row, keeps the row of the old price, and uses it again for the old price", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
@@ -164,7 +164,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("applies concurrent files one at a time, and then contains the models of the last file", () =>
+    it.effect("gives concurrent files consecutive versions, and then contains the models of the file with the last version", () =>
       Effect.gen(function* () {
         const before = yield* load
         const files = Array.from({ length: 6 }, (_, i) =>

@@ -12,8 +12,7 @@ import { Cable } from "../client/Cable.ts"
 const HOUR = 3_600_000
 
 /**
- * Starts a node and returns its current catalog. A test can cut the cable (a proxy) that connects the node to the
- * database.
+ * Starts the current catalog of a node. A test can cut the cable (a proxy) that connects the node to the database.
  */
 const aNode = (pollMillis: number) =>
   Effect.gen(function* () {
@@ -56,7 +55,7 @@ describe("the current catalog", () => {
     )
 
     it.scoped(
-      "is replaced on every node when a changed file is applied, and not replaced when the file is unchanged",
+      "is replaced on two nodes when a changed file is applied, and not replaced when the file is unchanged",
       () =>
         Effect.gen(function* () {
           yield* apply("first")

@@ -56,7 +56,7 @@ export class Cable {
     this.#server = createServer((near) => this.#join(near, connect(`${settings.host}/.s.PGSQL.5432`)))
   }
 
-  /** Closes every connection, and refuses new connections until {@link mend}. */
+  /** Closes every connection, and closes each new connection until {@link mend}. */
   cut(): void {
     this.#state = "cut"
     for (const socket of this.#sockets) socket.destroy()
@@ -77,7 +77,7 @@ export class Cable {
     this.#garbles = true
   }
 
-  /** Resolves when the fault has happened. */
+  /** The promise resolves when the proxy receives the commit at which the fault happens. */
   atNextCommit(fault: CommitFault): Promise<void> {
     this.#fault = fault
     return new Promise((resolve) => {

@@ -14,7 +14,7 @@ describe("ExpiringMap", () => {
     expect(map.get("never", HOUR)).toBeUndefined()
   })
 
-  it("deletes the oldest entries when it is full", () => {
+  it("deletes the oldest entry when another entry exceeds its capacity", () => {
     const map = new ExpiringMap<string, number>(2)
     map.set("a", 1)
     map.set("b", 2)

@@ -26,7 +26,7 @@ describe("the settings from a database URL", () => {
     ["prefer", { rejectUnauthorized: false }],
     ["require", { rejectUnauthorized: false }],
     ["verify-full", {}]
-  ])("check the certificate of the server for sslmode=%s as libpq does", (mode, ssl) => {
+  ])("contain for sslmode=%s the TLS options %j", (mode, ssl) => {
     expect(settingsOf(`postgres://ada@db.example/books?sslmode=${mode}`).ssl).toEqual(ssl)
   })
 

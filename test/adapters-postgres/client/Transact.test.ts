@@ -35,7 +35,7 @@ const defectOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 
 describe("a transaction", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.effect("is repeated after a serialization failure at the commit", () =>
+    it.effect("is repeated after a serialization failure", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable

@@ -46,7 +46,7 @@ type Step = keyof typeof PEPPERS
 
 const of = (step: Step) => KeyMac.make(PEPPERS[step])
 
-/** Starts the parts of a server that use the pepper. Its cache is empty, so its first request looks the key up. */
+/** Starts parts of a server that use the pepper. The cache of keys is empty, so the first use of a key looks it up. */
 const aServer = (step: Step) =>
   Effect.gen(function* () {
     const built = yield* Layer.build(
@@ -104,7 +104,7 @@ const countedMacs = Effect.acquireRelease(
     })
 ).pipe(Effect.map(({ counted }) => counted))
 
-/** Returns which servers accept the key, each as if it had been started now. */
+/** Returns the steps in which a newly started server accepts the key. */
 const acceptedBy = (secret: Redacted.Redacted<string>) =>
   Effect.scoped(
     Effect.filter(["before", "announced", "during", "after"] as const, (step) =>
@@ -114,7 +114,7 @@ const acceptedBy = (secret: Redacted.Redacted<string>) =>
 
 describe("the pepper of API keys", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is replaced in three steps, in which every server accepts a key that is used", () =>
+    it.scoped("is replaced for a key that is used during the replacement, and not for an unused key", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const used = yield* before.create
@@ -247,14 +247,14 @@ describe("the pepper of API keys", () => {
           () => Effect.promise(() => client.end())
         )
         expect((yield* stored(locked.key.id))?.pepper_name).toBe(of("before").pepperName)
-        // The next use of the key causes another rewrite.
+        // The next lookup of the key causes another rewrite.
         const another = yield* aServer("during")
         expect(yield* another.accepts(locked.secret)).toBe(true)
         expect(yield* another.rewrite).toBe(1)
       })
     )
 
-    it.effect("is replaced for at most 500 keys in one statement", () =>
+    it.effect("is replaced for at most 500 keys in one rewrite", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { id: userId } = yield* Stores.aUser

@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 const unknown = new InvalidApiKey({ reason: "unknown" })
 const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 
-/** Lifetimes that are longer than any test, so that only a notification removes an entry. */
+/** Lifetimes that are longer than any test, so that no entry expires. */
 const longLived = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
 
 /**
@@ -74,7 +74,7 @@ const aKey = Effect.gen(function* () {
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
 
-/** Repeats the effect until it succeeds, because a notification or a new connection takes some time. */
+/** Retries the effect for some seconds until it succeeds, because a notification or a new connection takes time. */
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: Schedule.spaced("10 millis"), times: 500 })
 
@@ -191,7 +191,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("removes a key from the caches of all nodes when one node revokes it", () =>
+    it.scoped("removes a revoked key, and no other key, from the caches of two nodes", () =>
       Effect.gen(function* () {
         const [revoked, other] = yield* Effect.all([aKey, aKey])
         const authenticators = yield* Effect.all([anAuthenticator(), anAuthenticator()])
@@ -246,7 +246,7 @@ describe("the API key authenticator in Postgres", () => {
     )
 
     it.scoped(
-      "clears the cache when the connection is lost, and reports overload instead of an unknown key until the next connection",
+      "clears the cache when the connection is lost, and reports overload for a valid key until the next connection",
       () =>
         Effect.gen(function* () {
           const { secret, principal } = yield* aKey

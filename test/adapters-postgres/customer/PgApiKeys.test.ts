@@ -33,7 +33,7 @@ const notificationsDuring = <A, E, R>(channel: string, effect: Effect.Effect<A, 
 
 describe("the API key store in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("stores a MAC that verifies the new key and no other key", () =>
+    it.effect("stores a MAC that verifies the new key, and not the secret of another key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey
@@ -71,7 +71,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("changes nothing at a second revocation, and returns the same key", () =>
+    it.effect("revokes a key once for four concurrent revocations, which all return the same key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const keys = yield* ApiKeys
@@ -87,7 +87,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("notifies every node of a revocation when its transaction commits", () =>
+    it.effect("sends one notification with the public id of the key when it revokes a key", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const { key } = yield* aKey

@@ -18,7 +18,7 @@ const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
 describe("the balances of customers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect(
-      "equal credits plus mints minus usage, when they are read by customer or by key, even by a revoked key",
+      "equal credits plus mints minus usage, when they are read by customer or by a revoked key",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

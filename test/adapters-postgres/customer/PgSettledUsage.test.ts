@@ -81,7 +81,7 @@ const newest = (resellerId: ResellerId) =>
 
 describe("settled usage in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("contains the user, the model, all tokens and the full cost, whichever balance paid the cost", () =>
+    it.effect("contains the user, the model, all tokens and the full cost of a request that two balances paid", () =>
       Effect.gen(function* () {
         const { ledger, resellerId } = yield* aUsage
         const [item, ...more] = yield* newest(resellerId)
@@ -114,7 +114,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("is divided into pages in the order of microseconds, and of request ids within one microsecond", () =>
+    it.effect("is divided into pages in descending order of microseconds, and of request ids within one microsecond", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
@@ -239,7 +239,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("contains only items older than one minute when the transactions of another role are hidden", () =>
+    it.scoped("contains only items older than one minute during a transaction of another role, which is hidden", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

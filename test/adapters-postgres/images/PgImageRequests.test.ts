@@ -446,7 +446,7 @@ describe("image requests in Postgres", () => {
         })
     )
 
-    it.scoped("wait while another session locks their account row, without delaying other customers", () =>
+    it.scoped("do not delay other customers while another session locks their account row, and finish afterwards", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))
@@ -476,7 +476,7 @@ describe("image requests in Postgres", () => {
       })
     )
 
-    it.scoped("wait to begin while another session locks their user row, without delaying other customers", () =>
+    it.scoped("are refused while another session locks their user row, without delaying other customers", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, ...others] = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
@@ -536,7 +536,7 @@ describe("image requests in Postgres", () => {
           const begun = yield* begins.tryBegin(admission, key)
           if (begun !== "begun") return begun
           const what = yield* Random.nextIntBetween(0, 10)
-          // In some runs the request never finishes, or another node abandons it before it finishes.
+          // Some requests never finish, or another node can abandon them before they finish.
           if (what === 0) return begun
           if (what === 1) yield* Effect.zipRight(expireLeases, other.abandon)
           const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)

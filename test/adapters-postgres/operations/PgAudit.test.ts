@@ -311,7 +311,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a limited key with a pending amount and without an open request",
+    what: "a limited key with a pending amount that no open request sets aside",
     statements: ({ keyId }) => `UPDATE api_key SET counted = true WHERE id = '${keyId}';
       INSERT INTO counted_key (key_id, day, requests_per_minute, pending_pico) VALUES ('${keyId}', '2026-11-20', 60, 1)`,
     breaks: ["limited-keys-add-up"]
@@ -359,7 +359,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["images-are-requested"]
   },
   {
-    what: "an image that failed and was charged",
+    what: "an image that failed and has a cost",
     statements: (ledger) => `${imageOf(ledger, IMAGE, "failed")};
       ${counted(
         imageSettlementOf(ledger, IMAGE, {
@@ -431,7 +431,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["usage-is-settled"]
   },
   {
-    what: "a counted speed without a settlement",
+    what: "a counted speed that no settlement has",
     statements: ({ modelId }) =>
       `INSERT INTO speed_rollup SELECT 'minute', minute, model_id, 'tps', '{1}', '{1}'
         FROM usage_delta WHERE model_id = '${modelId}'`,
@@ -469,7 +469,7 @@ describe("the audit of a ledger", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("finds nothing while credits change balances, because it reads one snapshot", () =>
+  it.live("finds nothing while concurrent credits change a balance", () =>
     Effect.gen(function* () {
       const user = yield* Stores.aUser
       const credits = Effect.forEach(
@@ -486,7 +486,7 @@ describe("the audit of a ledger", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("recomputes all settlements when they fill more than one batch", () =>
+  it.live("finds each of four wrong settlements among 10,008 settlements, which fill more than one batch", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const many = settlementOf(ledger, {

@@ -26,7 +26,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("has an identity that is the same for all clients and differs between databases", () =>
+  it.scopedLive("has an identity that is the same for two clients and differs between two databases", () =>
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([TestDatabase.make(), TestDatabase.make()])
       const identity = Effect.flatMap(Database, (database) => database.identity)

@@ -35,7 +35,7 @@ const opened = Effect.gen(function* () {
 const use = (token: Redacted.Redacted<string>) =>
   Effect.flatMap(OperatorSessions, (sessions) => Effect.either(sessions.use(token)))
 
-/** Makes every time in the sessions earlier, as if this many seconds had passed. */
+/** Makes the creation, opening and last use of each session earlier, as if this many seconds had passed. */
 const pass = (seconds: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -95,7 +95,7 @@ describe("the sessions of operators in Postgres", () => {
       })
     )
 
-    it.effect("do not open with a code that is older than two minutes", () =>
+    it.effect("open with a code that is 119 seconds old, and not with a code that is two minutes old", () =>
       Effect.gen(function* () {
         const sessions = yield* OperatorSessions
         const { code } = yield* created

@@ -62,7 +62,7 @@ const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 describe("the rankings cache in Postgres", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("computes the documents once per minute for all requests on all nodes", () =>
+    it.scoped("computes the documents once for 40 requests on two nodes in one minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const nodes = yield* Effect.all([aNode, aNode])
@@ -157,7 +157,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("does not wait for a node that died during a computation", () =>
+    it.scoped("computes the documents after the computing node has lost its connection", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* age

@@ -99,7 +99,7 @@ const waiting = Effect.flatMap(
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
 )
 
-/** Opens a separate connection that holds locks. */
+/** Opens a separate connection, on which a test can hold locks. */
 const aConnection = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = new Pg.Client(settings)
@@ -244,7 +244,7 @@ describe("usage roll-ups in Postgres", () => {
     )
 
     it.scoped(
-      "keep minutes and hours as long as a window can begin or end inside them, and keep days permanently",
+      "keep minutes and hours of tokens for 61 and not for 63 days, and keep days of tokens for 70 days",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

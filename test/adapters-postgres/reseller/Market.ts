@@ -2,7 +2,8 @@
  * Models resellers with customers for tests with random actions. The model contains the possible actions and the
  * expected balances.
  *
- * An action uses the stores of the connection that runs it, so several connections can run actions concurrently.
+ * An action except `charge` uses the stores of the connection that runs it, so several connections can run actions
+ * concurrently.
  */
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Customers } from "@tollgate/application/customer/Customers"
@@ -30,7 +31,7 @@ type Kind = "topUp" | "observe" | "credit" | "mint" | "adjust" | "makeKey" | "ch
 type Stores = TopUpOrders | Mints | Quota | CustomerKeys | Customers | SettledUsage
 
 /**
- * A random action. `reseller` selects the reseller, `pick` the existing object, and `size` the amount. `observed` is
+ * A random action. Its numbers select the reseller, existing objects, amounts and variants of the action. `observed` is
  * the state of the payment.
  */
 export interface Action {

@@ -72,7 +72,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("accepts concurrent additions and removals without an error", () =>
+    it.effect("has alternating audit log entries after concurrent additions and removals of a pattern", () =>
       Effect.gen(function* () {
         yield* Effect.all(
           Array.from({ length: 40 }, (_, i) =>

@@ -60,7 +60,7 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("are found only by id or email, in upper or lower case, even with surrounding spaces", () =>
+    it.effect("are found by id or by email, in capital letters or with spaces around the email, and not by other texts", () =>
       Effect.gen(function* () {
         const { named } = yield* Resellers
         const reseller = yield* Programme.anApplicant()

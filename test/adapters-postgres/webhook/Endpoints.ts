@@ -1,5 +1,5 @@
 /**
- * Creates webhook endpoints for tests, and claims their deliveries.
+ * Creates webhook endpoints for tests, and claims deliveries.
  */
 import { SqlClient } from "@effect/sql"
 import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
@@ -28,7 +28,7 @@ export const claimed = (
     claim({ limit: 100, maxPerEndpoint: 4, maxPerOwner: 100, running: new Map(), lease: LEASE, ...facts })
   )
 
-/** Moves all times of the deliveries to an endpoint into the past by an interval, as if this time had passed. */
+/** Moves the next attempt and the expiry of each delivery to an endpoint earlier, as if the interval had passed. */
 export const later = (endpointId: WebhookEndpointId, interval: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,

@@ -56,7 +56,7 @@ const deleteEndpoints = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE 
 
 describe("the balance watch", () => {
   layer(watched, { excludeTestServices: true })((it) => {
-    it.effect("reports a reseller's quota once when it falls below the threshold, and again after it has risen", () =>
+    it.effect("reports a reseller's quota once when it falls below the threshold, and again when it falls after a rise", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const { id: resellerId } = yield* aReseller(10_000_000n)
@@ -91,7 +91,7 @@ describe("the balance watch", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("reports the balances of a reseller's own customers, and all balances to the operator", () =>
+    it.effect("reports low balances of customers to their own reseller, and those of two resellers to the operator", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const model = yield* aModel("watched")
@@ -135,7 +135,7 @@ describe("the balance watch", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("reports no balance that was low at the start, or whose credits never reached the threshold", () =>
+    it.effect("reports no balance before its credits reach the threshold, and none when the threshold is raised", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const { id: resellerId } = yield* aReseller()
