@@ -67,21 +67,23 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("stores a new price as a new row, keeps the row of the old price, and uses it again for the old price", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
-        const old = yield* stored("priced")
-        const dearer = Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(8) })
-        expect((yield* apply(dearer)).changed).toEqual(["priced"])
-        const now = yield* stored("priced")
-        expect(now?.price.input).toBe(8n)
-        expect(now?.priceId).not.toBe(old?.priceId)
-        expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
-        // The earlier price already has a row, and the model uses this row again.
-        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
-        expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
-      })
+    it.effect(
+      "stores a new price as a new row, keeps the row of the old price, and uses it again for the old price",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+          const old = yield* stored("priced")
+          const dearer = Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(8) })
+          expect((yield* apply(dearer)).changed).toEqual(["priced"])
+          const now = yield* stored("priced")
+          expect(now?.price.input).toBe(8n)
+          expect(now?.priceId).not.toBe(old?.priceId)
+          expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
+          // The earlier price already has a row, and the model uses this row again.
+          yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+          expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
+        })
     )
 
     it.effect("adds, changes and removes the hosted tools of a model", () =>
@@ -164,20 +166,22 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("gives concurrent files consecutive versions, and then contains the models of the file with the last version", () =>
-      Effect.gen(function* () {
-        const before = yield* load
-        const files = Array.from({ length: 6 }, (_, i) =>
-          Stores.catalogOf(...Array.from({ length: 3 }, (_, j) => ({ public_name: `race-${(i + j) % 6}` })))
-        )
-        const changes = yield* Effect.all(files.map(apply), { concurrency: "unbounded" })
-        expect(changes.map(({ version }) => version).sort()).toEqual(files.map((_, i) => before.version + 1 + i))
-        const last = files[changes.findIndex(({ version }) => version === before.version + files.length)]
-        const catalog = yield* load
-        expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
-          last?.models.map(({ publicName }) => publicName).sort()
-        )
-      })
+    it.effect(
+      "gives concurrent files consecutive versions, and then contains the models of the file with the last version",
+      () =>
+        Effect.gen(function* () {
+          const before = yield* load
+          const files = Array.from({ length: 6 }, (_, i) =>
+            Stores.catalogOf(...Array.from({ length: 3 }, (_, j) => ({ public_name: `race-${(i + j) % 6}` })))
+          )
+          const changes = yield* Effect.all(files.map(apply), { concurrency: "unbounded" })
+          expect(changes.map(({ version }) => version).sort()).toEqual(files.map((_, i) => before.version + 1 + i))
+          const last = files[changes.findIndex(({ version }) => version === before.version + files.length)]
+          const catalog = yield* load
+          expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
+            last?.models.map(({ publicName }) => publicName).sort()
+          )
+        })
     )
 
     it.effect("applies no change of a file when one of its changes fails", () =>

@@ -114,21 +114,23 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("is divided into pages in descending order of microseconds, and of request ids within one microsecond", () =>
-      Effect.gen(function* () {
-        const [one, other] = [yield* aUsage, yield* aUsage]
-        yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
-        const at = (micros: number) => ({ settled_at: `'2026-01-02 03:04:05.${123_000 + micros}Z'` })
-        for (const micros of [0, 1, 1, 1, 2, 2, 499, 500, 501, 999, 1_000]) {
-          yield* run(one.settlement(at(micros)))
-          yield* run(other.settlement(at(micros)))
-        }
-        const all = yield* newest(one.resellerId)
-        expect(all).toHaveLength(24)
-        const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
-        expect(keys).toEqual([...new Set(keys)].sort().reverse())
-        for (const limit of [1, 2, 3, 5, 24]) expect(yield* readAllPages(one.resellerId, limit)).toEqual(all)
-      })
+    it.effect(
+      "is divided into pages in descending order of microseconds, and of request ids within one microsecond",
+      () =>
+        Effect.gen(function* () {
+          const [one, other] = [yield* aUsage, yield* aUsage]
+          yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
+          const at = (micros: number) => ({ settled_at: `'2026-01-02 03:04:05.${123_000 + micros}Z'` })
+          for (const micros of [0, 1, 1, 1, 2, 2, 499, 500, 501, 999, 1_000]) {
+            yield* run(one.settlement(at(micros)))
+            yield* run(other.settlement(at(micros)))
+          }
+          const all = yield* newest(one.resellerId)
+          expect(all).toHaveLength(24)
+          const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
+          expect(keys).toEqual([...new Set(keys)].sort().reverse())
+          for (const limit of [1, 2, 3, 5, 24]) expect(yield* readAllPages(one.resellerId, limit)).toEqual(all)
+        })
     )
 
     it.effect("returns only the requests that the filter selects, for a reseller and for a customer", () =>

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as Pg from "pg"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** Opens another session that locks rows and keeps its transaction open. */
+/** Opens another session. A test can lock rows in its transaction, which stays open until `unlock`. */
 export const anotherSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(

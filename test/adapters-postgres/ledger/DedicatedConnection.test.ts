@@ -122,7 +122,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    it.scoped("writes in one statement without waiting for row locks", () =>
+    it.scoped("refuses a write of one statement while another session locks the row", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [yield* aConnection, yield* aConnection]

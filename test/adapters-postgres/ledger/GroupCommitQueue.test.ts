@@ -186,7 +186,7 @@ describe("the group commit queue", () => {
     expect(results["admit h"]).toBeUndefined()
   })
 
-  it("never refuses a settlement, but refuses admissions while too many settlements wait", async () => {
+  it("accepts further settlements, but refuses admissions, while too many settlements wait", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     settle("a")
     await transaction(0)
@@ -546,7 +546,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("refuses waiting and new admissions when it closes, and writes every settlement", async () => {
+  it("refuses waiting and new admissions when it closes, and writes the settlements that wait", async () => {
     const { queue, transaction, admit, settle, results } = controlledQueue()
     settle("x")
     const first = await transaction(0)

@@ -49,7 +49,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("is limited by the counts that the ledger caches, and does not limit other keys", () =>
+    it.scoped("is refused after ten requests if its budget covers ten, and does not limit another key", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ spend_usd_micro_total: 1 })
         const other = yield* aCustomer({ usdMicro: 1_000_000n })

@@ -153,7 +153,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("decides the extensions of one request in their order, although two of them share a transaction", () =>
+    it.scoped("decides three concurrent extensions of one request in their order", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()

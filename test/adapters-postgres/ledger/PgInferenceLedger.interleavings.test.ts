@@ -25,7 +25,10 @@ import {
   openHolds
 } from "./Customers.ts"
 
-/** The events of one request. Nodes 0 and 1 are alive. Node 2 has deregistered, so it is dead for sweeps. */
+/**
+ * The events of one request. Node 2 has deregistered, so it is dead for sweeps. Nodes 0 and 1 deregister at the end of
+ * the first run.
+ */
 interface Story {
   readonly customer: 0 | 1 | 2
   readonly node: 0 | 1 | 2
@@ -50,7 +53,7 @@ const story: FastCheck.Arbitrary<Story> = FastCheck.record({
   )
 })
 
-/** One step of a run. `at` selects one of the open requests. Node 2 is dead for sweeps, as in {@link Story}. */
+/** One step of a run. `at` selects one of the open requests. Node 2 has deregistered, so it is dead for sweeps. */
 type Step =
   | { readonly kind: "admit"; readonly customer: number; readonly node: number; readonly input: bigint }
   | { readonly kind: "extend"; readonly at: number; readonly output: bigint }

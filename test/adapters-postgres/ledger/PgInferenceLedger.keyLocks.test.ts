@@ -51,7 +51,7 @@ describe("while another session locks the row of a limited key, the ledger", () 
     for (const limits of ["known", "set after the authentication"] as const) {
       for (const pending of ["settlement", "extension", "admission"] as const) {
         it.scoped(
-          `serves other customers immediately, and a pending ${pending} after the unlock (limits ${limits})`,
+          `serves another customer within one second, and a pending ${pending} after the unlock (limits ${limits})`,
           () =>
             Effect.gen(function* () {
               const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 900_000n })]

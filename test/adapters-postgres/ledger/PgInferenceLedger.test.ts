@@ -211,7 +211,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("releases the whole hold when nothing was delivered", () =>
+    it.scoped("releases the whole hold of a failed request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 50n })
         const { ledger } = yield* aNode()
@@ -223,7 +223,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("changes no balance when a request is settled again on any node", () =>
+    it.scoped("changes no balance when a request is settled again on either of two nodes", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const [{ ledger }, { ledger: another }] = yield* Effect.all([aNode(), aNode()])

@@ -55,7 +55,7 @@ const write = (word: string, onUnknownCommit: (word: string) => void): Promise<s
 const read = (): Promise<ReadonlyArray<unknown>> =>
   connection.transact(async (query) => ({ result: (await query(READ, [])).flat(), write: undefined }))
 
-it("a dedicated connection does not read a transaction as committed before the synchronous standby has stored it", async () => {
+it("a dedicated connection does not read a transaction whose commit waits for the synchronous standby", async () => {
   await useStandbys("absent")
   const unknown: Array<string> = []
   // Postgres reads changed settings only some time after pg_reload_conf(). Until then, commits do not wait.

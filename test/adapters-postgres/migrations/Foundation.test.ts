@@ -91,7 +91,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan with more tokens than a JSON number can represent",
+    what: "a plan with more tokens than the largest safe integer of JavaScript",
     statement: ({ plan }) => `UPDATE account SET credits_posted = 9007199254740992 WHERE id = '${plan}'`,
     refusedWith: CHECK
   },

@@ -24,7 +24,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("are applied once when several nodes start concurrently", () =>
+  it.scopedLive("are applied once when four nodes start concurrently", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const node = Migrations.migrate().pipe(Effect.provide(TestDatabase.clientLayer(database)))

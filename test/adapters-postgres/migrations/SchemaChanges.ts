@@ -1,9 +1,10 @@
 /**
  * Finds the statements of a migration that servers of the previous release do not support, or that block their writes
- * for a long time (ADR 0015). A statement about a table that the same migration creates is always allowed.
+ * for a long time (ADR 0015). A changed column, an index or a trigger of a table that the same migration creates is
+ * allowed.
  */
 
-/** Tables with a row for every request or booking. The creation of an index on them blocks writes for minutes. */
+/** Tables that grow with requests or bookings. The creation of an index on them can block writes for minutes. */
 const LARGE_TABLES: ReadonlySet<string> = new Set(["settlement", "transfer", "open_request", "image_request"])
 
 const VOLATILE = /\b(CLOCK_TIMESTAMP|GEN_RANDOM_UUID|NEXTVAL|RANDOM|UUIDV7)\s*\(/
@@ -16,8 +17,8 @@ export const breakingChanges = (migration: string): ReadonlyArray<string> => {
   const added = new Set(statements.flatMap((text) => [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, name]) => name)))
 
   /**
-   * Returns whether a text names a new column. Servers of the previous release do not write this column, so it
-   * contains null or its default.
+   * Returns whether a text names a new column. Servers of the previous release do not write this column, so the rows
+   * that they insert contain null or the default.
    */
   const isAboutAdded = (text: string) => [...added].some((column) => new RegExp(`\\b${column}\\b`).test(text))
 

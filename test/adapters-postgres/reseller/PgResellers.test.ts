@@ -60,16 +60,18 @@ describe("resellers in Postgres", () => {
       })
     )
 
-    it.effect("are found by id or by email, in capital letters or with spaces around the email, and not by other texts", () =>
-      Effect.gen(function* () {
-        const { named } = yield* Resellers
-        const reseller = yield* Programme.anApplicant()
-        expect(yield* named(reseller.id.toUpperCase())).toEqual(reseller)
-        expect(yield* named(` ${reseller.email.toUpperCase()} `)).toEqual(reseller)
-        for (const text of [UNKNOWN_RESELLER, Stores.anEmail(), "toko", "", "' OR true --", "0193a5c2"]) {
-          expect(yield* Effect.flip(named(text))).toEqual(new ResellerNotFound({ reseller: text }))
-        }
-      })
+    it.effect(
+      "are found by id or by email, in capital letters or with spaces around the email, and not by other texts",
+      () =>
+        Effect.gen(function* () {
+          const { named } = yield* Resellers
+          const reseller = yield* Programme.anApplicant()
+          expect(yield* named(reseller.id.toUpperCase())).toEqual(reseller)
+          expect(yield* named(` ${reseller.email.toUpperCase()} `)).toEqual(reseller)
+          for (const text of [UNKNOWN_RESELLER, Stores.anEmail(), "toko", "", "' OR true --", "0193a5c2"]) {
+            expect(yield* Effect.flip(named(text))).toEqual(new ResellerNotFound({ reseller: text }))
+          }
+        })
     )
 
     it.effect("are listed newest first, either all or only those with one status", () =>

@@ -21,7 +21,7 @@ const received = [
 ]
 const paid = [undefined, EXPIRES, new Date(EXPIRES.getTime() + 1)]
 
-/** The facts of an order that decide about its anomalies, in every combination. */
+/** Combinations of the facts of an order that decide about its anomalies. */
 const orders = TopUpStatus.literals.flatMap((status) =>
   paid.flatMap((paidAt) =>
     received.map((amounts) => ({
@@ -54,7 +54,7 @@ describe("the condition of flagged top-ups in Postgres", () => {
       })
     )
 
-    it.effect("is evaluated with the index for flagged top-ups", () =>
+    it.effect("can be evaluated with the index for flagged top-ups", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`SET enable_seqscan = off`

@@ -33,7 +33,7 @@ const inRupiah = {
 }
 const qris: PaymentInstructions = { _tag: "Qris", qrContent: "000201", qrImageUrl: undefined }
 
-/** Moves a time of this order into the past by this number of seconds. */
+/** Makes a time of this order earlier by this number of seconds. */
 const ago = (id: OrderId, column: "created_at" | "next_look_at", seconds: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(
@@ -59,7 +59,7 @@ const storedOrder = (resellerId: ResellerId, id: OrderId) =>
 
 describe("a top-up in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("is a draft that no read returns until its payment is opened", () =>
+    it.effect("is a draft that is neither found nor listed until its payment is opened", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const reseller = yield* aReseller()
@@ -90,7 +90,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("stores the instructions of every method unchanged", () =>
+    it.effect("stores instructions with a QR code, a payment page or several deposit addresses unchanged", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const rupiah = yield* anOrder(reseller.id, inRupiah, { instructions: qris, state: undefined })

@@ -56,83 +56,87 @@ const deleteEndpoints = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE 
 
 describe("the balance watch", () => {
   layer(watched, { excludeTestServices: true })((it) => {
-    it.effect("reports a reseller's quota once when it falls below the threshold, and again when it falls after a rise", () =>
-      Effect.gen(function* () {
-        yield* deleteEndpoints
-        const { id: resellerId } = yield* aReseller(10_000_000n)
-        const other = yield* aReseller(10_000_000n)
-        const own = yield* aWatch(resellerId, { quotaUsdMicro: 5_000_000n })
-        const operators = yield* aWatch(undefined, { quotaUsdMicro: 5_000_000n })
-        expect(yield* roundsOf(own)).toBe(0)
-        yield* adjust(resellerId, -5_000_000n)
-        expect(yield* roundsOf(own)).toBe(0)
-        yield* adjust(resellerId, -1n)
-        yield* adjust(resellerId, -1_000_000n)
-        const low = (remaining: string, reseller_id: string) => ({
-          type: "balance.low",
-          data: {
-            balance: "reseller_quota",
-            reseller_id,
-            remaining_usd_micro: remaining,
-            threshold_usd_micro: "5000000"
-          }
-        })
-        yield* round
-        expect(yield* eventsFor(own)).toEqual([low("3999999", resellerId)])
-        expect(yield* eventsFor(operators)).toEqual([low("3999999", resellerId)])
-        yield* adjust(resellerId, -1_000_000n)
-        expect(yield* roundsOf(own)).toBe(1)
-        yield* adjust(resellerId, 2_000_001n)
-        expect(yield* roundsOf(own)).toBe(1)
-        yield* adjust(resellerId, -1n)
-        yield* adjust(other.id, -6_000_000n)
-        expect(yield* roundsOf(own)).toBe(2)
-        expect(yield* eventsFor(operators)).toHaveLength(3)
-      }).pipe(Effect.orDie)
+    it.effect(
+      "reports a reseller's quota once when it falls below the threshold, and again when it falls after a rise",
+      () =>
+        Effect.gen(function* () {
+          yield* deleteEndpoints
+          const { id: resellerId } = yield* aReseller(10_000_000n)
+          const other = yield* aReseller(10_000_000n)
+          const own = yield* aWatch(resellerId, { quotaUsdMicro: 5_000_000n })
+          const operators = yield* aWatch(undefined, { quotaUsdMicro: 5_000_000n })
+          expect(yield* roundsOf(own)).toBe(0)
+          yield* adjust(resellerId, -5_000_000n)
+          expect(yield* roundsOf(own)).toBe(0)
+          yield* adjust(resellerId, -1n)
+          yield* adjust(resellerId, -1_000_000n)
+          const low = (remaining: string, reseller_id: string) => ({
+            type: "balance.low",
+            data: {
+              balance: "reseller_quota",
+              reseller_id,
+              remaining_usd_micro: remaining,
+              threshold_usd_micro: "5000000"
+            }
+          })
+          yield* round
+          expect(yield* eventsFor(own)).toEqual([low("3999999", resellerId)])
+          expect(yield* eventsFor(operators)).toEqual([low("3999999", resellerId)])
+          yield* adjust(resellerId, -1_000_000n)
+          expect(yield* roundsOf(own)).toBe(1)
+          yield* adjust(resellerId, 2_000_001n)
+          expect(yield* roundsOf(own)).toBe(1)
+          yield* adjust(resellerId, -1n)
+          yield* adjust(other.id, -6_000_000n)
+          expect(yield* roundsOf(own)).toBe(2)
+          expect(yield* eventsFor(operators)).toHaveLength(3)
+        }).pipe(Effect.orDie)
     )
 
-    it.effect("reports low balances of customers to their own reseller, and those of two resellers to the operator", () =>
-      Effect.gen(function* () {
-        yield* deleteEndpoints
-        const model = yield* aModel("watched")
-        const [reseller, other] = [yield* aReseller(), yield* aReseller()]
-        const [customer, others] = [yield* aCustomer(reseller.id), yield* aCustomer(other.id)]
-        for (const { email, userId } of [customer, others]) {
-          yield* creditPayg(email, 2_000_000n)
-          yield* grant(userId, model.id, 1_000n)
-        }
-        const thresholds = { paygUsdMicro: 1_000_000n, planTokens: 100n }
-        const own = yield* aWatch(reseller.id, thresholds)
-        const operators = yield* aWatch(undefined, thresholds)
-        for (const { userId } of [customer, others]) {
-          yield* spend("payg", userId, 1_000_000_000_001n)
-          yield* spend("plan", userId, 901n)
-        }
-        yield* round
-        const user_id = customer.userId
-        const payg = { balance: "payg", user_id, remaining_usd_micro: "999999", threshold_usd_micro: "1000000" }
-        const plan = { balance: "plan", user_id, model: "watched", remaining_tokens: "99", threshold_tokens: "100" }
-        const found = yield* eventsFor(own)
-        expect(found).toHaveLength(2)
-        expect(found).toEqual(
-          expect.arrayContaining([
-            { type: "balance.low", data: payg },
-            { type: "balance.low", data: { ...plan, purchased_tokens: "1000" } }
-          ])
-        )
-        expect(yield* eventsFor(operators)).toHaveLength(4)
-        yield* spend("plan", user_id, 99n)
-        yield* round
-        expect((yield* eventsFor(own)).at(-1)).toEqual({
-          type: "plan.exhausted",
-          data: { user_id, model: "watched", purchased_tokens: "1000" }
-        })
-        expect(yield* roundsOf(own)).toBe(3)
-        yield* grant(user_id, model.id, 1n)
-        expect(yield* roundsOf(own)).toBe(3)
-        yield* spend("plan", user_id, 1n)
-        expect(yield* roundsOf(own)).toBe(4)
-      }).pipe(Effect.orDie)
+    it.effect(
+      "reports low balances of customers to their own reseller, and those of two resellers to the operator",
+      () =>
+        Effect.gen(function* () {
+          yield* deleteEndpoints
+          const model = yield* aModel("watched")
+          const [reseller, other] = [yield* aReseller(), yield* aReseller()]
+          const [customer, others] = [yield* aCustomer(reseller.id), yield* aCustomer(other.id)]
+          for (const { email, userId } of [customer, others]) {
+            yield* creditPayg(email, 2_000_000n)
+            yield* grant(userId, model.id, 1_000n)
+          }
+          const thresholds = { paygUsdMicro: 1_000_000n, planTokens: 100n }
+          const own = yield* aWatch(reseller.id, thresholds)
+          const operators = yield* aWatch(undefined, thresholds)
+          for (const { userId } of [customer, others]) {
+            yield* spend("payg", userId, 1_000_000_000_001n)
+            yield* spend("plan", userId, 901n)
+          }
+          yield* round
+          const user_id = customer.userId
+          const payg = { balance: "payg", user_id, remaining_usd_micro: "999999", threshold_usd_micro: "1000000" }
+          const plan = { balance: "plan", user_id, model: "watched", remaining_tokens: "99", threshold_tokens: "100" }
+          const found = yield* eventsFor(own)
+          expect(found).toHaveLength(2)
+          expect(found).toEqual(
+            expect.arrayContaining([
+              { type: "balance.low", data: payg },
+              { type: "balance.low", data: { ...plan, purchased_tokens: "1000" } }
+            ])
+          )
+          expect(yield* eventsFor(operators)).toHaveLength(4)
+          yield* spend("plan", user_id, 99n)
+          yield* round
+          expect((yield* eventsFor(own)).at(-1)).toEqual({
+            type: "plan.exhausted",
+            data: { user_id, model: "watched", purchased_tokens: "1000" }
+          })
+          expect(yield* roundsOf(own)).toBe(3)
+          yield* grant(user_id, model.id, 1n)
+          expect(yield* roundsOf(own)).toBe(3)
+          yield* spend("plan", user_id, 1n)
+          expect(yield* roundsOf(own)).toBe(4)
+        }).pipe(Effect.orDie)
     )
 
     it.effect("reports no balance before its credits reach the threshold, and none when the threshold is raised", () =>
