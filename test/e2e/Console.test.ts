@@ -188,6 +188,20 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await reseller.faults()).toEqual([])
     })
 
+    it("sees how long it must wait if it has too many unpaid orders", async () => {
+      const refused = {
+        status: 429,
+        headers: { "content-type": "application/json", "retry-after": "661" },
+        body: JSON.stringify({ error: { code: "rate_limited", message: "You have 50 unpaid orders.", details: [] } })
+      }
+      await reseller.page.route("**/api/reseller/topup", (route) => route.fulfill(refused))
+      await reseller.follow("/console/topups/new")
+      await reseller.fill({ amount: "30000" })
+      await reseller.submit()
+      await reseller.sees(t.topUps.tooManyUnpaid(12))
+      await reseller.page.unroute("**/api/reseller/topup")
+    })
+
     it("sees a typed amount in dollars as the console has read it", async () => {
       await reseller.follow("/console/topups/new")
       await reseller.page.check('input[value="crypto"]')

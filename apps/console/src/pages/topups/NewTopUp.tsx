@@ -33,6 +33,7 @@ const typedAmount = ({ amount_idr, amount_usd_micro }: TopUpRequest, language: L
 
 const FEE_PERCENT = 5
 const USD_MICRO_PER_IDR = 100
+const SECONDS_PER_MINUTE = 60
 
 interface PreviewProps {
   readonly method: Method
@@ -63,6 +64,17 @@ const Preview = ({ method, amount }: PreviewProps) => {
       <dt>{topUps.quota}</dt>
       <dd class="money strong">{format.usd(idr === undefined ? amount : idr * USD_MICRO_PER_IDR)}</dd>
     </dl>
+  )
+}
+
+/** Shows why no order was created. The service limits the unpaid orders of a reseller with the code `rate_limited`. */
+const CreateProblem = ({ problem }: { readonly problem: Problem | undefined }) => {
+  const { topUps } = useTexts()
+  if (problem?.code !== "rate_limited") return <ProblemNotice problem={problem} />
+  return (
+    <Notice kind="bad">
+      <p>{topUps.tooManyUnpaid(Math.ceil((problem.retryAfterSeconds ?? 0) / SECONDS_PER_MINUTE))}</p>
+    </Notice>
   )
 }
 
@@ -166,7 +178,7 @@ export const NewTopUp = () => {
             </a>
           </Notice>
         )}
-        {!isRepeat && refusedAmount === undefined && <ProblemNotice problem={create.problem} />}
+        {!isRepeat && refusedAmount === undefined && <CreateProblem problem={create.problem} />}
         <Submit running={create.running}>{isRepeat ? texts.askAgain : texts.submit}</Submit>
       </Form>
     </Page>
