@@ -28,7 +28,7 @@ describe("compose.yaml", () => {
     expect(gateway.depends_on).toEqual({ migrate: { condition: "service_completed_successfully" } })
   })
 
-  it("sets only settings of the server and the API keys of the documented catalog", () => {
+  it("sets for the server only its settings and the provider keys that the documented catalog names", () => {
     const catalog = JSON.parse(written("catalog.json"))
     const names = [...Object.keys(gateway.environment), ...variablesIn(written("gateway.env"))]
     const keys = catalog.providers.map((provider: { api_key_env: string }) => provider.api_key_env)
@@ -53,6 +53,8 @@ describe("compose.yaml", () => {
         static_configs: [{ targets: [`gateway:${defaults.METRICS_PORT}`] }]
       }
     ])
+    // The server would otherwise listen for Prometheus only on the loopback interface of its container.
+    expect(gateway.environment.METRICS_HOST).toBe("0.0.0.0")
   })
 
   it("mounts only files that exist, or that the documented commands write", () => {

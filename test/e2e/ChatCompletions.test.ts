@@ -35,7 +35,7 @@ const readAll = async <Chunk>(chunks: AsyncIterable<Chunk>): Promise<ReadonlyArr
 }
 
 describe("a whole chat response", () => {
-  it("is the upstream's response with the public model name and an id of the gateway, and costs exactly its reported usage", async () => {
+  it("has the upstream's content and usage, the public model name and an id of the gateway, and costs exactly its reported usage", async () => {
     gateway.upstream.next(json(completion({ content: ["Hello!"], usage: usage(7, 3) })))
     const debit = await debitOf(async () => {
       const response = await client.chat.completions.create({ model: "m", messages: hello })
@@ -113,7 +113,7 @@ describe("a whole chat response", () => {
 describe("a chat stream", () => {
   const parts = { content: ["Hel", "lo", "!"], usage: usage(7, 3) }
 
-  it("arrives delta by delta and costs exactly its reported usage", async () => {
+  it("has one chunk for each delta of the upstream, and costs exactly its reported usage", async () => {
     gateway.upstream.next(stream(chatFrames(parts)))
     const debit = await debitOf(async () => {
       const chunks = await readAll(await client.chat.completions.create({ model: "m", messages: hello, stream: true }))
@@ -128,11 +128,11 @@ describe("a chat stream", () => {
 
   it.each([
     ["absent", undefined, 0],
-    ["false", { include_usage: false }, 0],
+    ["{ include_usage: false }", { include_usage: false }, 0],
     ["null", null, 0],
-    ["true", { include_usage: true }, 1]
+    ["{ include_usage: true }", { include_usage: true }, 1]
   ])(
-    "has a usage chunk only if include_usage is true, and costs the same: include_usage is %s",
+    "has a usage chunk only if include_usage is true, and costs the same: stream_options is %s",
     async (_, stream_options, expected) => {
       gateway.upstream.next(stream(chatFrames(parts)))
       const debit = await debitOf(async () => {

@@ -9,7 +9,7 @@ export const attackNames = [
   "600 slow bodies, login route",
   "600 slow bodies, chat route",
   "1,000 logins/s, one address",
-  "1,000 logins/s, all addresses",
+  "1,000 logins/s, random addresses",
   "100 concurrent mints, one reseller",
   "100 concurrent reads, one reseller",
   "provider hangs",
@@ -19,7 +19,7 @@ export type AttackName = (typeof attackNames)[number]
 
 export type Target = Omit<FairDeployment, "stop">
 
-/** The number of responses for each status. */
+/** The number of responses for each status, and as `unsent` the number of requests for which no connection was free. */
 export type Outcomes = Readonly<Record<string, number>>
 
 export const HANGING_MODEL = "hanging-model"
@@ -51,7 +51,7 @@ export class Attack {
       case "1,000 logins/s, one address":
         this.#everyMillisecond(() => login(FROM_ONE, "victim@example.com"))
         break
-      case "1,000 logins/s, all addresses":
+      case "1,000 logins/s, random addresses":
         this.#everyMillisecond(() => login(`x-forwarded-for: ${anyAddress()}`, `${anyName()}@example.com`))
         break
       case "100 concurrent mints, one reseller":
@@ -124,7 +124,10 @@ export class Attack {
     return true
   }
 
-  /** Sends most of a body in one write, and then one byte per second. Begins again when the server closes the connection. */
+  /**
+   * Sends the first `firstBytes` of a body in one write, and then one byte per second. Begins again when the server closes
+   * the connection.
+   */
   #drip(path: string, headers: ReadonlyArray<string>, announcedBytes: number, firstBytes: number): void {
     const socket = this.#open()
     let drops: NodeJS.Timeout | undefined

@@ -33,7 +33,7 @@ export const proofPage = (existing: string, results: ReadonlyArray<Result>, scal
   const shown = (texts: ReadonlyMap<string, string>) => proofs.flatMap(({ name }) => texts.get(name) ?? [])
   return `# Proof
 
-A program of this repository tests each guarantee below. \`npm run proof -- --hours 1\` runs all of these programs and writes this page. \`npm run proof -- --only NAME\` runs one program and writes its part of this page. \`npm test\` runs the same programs with small numbers. A larger value of \`--hours\`, such as 24, only makes the soak longer.
+Each guarantee below is tested by a program of this repository. \`npm run proof -- --hours 1\` runs all of these programs and writes this page. \`npm run proof -- --only NAME\` runs one program and writes its part of this page. \`npm test\` tests most of these guarantees with small numbers, but does not run hostile-bodies, fair-shares and soak. A larger value of \`--hours\`, such as 24, makes the soak longer, and gives kill-9, database-faults, fuzz and simulation more time to reach their numbers.
 
 | Proof | Guarantee | Required | Result | Duration | Last run |
 |---|---|---|---|---|---|

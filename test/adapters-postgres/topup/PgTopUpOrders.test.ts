@@ -136,7 +136,7 @@ describe("a top-up in Postgres", () => {
           const drafts = yield* Effect.forEach(
             Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? orders : elsewhere)),
             (node) => Effect.either(node.draft(aNewTopUp(reseller.id))),
-            { concurrency: 20 }
+            { concurrency: "unbounded" }
           )
           const [refused, allowed] = Arr.separate(drafts)
           expect(allowed).toHaveLength(50)
@@ -146,7 +146,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.scoped(
-      "is drafted once by concurrent requests with one operation id on two nodes, also at the limit of unpaid orders",
+      "is drafted once by concurrent requests with one operation id on two nodes, even as the last unpaid order that is allowed",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders
@@ -158,7 +158,7 @@ describe("a top-up in Postgres", () => {
           const drafts = yield* Effect.forEach(
             Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? orders : elsewhere)),
             (node) => Effect.either(node.draft(topUp)),
-            { concurrency: 10 }
+            { concurrency: "unbounded" }
           )
           const [used, [draft, ...others]] = Arr.separate(drafts)
           if (draft === undefined) throw new Error("no request drafted the order")
@@ -322,39 +322,45 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is refreshed by the domain rules at the database time, and stores the received amount", () =>
-      Effect.gen(function* () {
-        const { id, resellerId, expiresAt } = yield* anOrder((yield* aReseller()).id)
-        const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
-        // A provider can send characters that Postgres cannot store.
-        const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
-        const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
-        expect(first.alert).toBeUndefined()
-        const stored = yield* storedOrder(resellerId, id)
-        expect(stored).toEqual({ ...first.order, evidence: { transactions: ["0xa"], remarks: ["odd\ufffd \ufffd"] } })
-        expect(stored).toMatchObject({ status: "pending", received, expiresAt })
-        expect(isNow(stored.refreshedAt)).toBe(true)
-        expect(yield* dueAt(id)).toBe((stored.refreshedAt?.getTime() ?? 0) + 30_000)
+    it.effect(
+      "records an observation by the domain rules with the current time, and keeps the largest received amount",
+      () =>
+        Effect.gen(function* () {
+          const { id, resellerId, expiresAt } = yield* anOrder((yield* aReseller()).id)
+          const received = { receivedRaw: TokenRaw(2n ** 256n - 1n), receivedUsdMicro: UsdMicro(10n ** 20n) }
+          // A provider can send characters that Postgres cannot store.
+          const evidence = { transactions: ["0xa"], remarks: ["odd\0 \ud800"] }
+          const first = yield* recordObservation(id, { _tag: "Pending", received, evidence })
+          expect(first.alert).toBeUndefined()
+          const stored = yield* storedOrder(resellerId, id)
+          expect(stored).toEqual({ ...first.order, evidence: { transactions: ["0xa"], remarks: ["odd\ufffd \ufffd"] } })
+          expect(stored).toMatchObject({ status: "pending", received, expiresAt })
+          expect(isNow(stored.refreshedAt)).toBe(true)
+          expect(yield* dueAt(id)).toBe((stored.refreshedAt?.getTime() ?? 0) + 30_000)
 
-        const less = { receivedRaw: TokenRaw(1n), receivedUsdMicro: undefined }
-        const suspicious = yield* recordObservation(id, {
-          _tag: "Suspicious",
-          received: less,
-          reason: "another currency"
+          const less = { receivedRaw: TokenRaw(1n), receivedUsdMicro: undefined }
+          const suspicious = yield* recordObservation(id, {
+            _tag: "Suspicious",
+            received: less,
+            reason: "another currency"
+          })
+          expect(suspicious.alert).toBe("another currency")
+          expect((yield* storedOrder(resellerId, id)).received).toEqual(received)
+
+          const odd = yield* anOrder(resellerId)
+          const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
+          yield* recordObservation(odd.id, {
+            _tag: "Suspicious",
+            received: short,
+            reason: "finished with 9.999999 paid"
+          })
+          expect(yield* storedOrder(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
+
+          const { order } = yield* recordObservation(id, { ...paid, received: less })
+          expect(order).toMatchObject({ status: "crediting", received })
+          expect(yield* storedOrder(resellerId, id)).toEqual(order)
+          expect(yield* balance(resellerId)).toBe(0n)
         })
-        expect(suspicious.alert).toBe("another currency")
-        expect((yield* storedOrder(resellerId, id)).received).toEqual(received)
-
-        const odd = yield* anOrder(resellerId)
-        const short = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(9_999_999n) }
-        yield* recordObservation(odd.id, { _tag: "Suspicious", received: short, reason: "finished with 9.999999 paid" })
-        expect(yield* storedOrder(resellerId, odd.id)).toMatchObject({ status: "pending", received: short })
-
-        const { order } = yield* recordObservation(id, { ...paid, received: less })
-        expect(order).toMatchObject({ status: "crediting", received })
-        expect(yield* storedOrder(resellerId, id)).toEqual(order)
-        expect(yield* balance(resellerId)).toBe(0n)
-      })
     )
 
     it.effect("is credited with its quota when it is paid; an order paid by a QR code is then never due again", () =>
@@ -427,7 +433,7 @@ describe("a top-up in Postgres", () => {
             const seen = i % 5 === 4 ? ({ _tag: "Expired", received: undefined } as const) : paid
             return Effect.zipRight(orders.recordObservation(id, seen), orders.credit(id))
           },
-          { concurrency: 40 }
+          { concurrency: "unbounded" }
         )
         const credited = outcomes.filter(({ status }) => status === "credited")
         expect(credited.length).toBeGreaterThanOrEqual(160)
@@ -455,37 +461,41 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.effect("is found by the id of any of its payments, becomes due, and stores up to twenty repeated payments", () =>
-      Effect.gen(function* () {
-        const orders = yield* TopUpOrders
-        const { id: resellerId } = yield* aReseller()
-        const crypto: PaymentInstructions = {
-          _tag: "Crypto",
-          depositAddresses: [{ network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }]
-        }
-        const { id } = yield* anOrder(
-          resellerId,
-          { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
-          { instructions: crypto, providerPaymentId: "7001,7002" }
-        )
-        yield* recordObservation(id, paid)
-        yield* credit(id)
-        yield* ago(id, "next_look_at", -3_600)
-        const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
-          Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
-        for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
-          expect(yield* none).toBeUndefined()
-        }
-        expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
-        expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
-        expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
-        expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
-        expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
-        for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
-        const stored = Option.getOrThrow(yield* orders.find(id))
-        expect(stored.repeatedPayments).toHaveLength(20)
-        expect(stored.order.status).toBe("credited")
-      })
+    it.effect(
+      "gets a repeated payment by the id of any of its original payments, becomes due, and stores up to twenty repeated payments",
+      () =>
+        Effect.gen(function* () {
+          const orders = yield* TopUpOrders
+          const { id: resellerId } = yield* aReseller()
+          const crypto: PaymentInstructions = {
+            _tag: "Crypto",
+            depositAddresses: [
+              { network: "trx", tokenKind: "usdt", depositAddress: "T1", amount: "10", memo: undefined }
+            ]
+          }
+          const { id } = yield* anOrder(
+            resellerId,
+            { method: "crypto", provider: "nowpayments", needsDepositIndex: false },
+            { instructions: crypto, providerPaymentId: "7001,7002" }
+          )
+          yield* recordObservation(id, paid)
+          yield* credit(id)
+          yield* ago(id, "next_look_at", -3_600)
+          const note = (paymentId: string, originalId: string, provider = "nowpayments") =>
+            Effect.map(orders.noteRepeated(provider, { paymentId, originalId }), Option.getOrUndefined)
+          for (const none of [note("8", "7"), note("8", "7001,7002"), note("8", "700"), note("8", "7001", "other")]) {
+            expect(yield* none).toBeUndefined()
+          }
+          expect(yield* dueAt(id)).toBeGreaterThan(Date.now() + 1_800_000)
+          expect((yield* note("8001", "7002"))?.repeatedPayments).toEqual(["8001"])
+          expect(yield* dueAt(id)).toBeLessThan(Date.now() + 60_000)
+          expect((yield* note("8001", "7001"))?.repeatedPayments).toEqual(["8001"])
+          expect((yield* note("8002", "7001"))?.repeatedPayments).toEqual(["8001", "8002"])
+          for (let i = 3; i < 30; i++) yield* note(`80${i}`, "7001")
+          const stored = Option.getOrThrow(yield* orders.find(id))
+          expect(stored.repeatedPayments).toHaveLength(20)
+          expect(stored.order.status).toBe("credited")
+        })
     )
 
     it.scoped("is due for one node at a time: other nodes skip it until the lease expires", () =>

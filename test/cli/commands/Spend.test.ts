@@ -32,7 +32,7 @@ const namesOf = ({ modelId, resellerId, settled }: Effect.Effect.Success<typeof 
 
 describe("tollgate spend report", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("shows the spending of customers by day, model and reseller", () =>
+    it.effect("shows the spending of customers by day, by model, or by reseller and day", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("spend", "report")).stdout).toMatch(/^No settled requests from /)
         const [one, other] = [yield* aLedger, yield* aLedger]
@@ -96,17 +96,19 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect("refuses unknown dimensions, a wrong range, and --csv together with --json", () =>
-      Effect.gen(function* () {
-        for (const args of [
-          ["--by", "customer"],
-          ["--by", "day,day"],
-          ["--from", "2020-01-01"],
-          ["--csv", "--json"]
-        ]) {
-          expect(yield* tollgate("spend", "report", ...args)).toMatchObject({ code: 2 })
-        }
-      })
+    it.effect(
+      "refuses unknown or repeated dimensions, a range of more than 92 days, and --csv together with --json",
+      () =>
+        Effect.gen(function* () {
+          for (const args of [
+            ["--by", "customer"],
+            ["--by", "day,day"],
+            ["--from", "2020-01-01"],
+            ["--csv", "--json"]
+          ]) {
+            expect(yield* tollgate("spend", "report", ...args)).toMatchObject({ code: 2 })
+          }
+        })
     )
   })
 })

@@ -35,6 +35,7 @@ const refusedUse = Either.left(new InvalidOperatorSession())
 
 describe("the code of an operator session", () => {
   it("opens a waiting session until two minutes after its creation", () => {
+    expect(CODE_LIFETIME_MILLIS).toBe(2 * 60_000)
     const last = later(CREATED, CODE_LIFETIME_MILLIS - 1)
     expect(decideOpening(waiting, last)).toEqual(Either.right({ ...waiting, openedAt: last, usedAt: last }))
     expect(decideOpening(waiting, later(CREATED, CODE_LIFETIME_MILLIS))).toEqual(refusedCode)
@@ -49,12 +50,14 @@ describe("the code of an operator session", () => {
 
 describe("an operator session", () => {
   it("is valid until it is unused for 30 minutes", () => {
+    expect(IDLE_MILLIS).toBe(30 * 60_000)
     const last = later(OPENED, IDLE_MILLIS - 1)
     expect(decideUse(open, last)).toEqual(Either.right({ session: { ...open, usedAt: last }, recorded: true }))
     expect(decideUse(open, later(OPENED, IDLE_MILLIS))).toEqual(refusedUse)
   })
 
   it("expires 8 hours after the redemption, even if it is in use", () => {
+    expect(LIFETIME_MILLIS).toBe(8 * 3_600_000)
     const used = { ...open, usedAt: later(OPENED, LIFETIME_MILLIS - 1) }
     expect(expiresAt(used)).toEqual(later(OPENED, LIFETIME_MILLIS))
     expect(stateOf(used, later(OPENED, LIFETIME_MILLIS - 1))).toBe("open")
@@ -72,9 +75,12 @@ describe("an operator session", () => {
 })
 
 describe("the name of an operator", () => {
-  it.each(["ani", " Ani Wijaya ", "ani@example.com", "uid 1000"])("can be %j", (name) => {
-    expect(Schema.decodeUnknownSync(OperatorName)(name)).toBe(name.trim())
-  })
+  it.each(["ani", " Ani Wijaya ", "ani@example.com", "uid 1000"])(
+    "is read from %j, without the spaces around it",
+    (name) => {
+      expect(Schema.decodeUnknownSync(OperatorName)(name)).toBe(name.trim())
+    }
+  )
 
   it.each(["", " ", "reseller:1", "server", "demo", "a\nb", "\ud800", "x".repeat(101)])("cannot be %j", (name) => {
     expect(Either.isLeft(Schema.decodeUnknownEither(OperatorName)(name))).toBe(true)

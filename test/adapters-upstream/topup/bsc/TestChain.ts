@@ -1,6 +1,6 @@
 /**
- * Runs a test chain with the token contracts at their real addresses. Tests send tokens, make blocks final and cause
- * faults on this chain.
+ * Runs a test chain that has a test contract at the real addresses of USDT and USDC. Tests send tokens, make blocks
+ * final and cause faults on this chain.
  */
 import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -49,7 +49,7 @@ export class TestChain {
     await this.#send(from, TOKEN_CONTRACTS[kind], transferInput(this.#payer, amountRaw))
   }
 
-  /** Deploys a counterfeit token with the same contract code. */
+  /** Deploys a counterfeit token: the same test contract at another address. */
   async deployFake(): Promise<string> {
     const contract = "0x00000000000000000000000000000000000fa4e0"
     await this.#anvil.rpc("anvil_setCode", [contract, TEST_TOKEN_CODE])
