@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** True from the start of the drain (the shutdown) on. Each response that begins then closes its connection. */
+  /** True from the start of the drain on. A response whose head is written during the drain closes its connection. */
   draining = false
   /** True when the delay of the drain is over. New requests except probes are then refused. */
   refusing = false

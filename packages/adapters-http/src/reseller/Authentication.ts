@@ -74,7 +74,7 @@ const SignedUp = Schema.Struct({ reseller: AccountBody }).annotations({
 
 const LoggedIn = Schema.Struct({
   token: text(
-    "The token, valid for 24 hours; send it as `Authorization: Bearer <token>` on every other request.",
+    "The token, valid for 24 hours. Send it as `Authorization: Bearer <token>` with requests to the other reseller routes.",
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6IjEifQ.eyJ2ZXIiOjB9.c2lnbmF0dXJl"
   ),
   reseller: AccountBody
@@ -154,7 +154,8 @@ export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
   .annotateContext(
     OpenApi.annotations({
       title: "Reseller: sign-up and login",
-      description: "Sign up as a reseller, and get the token that the other reseller routes need."
+      description:
+        "Sign up as a reseller. After an operator has approved the account, log in to get the token that the other reseller routes need."
     })
   ) {}
 

@@ -223,8 +223,7 @@ type HoldRow = readonly [
 const CHECKPOINT_BATCH_SIZE = 1_000
 
 /**
- * Saves the prompt tokens and the delivered output tokens of running requests as checkpoints. Only holds of this node are
- * updated.
+ * Saves the checkpoints of running streams. Only holds of this node are updated.
  *
  * A locked hold is skipped: it is being settled and needs no checkpoint, or is being extended and gets one in the next
  * round. A checkpoint therefore never waits for another transaction.

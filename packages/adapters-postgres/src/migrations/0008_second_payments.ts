@@ -1,9 +1,10 @@
 /**
- * Stores second payments: payments that arrive at the deposit address of an order that is already paid.
+ * Lets the server find repeated payments: further payments to the deposit address of an order that has received a
+ * payment already.
  *
  * An order whose method can receive further payments is refreshed for seven days after its credit. A payment provider
- * can record a second payment as a separate payment that refers to the first payment. The server then finds the order
- * by the id of the first payment, and stores the id of the second payment.
+ * can record a repeated payment as a separate payment that refers to the first payment. The server then finds the order
+ * by the id of the first payment, and stores the id of the repeated payment.
  */
 export const secondPayments = /* sql */ `
 ALTER TABLE topup_order
@@ -20,7 +21,8 @@ CREATE TRIGGER repeated_payments_stay BEFORE UPDATE ON topup_order FOR EACH ROW
   WHEN (NOT NEW.repeated_payments @> OLD.repeated_payments)
   EXECUTE FUNCTION refuse_because('an id must not be removed from the repeated payments');
 
--- Makes orders that were credited in the last week due, because they were not refreshed after their credit.
+-- Orders that were credited in the last seven days become due. Before this migration, no order was refreshed after its
+-- credit.
 UPDATE topup_order SET next_look_at = clock_timestamp()
   WHERE method IN ('crypto', 'crypto_bep20') AND credited_at > clock_timestamp() - interval '7 days';
 `

@@ -83,7 +83,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         name: "image lease reaper",
         interval: Duration.seconds(5),
         round: reapImageLeases,
-        failure: "expired image leases could not be ended"
+        failure: "image requests with an expired lease could not be abandoned"
       },
       {
         name: "idempotency key expiry",

@@ -18,7 +18,7 @@ export class Funds extends Context.Tag("@tollgate/application/Funds")<
   }
 >() {}
 
-/** Fails with {@link InsufficientBalance} if no request of this customer can be admitted. */
+/** Fails with {@link InsufficientBalance} if this customer has no available money and no available tokens. */
 export const requireFunds = (
   funds: Context.Tag.Service<Funds>,
   userId: UserId

@@ -41,13 +41,13 @@ export interface RelayConnection<Request extends InferenceRequest> extends Reque
   /** Returns true if the client's connection is closed. */
   readonly gone: () => boolean
   /**
-   * A function that the use case sets. When the client disconnects, the HTTP adapter aborts the current attempt and
-   * calls this function. The aborted attempt does not call back.
+   * A function that the use case sets. When the client disconnects, or the shutdown ends the request, the HTTP adapter
+   * aborts the current attempt and calls this function. The aborted attempt does not call back.
    */
   onDisconnect: () => void
   /** Aborts the current attempt without a callback. */
   readonly abort: () => void
-  /** Sends the request to one upstream and calls back once. */
+  /** Sends the request to one upstream. Calls back once, unless the attempt is aborted. */
   readonly attempt: (
     request: Request,
     candidate: Candidate,

@@ -2,8 +2,9 @@
  * Traces sampled requests. A trace has one span each for the request, its admission, each of its attempts and its
  * settlement.
  *
- * Without a configured collector there is no object `Traces`, and tracing costs each request only one comparison. A
- * sampled request runs the same use case, but with a connection and a ledger that start and end the spans.
+ * Without a configured collector there is no object `Traces`, and tracing costs each request only a few comparisons. A
+ * traced text request runs the same use case, but with a connection and a ledger that start and end the spans. The use
+ * case for images starts and ends its spans itself.
  */
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
@@ -13,8 +14,8 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 
 /**
- * The maximum number of sampled requests per second and process. This limit bounds the memory of spans that wait for a
- * slow collector.
+ * The maximum number of traces per second and process. Further sampled requests of the same second have no trace. This
+ * limit bounds the memory of spans that wait for a slow collector.
  */
 const MAX_TRACES_PER_SECOND = 100
 const NANOS_PER_SECOND = 1_000_000_000n
@@ -44,7 +45,7 @@ export class Traces {
     this.#nowNanos = nowNanos
   }
 
-  /** Returns the trace of a request; undefined if the request is not sampled. */
+  /** Returns the trace of a request; undefined if the request is not sampled, or if this second has too many traces. */
   begin(requestId: RequestId, attributes: Attributes): RequestTrace | undefined {
     if (!isSampled(requestId, this.#ratio)) return undefined
     const second = this.#nowNanos() / NANOS_PER_SECOND

@@ -5,12 +5,15 @@
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
  * The tokens of the written content are not counted immediately: text has at most one token for each UTF-8 byte, so the
  * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or
- * when many bytes were written since the last exact count. No exact count contains unsized content of the prompt. The
- * tokens that the hold sets aside for this content are not used for output until the provider reports the prompt.
+ * when the hold is about to grow and many bytes are uncounted.
+ *
+ * When content waits, the prompt is counted too, unless its size is known. This count does not include the unsized
+ * content of the prompt. The tokens that the hold sets aside for the unsized content are not used for output until the
+ * provider reports the prompt.
  *
  *     permits(content) ── covered ─▶ true: the caller writes the content
  *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
- *                                                          └── nothing is available ─▶ `refusal` is set
+ *                                                          └── still not covered ─▶ `refusal` is set
  */
 
 import { promptLimit } from "@tollgate/domain/inference/Estimate"
@@ -53,9 +56,12 @@ export class StreamAllowance implements Allowance {
   readonly #delivery: Delivery
   readonly #ports: AllowancePorts
   #hold: Hold | undefined
-  /** The prompt tokens of unsized content that the first hold covered. These tokens are not used for output. */
+  /**
+   * The prompt tokens of unsized content that the first hold covered. These tokens are not used for output until the
+   * provider reports the prompt.
+   */
   #reservedInput = Tokens.zero
-  /** The exact count of the prompt; undefined before the count. */
+  /** The local count of the prompt, without unsized content; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
   /** The exact count of the first `#countedDeltas` deltas that were sent. */
   #countedOutput = 0
@@ -89,13 +95,13 @@ export class StreamAllowance implements Allowance {
     return this.#hold !== undefined
   }
 
-  /** Stores the durable hold. `countedPrompt` is the exact count of the prompt if it was counted already. */
+  /** Stores the durable hold. `countedPrompt` is the local count of the prompt if it was counted already. */
   open(hold: Hold, countedPrompt?: Tokens.Tokens): void {
     this.#countedPrompt = countedPrompt
     this.#hold = hold
     const { estimate, price } = this.#admission
-    // If a hold does not cover an estimate with unsized content, it is the only hold on its balances (`decideHold`).
-    // Therefore the whole hold may be used for output.
+    // A hold that does not cover an estimate with unsized content was created as the only hold on its balances
+    // (`decideHold`), and its request may cost more than they contain. Therefore nothing is kept back for unsized content.
     if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
     this.#measureRoom(this.#admission.estimate.output)
     this.onChange()
@@ -141,7 +147,10 @@ export class StreamAllowance implements Allowance {
     else this.#extend(waiting)
   }
 
-  /** Counts the content that was sent since the last count. If content waits, counts this content and the prompt too. */
+  /**
+   * Counts the content that was sent since the last count. If content waits, also counts this content, and the prompt if
+   * its size is unknown.
+   */
   #count(waiting: Waiting | undefined): void {
     const { counter, run } = this.#ports
     const [to, bytes] = [this.#delivery.text.sentDeltas, this.#uncountedBytes]
@@ -216,8 +225,9 @@ export class StreamAllowance implements Allowance {
 
   get #prompt(): TokenUsage.TokenUsage {
     const { estimate } = this.#admission
-    // A hold that cannot grow must cover even an unusual prompt. If the hold can still grow, balance is left. From this
-    // balance, the settlement debits the part of an unusual prompt that the hold does not cover.
+    // The assumed size of a prompt that was neither counted nor reported. If the hold cannot grow, this is the largest
+    // possible size, because no balance is left. Otherwise the settlement debits the rest of a larger prompt from the
+    // balance.
     const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
     const prompt = this.#reportedPrompt ?? { input: Tokens.add(this.#countedPrompt ?? estimated, this.#reservedInput) }
     return { ...TokenUsage.none, ...prompt }

@@ -1,6 +1,7 @@
 /**
- * The inference ledger stores a durable hold before a byte of the response is written, and one settlement afterwards. The
- * hold of a stream grows while the stream is delivered.
+ * The inference ledger stores a durable hold before a byte of the response is written. Later it stores one settlement:
+ * after the end of a stream, or before a whole response is written. The hold of a stream grows while the stream is
+ * delivered.
  *
  * Many requests share one database transaction, in which each hold, each extension and each settlement is decided. The
  * rules of these decisions are in the domain (`Hold`, `Settlement`).
@@ -119,7 +120,7 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
     /** Settles a request in the background. The shutdown of the server waits for the settlement, up to a timeout. */
     readonly settleLater: (settling: SettlementRequest) => void
-    /** Stores the checkpoints of running requests in one statement. */
+    /** Stores checkpoints, in one transaction for every 1,000 of them. */
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>
     ) => Effect.Effect<void>

@@ -17,7 +17,7 @@ import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import { LatencyHistogram } from "../operations/LatencyHistogram.ts"
 
-/** The label of a model or a provider that is not in the catalog. */
+/** The label of a model that is not in the catalog, and of the model and the provider of each route above `MAX_ROUTES`. */
 export const OTHER = "other"
 /** The provider label of requests that were sent to no provider. */
 export const NO_PROVIDER = "none"
@@ -131,7 +131,7 @@ export class TrafficCounters {
   readonly #refusals = new Map<string, Map<string, number>>()
   #routeCount = 0
 
-  /** Returns the counters of a model and a provider of the catalog. */
+  /** Returns the counters of a model at a provider. Routes above `MAX_ROUTES` share the counters of `OTHER`. */
   of(model: string, provider: string): RouteTraffic {
     return this.#routes.get(model)?.get(provider) ?? this.#add(model, provider)
   }

@@ -25,8 +25,8 @@ export class InvalidApiKey extends Schema.TaggedError<InvalidApiKey>()("InvalidA
 }) {}
 
 /**
- * No model with this name can be called with this protocol: the model is unknown, hidden or retired, its kind has other
- * protocols, or it has no route to a provider with this protocol.
+ * No model with this name can be called with this protocol and this API key: the model is unknown, hidden or retired,
+ * its kind has other protocols, it has no route to a provider with this protocol, or the key does not allow it.
  */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", {
   model: Schema.String

@@ -10,8 +10,8 @@ export type WriteOffReason =
   /** A text or embeddings response that was not streamed. Its cost is known only after the provider has finished. */
   | "whole_response"
   /**
-   * A stream whose provider reported more tokens than the hold covered. Without such a report, a stream ends before its
-   * cost exceeds its hold.
+   * A stream whose provider reported more tokens than the hold covered. Without such a report, the cost of a stream
+   * exceeds its hold only for the reason `prompt_count`.
    */
   | "reported_usage"
   /**

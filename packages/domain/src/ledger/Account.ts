@@ -36,7 +36,7 @@ export const remaining = <Unit extends bigint>({ creditsPosted, debitsPosted }: 
 
 // `reserve` and `post` run for every request. They list all members, because an object spread is slower.
 
-/** Sets aside an amount for a new hold. */
+/** Sets aside an amount for a new or growing hold. */
 export const reserve = <Unit extends bigint>(account: Account<Unit>, amount: Unit): Account<Unit> => ({
   id: account.id,
   creditsPosted: account.creditsPosted,

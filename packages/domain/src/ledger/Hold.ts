@@ -14,9 +14,10 @@ import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 /**
- * The balances are too small for the request, for one of two reasons. Either the plan for the model and the
- * pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt has unsized content, the
- * balances do not cover the whole estimate, and another request has a hold on these balances.
+ * The balances do not cover the request, its counted prompt, or the next part of its stream. An admission fails for one
+ * of two reasons. Either the plan for the model and the pay-as-you-go balance together do not cover the smallest possible
+ * usage. Or the prompt has unsized content, the balances do not cover the whole estimate, and another request has a hold
+ * on these balances.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 

@@ -3,9 +3,9 @@
  * (docs/reference/key-limits.md).
  *
  * The budget part of a hold is the list price of the usage that the hold covers, whether a token plan or the
- * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. The delivered
- * output does not limit the cost of a whole response or of a prompt with unsized content. Such a request is admitted
- * only if the budget covers its whole estimate.
+ * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. The gateway cannot
+ * limit the cost of a whole response or of unsized content in this way. Such a request is admitted only if the budget
+ * covers its whole estimate.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -23,7 +23,7 @@ export const translatedResponse = (
   return spliced === undefined ? parsedCompletion(context, body) : Either.right(spliced)
 }
 
-/** Rewrites a completion by parsing it, also if {@link splicedCompletion} cannot rewrite it. */
+/** Rewrites a completion by parsing it. Unlike {@link splicedCompletion}, this works for every valid completion. */
 export const parsedCompletion = (
   { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer
@@ -47,7 +47,7 @@ export const parsedCompletion = (
     })
   })
 
-/** Translates a whole completion to the frames of a stream. The message of each choice becomes one delta. */
+/** Translates a whole completion to the frames of a stream. The message of each choice becomes one chunk. */
 export const responseAsStream = (
   includeUsage: boolean,
   context: ResponseContext,

@@ -18,7 +18,7 @@ export interface ClientResponseSettings {
   readonly counters: RelayCounters
   /** The time in milliseconds after which a client that receives no byte of a pending write is disconnected. */
   readonly writeStallMillis: number
-  /** Returns true while the server drains before it stops. Each response that begins then closes its connection. */
+  /** Returns true during the drain. A response whose head is written during the drain closes its connection. */
   readonly draining: () => boolean
   /** Returns true while the server refuses new requests before it stops. */
   readonly refusing: () => boolean
@@ -34,7 +34,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** The maximum length in bytes of an unread request body after which the connection stays open. */
+/** Unread request bodies up to this number of bytes are discarded, and their connection stays open. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {

@@ -13,7 +13,7 @@ export interface Outcome {
   /** The HTTP status that was sent; 499 if the client disconnected before a status was sent. */
   readonly status: number
   /**
-   * `complete`: the whole response was sent. `refused`: the status was not 200. `broken`: the stream ended with an
+   * `complete`: the response was sent to its end. `refused`: the status was not 200. `broken`: the stream ended with an
    * error after status 200. `left`: the client disconnected before the end of the response.
    */
   readonly ending: "complete" | "refused" | "broken" | "left"
