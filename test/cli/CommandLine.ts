@@ -13,12 +13,12 @@ import * as TestDatabase from "../support/TestDatabase.ts"
 export const AN_ID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 export const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-/** Provides a migrated database, and sets DATABASE_URL of this process to its URL. */
+/** Provides a migrated database, and makes the commands in this process use it. */
 export const layer = Layer.effectDiscard(Effect.map(TestDatabase.TestDatabase, ({ url }) => useDatabase(url))).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 
-/** Makes the commands in this process use the database at this URL. Each test file uses a different database. */
+/** Makes the commands in this process use the database at this URL, a pepper for tests, and no payment simulator. */
 export const useDatabase = (url: string): void => {
   process.env.DATABASE_URL = url
   process.env.KEY_PEPPER = "a pepper for tests only, longer than the minimum"
@@ -42,7 +42,7 @@ export interface Printed {
 /** Parses the JSON document that a command prints with `--json`. */
 export const documentOf = ({ stdout }: Printed): unknown => JSON.parse(stdout)
 
-/** Runs a command in this process and returns its output. The command reads `process.env`. */
+/** Runs a command in this process and returns its exit code and output. The command reads `process.env`. */
 export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed> =>
   Effect.gen(function* () {
     const out: Array<string> = []

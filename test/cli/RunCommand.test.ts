@@ -6,7 +6,7 @@ describe("the command line", () => {
   // No server listens on this port: these tests need no database.
   useDatabase("postgres://unused@127.0.0.1:1/nowhere")
 
-  it.live("lists the commands if it is empty, and shows the help of the named command if it has --help", () =>
+  it.live("lists commands if it is empty or only --help, and shows the help of a command or a group", () =>
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
@@ -83,7 +83,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("names environment variables with unusable values, but does not print the values", () =>
+  it.live("names the environment variables with unusable values, and does not print the pepper", () =>
     Effect.gen(function* () {
       const unusable = { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" }
       const original = { ...process.env }

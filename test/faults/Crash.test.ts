@@ -2,7 +2,7 @@
  * Kills servers with SIGKILL repeatedly while they serve customers. Afterwards it compares the charge of each request with
  * the tokens that the client received.
  *
- * KILLS sets the number of servers that are killed (default 3).
+ * KILLS sets the maximum number of servers that are killed (default 3). A proof with a time limit can kill fewer.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -27,7 +27,7 @@ const PLAYS: ReadonlyArray<Play> = [
   { deltas: 20, everyMillis: 15, unreported: true },
   { deltas: 60, everyMillis: 25 }
 ]
-/** A stream that lasts longer than any server of this test. */
+/** A stream of 30 seconds, unless `stop` ends it. */
 const LONG: Play = { deltas: 1_000, everyMillis: 30 }
 
 interface Server {
@@ -105,7 +105,7 @@ it(
       const callsBefore = calls.length
       await until(() => calls.length > callsBefore + CLIENTS / 4)
       await sleep(Math.random() * 400)
-      // Only the first kill waits for a checkpoint. The other kills interrupt a server at any instant.
+      // Only the first kill waits for a checkpoint. The other kills interrupt a server at a random instant.
       if (kills === 0) await until(() => hasCheckpointAt(victim))
       await rememberCheckpoints()
       victim.killedAtMillis = performance.now()

@@ -1,9 +1,10 @@
 /**
- * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat mints and reads that receive no
- * response. The last killed server has received the webhook of a payment and has not recorded the payment yet. At the end
- * every operation is stored either once and completely or not at all, and the audit finds no violation.
+ * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat a request that receives no
+ * response, except if it creates an order or a key. The last killed server has received the webhook of a payment, and
+ * has not recorded the payment yet. At the end every operation is stored either once and completely or not at all, and the
+ * audit finds no violation.
  *
- * KILLS sets the number of servers that are killed (default 3).
+ * KILLS sets the number of servers that are killed before the last one (default 3).
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -60,7 +61,7 @@ const startServer = (): Promise<ServerProcess> =>
 
 const servers: Array<ServerProcess> = []
 
-/** The number of requests whose server was killed before it responded, by kind of request. */
+/** The number of requests without a response, by kind of request. */
 const withoutResponse = { order: 0, refresh: 0, mint: 0, key: 0, revoke: 0, read: 0 }
 type RequestKind = keyof typeof withoutResponse
 
@@ -118,7 +119,7 @@ interface Actor {
   readonly customerEmail: string
   readonly tierId: string
   readonly credited: Array<Order>
-  /** The first response to the mint of each operation id. */
+  /** The first successful response to the mint of each operation id. */
   readonly minted: Map<string, ReceivedResponse>
   readonly keys: Array<{ readonly id: string; readonly secret: string; readonly revoked: boolean }>
 }
@@ -225,7 +226,7 @@ const sendUntilStopped = async (actor: Actor, nth: number, stopped: () => boolea
 }
 
 it(
-  `orders, mints and keys are stored completely or not at all when servers are killed ${KILLS} times`,
+  `orders, mints and keys are stored completely or not at all when servers are killed ${KILLS + 1} times`,
   async () => {
     servers.push(...(await Promise.all([startServer(), startServer()])))
     const actors = await Promise.all(Array.from({ length: RESELLERS }, (_, nth) => newActor(nth)))
@@ -253,7 +254,7 @@ it(
 
     for (const actor of actors) await expectEverythingStored(actor)
 
-    // An order whose payment was never opened is not visible to resellers.
+    // A draft is not visible to resellers.
     const drafts = await observer.query<{ id: string }>("SELECT id FROM topup_order WHERE provision_state = 'creating'")
     for (const { id } of drafts) {
       for (const { token } of actors)

@@ -1,6 +1,6 @@
 /**
  * Tests a gateway whose database refuses connections, closes them or does not respond. The gateway refuses new requests
- * with 503 overloaded, and never reports a valid key as invalid. Open requests finish and are charged, at the latest
+ * with 503 overloaded, and does not report a valid key as invalid. Open requests finish and are charged, at the latest
  * when the database is available again.
  */
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -41,7 +41,7 @@ interface GatewayWithDatabase {
   readonly close: () => Promise<void>
 }
 
-/** Makes the database refuse connections, as for maintenance. */
+/** Makes the database refuse new connections and end the others, as for maintenance. */
 const closedDatabase = async (): Promise<GatewayWithDatabase> => {
   const gateway = await TestGateway.start({ model: SOLD })
   const { database } = gateway.database.settings
@@ -198,50 +198,47 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     ["refuses connections", closedDatabase],
     ["closes its connections", brokenCable((cable) => cable.cut())],
     ["does not respond", brokenCable((cable) => cable.freeze())]
-  ])(
-    "%s, the routes of customers, resellers and operators and the rankings return 503 overloaded",
-    async (_, start) => {
-      const { gateway, makeUnavailable, makeAvailable, close } = await start()
-      const { reseller, session } = await tokensOf(gateway)
-      const send = async (path: string, token: string, body?: object) => {
-        const response = await fetch(`${gateway.url}${path}`, {
-          method: body === undefined ? "GET" : "POST",
-          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) })
-        })
-        const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
-        return [path, response.status, error?.code, response.headers.get("retry-after")]
-      }
-      const tier = await gateway.query<{ id: string }>("SELECT id FROM tier")
-      const mint = {
-        operation_id: "a mint during the outage",
-        customer_email: gateway.customer.email,
-        plan_tier_id: tier[0]?.id
-      }
-      const sendAll = () =>
-        Promise.all([
-          send("/v1/balance", gateway.key),
-          send("/v1/usage", gateway.key),
-          send("/api/reseller/balance", reseller),
-          send("/api/reseller/customers", reseller, { email: "customer@example.com" }),
-          send("/api/operator/resellers", session)
-        ])
-      for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
-
-      await makeUnavailable()
-      const others = [send("/api/rankings", ""), send("/api/reseller/mint", reseller, mint)]
-      const refusals = (await Promise.all([sendAll(), Promise.all(others)])).flat()
-      for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
-
-      await makeAvailable()
-      await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
-      for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
-      expect((await send("/api/reseller/mint", reseller, mint)).slice(0, 2)).toEqual(["/api/reseller/mint", 200])
-      const quota = await fetch(`${gateway.url}/api/reseller/balance`, {
-        headers: { authorization: `Bearer ${reseller}` }
+  ])("%s, routes of customers, resellers and operators and the rankings return 503 overloaded", async (_, start) => {
+    const { gateway, makeUnavailable, makeAvailable, close } = await start()
+    const { reseller, session } = await tokensOf(gateway)
+    const send = async (path: string, token: string, body?: object) => {
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
       })
-      expect(await quota.json()).toMatchObject({ balance_usd_micro: "4000000" })
-      await close()
+      const { error } = (await response.json()) as { readonly error?: { readonly code: string } }
+      return [path, response.status, error?.code, response.headers.get("retry-after")]
     }
-  )
+    const tier = await gateway.query<{ id: string }>("SELECT id FROM tier")
+    const mint = {
+      operation_id: "a mint during the outage",
+      customer_email: gateway.customer.email,
+      plan_tier_id: tier[0]?.id
+    }
+    const sendAll = () =>
+      Promise.all([
+        send("/v1/balance", gateway.key),
+        send("/v1/usage", gateway.key),
+        send("/api/reseller/balance", reseller),
+        send("/api/reseller/customers", reseller, { email: "customer@example.com" }),
+        send("/api/operator/resellers", session)
+      ])
+    for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
+
+    await makeUnavailable()
+    const others = [send("/api/rankings", ""), send("/api/reseller/mint", reseller, mint)]
+    const refusals = (await Promise.all([sendAll(), Promise.all(others)])).flat()
+    for (const [path, ...refusal] of refusals) expect([path, ...refusal]).toEqual([path, 503, "overloaded", "1"])
+
+    await makeAvailable()
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200)
+    for (const [path, status] of await sendAll()) expect([path, status]).toEqual([path, 200])
+    expect((await send("/api/reseller/mint", reseller, mint)).slice(0, 2)).toEqual(["/api/reseller/mint", 200])
+    const quota = await fetch(`${gateway.url}/api/reseller/balance`, {
+      headers: { authorization: `Bearer ${reseller}` }
+    })
+    expect(await quota.json()).toMatchObject({ balance_usd_micro: "4000000" })
+    await close()
+  })
 })

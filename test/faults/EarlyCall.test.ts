@@ -14,7 +14,7 @@ import { type Customer, TestGateway } from "../support/TestGateway.ts"
 import { asPlayed, PROMPT_TOKENS } from "../support/upstream/Play.ts"
 
 const KILLS = Number(process.env.KILLS ?? 3)
-/** A balance that covers a hundred holds of the default request. */
+/** A balance that is ample for the requests of this test. */
 const AMPLE_USD_MICRO = 1_000_000_000n
 /** A dead node's holds are settled after this time. */
 const DEAD_SOON = { NODE_DEAD_AFTER_SECONDS: "1" }
@@ -52,7 +52,7 @@ const fillCaches = async (server: ServerProcess, customer: Customer): Promise<vo
   await observer.settled()
 }
 
-describe("a server whose database is frozen after the request was sent to the provider", () => {
+describe("a server whose database is frozen while it sends a request to the provider", () => {
   it("writes no byte before the database responds again, then delivers and charges the stream once", async () => {
     const server = await startServer()
     const customer = await observer.newCustomer(AMPLE_USD_MICRO)

@@ -277,7 +277,7 @@ describe("a provider that keeps failing", () => {
 })
 
 describe("a provider that rejects the API key of the gateway", () => {
-  it("receives no further requests, and the next provider serves them", async () => {
+  it("receives no further request, and the next provider serves it", async () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     second.next(good(true), good(true))
@@ -285,7 +285,7 @@ describe("a provider that rejects the API key of the gateway", () => {
     expect(await observed(() => request(true))).toMatchObject({ text: HELLO, requests: [0, 1], debit: GOOD_DEBIT })
   })
 
-  it("makes all requests for its model fail until the catalog changes, if there is no other provider", async () => {
+  it("makes requests for its model fail until the catalog changes, if there is no other provider", async () => {
     await useProviders({}, [])
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))
     for (const requests of [1, 0]) {
@@ -315,7 +315,7 @@ describe("a provider at its concurrency limit", () => {
     expect((await request(true)).text).toBe(HELLO)
   })
 
-  it("receives no further requests, and the next provider serves them", async () => {
+  it("receives no further request, and the next provider serves it", async () => {
     await useProviders({ max_concurrency: 1 })
     const mayRespond = signal()
     gateway.upstream.next(script({ steps: [when(mayRespond), event(chunk({ content: HELLO }, "stop")), done] }))

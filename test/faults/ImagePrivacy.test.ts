@@ -12,7 +12,7 @@ import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 import { json, silence } from "../support/upstream/Script.ts"
 
-/** A text that occurs only in prompts, in images and in responses of the upstream. */
+/** A text that occurs only in prompts, file names, images and responses of the upstream. */
 const PROMPT = "a vermilion axolotl at the tollgate of Ngawi"
 const KEY = "order-of-the-vermilion-axolotl"
 const SIZE = { format: "png", widthPx: 64, heightPx: 32, transparent: false } as const

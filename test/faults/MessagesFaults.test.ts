@@ -1,5 +1,5 @@
 /**
- * Tests every upstream fault in the messages protocol.
+ * Tests the upstream faults of the fault tables in the messages protocol.
  */
 import {
   messageDelta,

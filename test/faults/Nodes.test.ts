@@ -148,7 +148,7 @@ describe("a balance that covers only some requests", () => {
 })
 
 describe("a change on one node", () => {
-  it("to an API key takes effect on both nodes at the next request, even without a database notification", async () => {
+  it("that revokes a key takes effect on both nodes at the next request, even without a notification", async () => {
     const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
     for (const [i, customer] of customers.entries()) {
       // These requests put the key into the cache of both nodes.
@@ -159,7 +159,7 @@ describe("a change on one node", () => {
     }
   })
 
-  it("to an API key does not end a stream that was admitted before", async () => {
+  it("that revokes an API key does not end a stream that was admitted before", async () => {
     const customer = await a.newCustomer(100_000n)
     a.upstream.always(asPlayed())
     const client = StreamClient.open(b.url, customer.key, { deltas: 1_200, everyMillis: 1 })
@@ -278,7 +278,7 @@ describe("a live node", () => {
       starved.signal("SIGCONT")
       await sleep(100)
     }
-    // The machine is paused for longer than NODE_DEAD_AFTER_SECONDS.
+    // All nodes pause for longer than NODE_DEAD_AFTER_SECONDS.
     starved.signal("SIGSTOP")
     blockEventLoop(2_200)
     starved.signal("SIGCONT")

@@ -1,7 +1,7 @@
 /**
  * Tests many parallel streams of one customer with a small balance, over two nodes, in each streaming protocol.
- * Together the streams deliver what the balance covers, and nothing is written off. Each stream ends with an error that
- * the official SDK raises.
+ * Together the streams deliver content for at least nine tenths of the balance, and nothing is written off. Each stream
+ * ends with an error.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
@@ -14,7 +14,7 @@ import * as Responses from "../support/upstream/ResponsesWire.ts"
 import { event, type Step, script, type Wire } from "../support/upstream/Script.ts"
 
 const STREAMS = 25
-/** The number of tokens that each stream would have: the balance covers an eighth of one of them. */
+/** The number of tokens that each stream would have. The balance covers an eighth of one such stream. */
 const TOKENS = 100_000
 const CREDIT_USD_MICRO = 50_000n
 const PRICES = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 4_000_000 }
@@ -37,7 +37,7 @@ afterAll(async () => {
   await a.close()
 })
 
-/** Sends the opening frames and then one token per frame, until the client disconnects. */
+/** Sends the opening frames and then up to TOKENS frames of one token, until the gateway disconnects. */
 const endless =
   (opening: ReadonlyArray<Step>, token: Step): Step =>
   async (wire: Wire) => {
@@ -128,7 +128,7 @@ const receive = async ({ read }: Protocol, url: string, { key }: Customer): Prom
 describe.each(protocols)(
   "25 parallel streams of 100,000 tokens over two nodes with a balance of 0.05 USD, protocol $name",
   (protocol) => {
-    it("deliver the content that the balance covers, charge exactly this content, and write nothing off", async () => {
+    it("deliver content for over nine tenths of the balance, charge exactly that, and write nothing off", async () => {
       const customer = await a.newCustomer(CREDIT_USD_MICRO)
       a.upstream.always(script({ steps: [protocol.upstream] }))
       const all = await Promise.all(

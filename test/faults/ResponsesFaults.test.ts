@@ -1,5 +1,5 @@
 /**
- * Tests every upstream fault in the responses protocol.
+ * Tests the upstream faults of the fault tables in the responses protocol.
  */
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"

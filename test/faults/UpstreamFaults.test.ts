@@ -1,5 +1,5 @@
 /**
- * Tests every upstream fault in the chat protocol.
+ * Tests the upstream faults of the fault tables in the chat protocol.
  */
 
 import { faultSuite } from "./upstream/FaultSuite.ts"

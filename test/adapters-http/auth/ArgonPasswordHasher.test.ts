@@ -33,7 +33,7 @@ describe("the password hasher", () => {
     expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
   })
 
-  it("refuses every password if there is no stored hash", async () => {
+  it("refuses a password if there is no stored hash", async () => {
     const hasher = hasherWith(cheap)
     expect(await run(hasher.verify(password, undefined))).toBe(false)
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
@@ -101,7 +101,7 @@ describe("the queue of the password hasher", () => {
     expect(refusals()).toEqual([undefined, undefined, undefined])
   })
 
-  it("runs logins while signups wait, because each queue has its own threads", async () => {
+  it("runs a login while signups wait", async () => {
     const hasher = hasherWith({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
     const stored = await run(hasherWith(cheap).hash(password))
     const ended: Array<string> = []

@@ -63,7 +63,7 @@ it.each([
   expect(await get(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("the list of models and the route for one model require an API key", async () => {
+it("the list of models and the route for one model require a valid API key", async () => {
   const get = await startWith()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await get(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

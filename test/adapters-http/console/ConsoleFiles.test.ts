@@ -39,7 +39,7 @@ const sent = (path: string, accepted: string) =>
   })
 
 describe("the gateway", () => {
-  it("serves the console page for every path of the console, and returns 304 if the client already has the page", async () => {
+  it("serves the console page for different paths, and returns 304 if the client already has the page", async () => {
     for (const path of ["/console", "/console/home", "/console/customers/019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"]) {
       const response = await fetch(url + path)
       expect(response.status).toBe(200)
@@ -60,7 +60,7 @@ describe("the gateway", () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*|data:/)
   })
 
-  it("serves files with a hash in their name for a year, in the best content coding that the client accepts", async () => {
+  it("serves a hashed file with a cache time of one year, in the best coding that the client accepts", async () => {
     const response = await fetch(url + ASSET)
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable")
     expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8")

@@ -157,13 +157,14 @@ describe("a body", () => {
   })
 })
 
-describe("a body above 64 KiB of a customer without funds", () => {
-  const poor = async () => {
-    const started = await start()
-    started.gateway.journal.refusal = new InsufficientBalance()
-    return started
-  }
+/** Starts a gateway whose customer has no funds. */
+const poor = async () => {
+  const started = await start()
+  started.gateway.journal.refusal = new InsufficientBalance()
+  return started
+}
 
+describe("a body above 64 KiB of a customer without funds", () => {
   it("is refused with 402 before a byte of it is read", async () => {
     const { gateway, upstreams } = await poor()
     const client = await RawClient.connect(gateway.port)
@@ -209,8 +210,10 @@ describe("a body above 64 KiB of a customer without funds", () => {
     ])
     client.disconnect()
   })
+})
 
-  it("is read and checked in the usual order if it has at most 64 KiB", async () => {
+describe("a body of at most 64 KiB of a customer without funds", () => {
+  it("is read and checked in the usual order", async () => {
     const { gateway } = await poor()
     const pad = "x".repeat(60_000)
     expect((await post(gateway.url, hello({ pad, model: "unknown" }))).status).toBe(404)

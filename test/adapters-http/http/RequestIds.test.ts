@@ -12,7 +12,7 @@ describe("request ids", () => {
     expect(new Set(Array.from({ length: 2_000 }, () => ids.next())).size).toBe(2_000)
   })
 
-  it("keep the order of their creation when they are sorted as text", () => {
+  it("of different milliseconds keep the order of their creation when they are sorted as text", () => {
     let now = 1_700_000_000_000
     const ids = new RequestIds(() => now++)
     const made = Array.from({ length: 50 }, () => ids.next())

@@ -29,7 +29,7 @@ const usageOf = async (usage: unknown) => {
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
 describe("the response body for a client", () => {
-  it("contains the image, the creation time, the size, quality, background and format, and no other member of the provider's response", async () => {
+  it("contains the image, the creation time, the size, quality, background and format, and no unknown member of the provider's response", async () => {
     const response = {
       id: "img_123",
       model: "secret-model",

@@ -155,7 +155,7 @@ describe("an image generation", () => {
     expect(await response.json()).not.toHaveProperty("usage")
   })
 
-  it("is refused if a field is invalid, and the error names the field", async () => {
+  it("is refused if a field or the body is invalid, and the error names an invalid field", async () => {
     expect(await refusal(generate({ ...aRequest, size: "5000x1" }))).toBe("400 invalid_request size")
     expect(await refusal(generate({ ...aRequest, response_format: "url" }))).toBe(
       "400 unsupported_parameter response_format"
@@ -604,7 +604,7 @@ describe("a server that stops", () => {
 })
 
 describe("the request counters", () => {
-  it("count every image request by its ending", async () => {
+  it("count image requests by their ending", async () => {
     const pending = generate()
     await respond(200, result)
     await (await pending).text()

@@ -5,7 +5,7 @@ import { A_TIME, audited, layer as commandLine, documentOf, tollgate } from "../
 
 describe("tollgate blacklist", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("adds an email address or a domain once, and removes a domain", () =>
+    it.effect("adds a domain once, adds an email address, and removes the domain", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("blacklist", "list")).stdout).toBe("The blacklist is empty.\n")
         const added = yield* tollgate("blacklist", "add", "@Spam.Example", "--reason", "ticket 9", "--json")

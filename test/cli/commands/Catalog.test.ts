@@ -108,7 +108,7 @@ describe("tollgate catalog", () => {
       })
     )
 
-    it.effect("refuses an invalid file, reports the position of the error, and changes nothing", () =>
+    it.effect("refuses an invalid file, reports the position or the member of an error, and changes nothing", () =>
       Effect.gen(function* () {
         const before = yield* tollgate("catalog", "show", "--json")
         const broken = aFile('{\n  "providers": [],\n  "models": [1,]\n}')

@@ -1,5 +1,5 @@
 /**
- * Writes catalog files for the tests of CLI commands.
+ * Writes catalog files and price files for the tests of CLI commands.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,6 +31,6 @@ export const aModel = (public_name: string, more: object = {}) => ({
   ...more
 })
 
-/** Writes a catalog file with one provider and these models, by default one chat model. Returns the path. */
+/** Writes a catalog file with one provider and these models, by default one model. Returns the path. */
 export const aCatalogFile = (models: ReadonlyArray<object> = [aModel("gpt-5-mini")]): string =>
   aFile(JSON.stringify({ providers: [provider], models }))

@@ -121,7 +121,7 @@ describe("tollgate doctor", () => {
     })
   )
 
-  it.effect("reports how many keys need KEY_PEPPER_PREVIOUS, and when it can be removed", () =>
+  it.effect("reports how many keys need KEY_PEPPER_PREVIOUS, and how many are under a pepper that is not set", () =>
     Effect.gen(function* () {
       const rotating = { KEY_PEPPER_PREVIOUS: Redacted.make("the pepper before") }
       const found = (peppers: PepperCounts, moreSettings: Partial<SettingsValues> = rotating) =>
@@ -216,7 +216,7 @@ describe("tollgate doctor", () => {
     )
 
     it.scopedLive(
-      "probes every payment provider, warns if one is unreachable, and fails if one refuses the configured credentials",
+      "warns if a payment provider is unreachable, and fails if one refuses the configured credentials",
       () =>
         Effect.gen(function* () {
           const { baseUrl } = yield* startedSimulator()

@@ -18,7 +18,7 @@ describe("readJson", () => {
     )
   })
 
-  it("rejects the texts that JSON.parse rejects, and a repeated member, but no other text", () => {
+  it("rejects the damaged texts that JSON.parse rejects, and no other text except for a repeated member", () => {
     const valid = '{"a": [1, -2.5e3, true, null, "x\\n\\u00e9"], "b": {"c": {}}, "d": []}'
     const damaged = FastCheck.tuple(
       FastCheck.nat(valid.length),

@@ -21,7 +21,7 @@ const aKey = (email: string, name: string) =>
 
 describe("tollgate keys", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("creates a key that servers with the same pepper accept, and does not store its secret", () =>
+    it.effect("creates a key whose secret matches the stored digest, and does not store the secret", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* tollgate("users", "create", "ada@example.com")
@@ -55,7 +55,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("prints the secret only when the key is created, with a curl command that contains the secret", () =>
+    it.effect("prints the secret and a curl command with it when it creates a key, and does not list the secret", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         const before = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "first")
@@ -80,7 +80,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("lists the newest key first, and revokes a key permanently", () =>
+    it.effect("lists the newest key first, and revokes a key once", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "linus@example.com")
         const none = yield* tollgate("keys", "list", "--user", "linus@example.com", "--json")
@@ -101,7 +101,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("sets, shows and removes the limits of a key", () =>
+    it.effect("sets, changes and shows the limits of a key, and removes one of them", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "barbara@example.com")
         yield* tollgate("catalog", "apply", aCatalogFile())

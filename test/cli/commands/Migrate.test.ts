@@ -7,7 +7,7 @@ import { documentOf, tollgate, useDatabase } from "../CommandLine.ts"
 
 const NODE = "019a9f0e-0000-7000-8000-000000000001"
 
-/** Creates a node of a release without the later migrations. `beat` sets the time since its last heartbeat. */
+/** Uses a new database with the first 14 migrations and one node. `beat` sets the time since its last heartbeat. */
 const olderNode = Effect.gen(function* () {
   const database = yield* TestDatabase.make("empty")
   const sql = yield* Effect.map(Layer.build(TestDatabase.clientLayer(database)), Context.get(SqlClient.SqlClient))
@@ -20,7 +20,7 @@ const olderNode = Effect.gen(function* () {
 })
 
 describe("tollgate migrate", () => {
-  it.scopedLive("migrates an empty database, in which other commands refuse to run", () =>
+  it.scopedLive("migrates an empty database, in which users create is refused before", () =>
     Effect.gen(function* () {
       useDatabase((yield* TestDatabase.make("empty")).url)
       const early = yield* tollgate("users", "create", "ada@example.com", "--json")

@@ -53,7 +53,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("accepts only positive whole numbers of micro-USD", () =>
+    it.effect("refuses an amount that is not positive, too large, or not a plain whole number", () =>
       Effect.gen(function* () {
         for (const amount of ["0", "-1", "1.5", "1e6", "0x10", "", " 1", "１", "1000000000001", "9".repeat(40)]) {
           expect(yield* credit("ada@example.com", amount, "odd"), amount).toMatchObject({ code: 2, stdout: "" })
@@ -61,7 +61,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("requires an operation id and a reason", () =>
+    it.effect("requires an operation id of at most 128 characters, and a reason that is not blank", () =>
       Effect.gen(function* () {
         const bare = ["payg", "credit", "--user", "ada@example.com", "--usd-micro", "5"]
         expect(yield* tollgate(...bare, "--operation-id", "x")).toMatchObject({ code: 2 })

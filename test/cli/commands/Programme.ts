@@ -1,5 +1,5 @@
 /**
- * Creates resellers and top-up orders for the tests of CLI commands. Server code writes them to the same database.
+ * Creates resellers and top-up orders for the tests of CLI commands, with the stores of the server.
  */
 import * as PgResellers from "@tollgate/adapters-postgres/reseller/PgResellers"
 import * as PgTopUpOrders from "@tollgate/adapters-postgres/topup/PgTopUpOrders"
@@ -17,7 +17,7 @@ export const layer = Layer.provideMerge(Layer.mergeAll(PgResellers.layer, PgTopU
 /** Creates a reseller that waits for a review. */
 export const signedUp = (email: string) => Programme.anApplicant(Email.make(email))
 
-/** Creates an unpaid order of ten USD, which is paid in rupiah by QRIS. */
+/** Creates an unpaid order of ten USD, to be paid in rupiah by QRIS. */
 export const orderedQris = (resellerId: ResellerId) =>
   Programme.anOrder(
     resellerId,
@@ -31,7 +31,7 @@ export const orderedQris = (resellerId: ResellerId) =>
   )
 
 /**
- * Creates an order of ten USD, which is paid on a blockchain, and records a received amount. Credits the order if the
+ * Creates an order of ten USD, to be paid on BNB Smart Chain, and records a received amount. Credits the order if the
  * amount is sufficient.
  */
 export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>

@@ -69,7 +69,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("accepts only whole numbers of micro-USD other than 0", () =>
+    it.effect("refuses an amount that is 0, too large, or not a plain whole number", () =>
       Effect.gen(function* () {
         for (const amount of [
           "0",

@@ -62,7 +62,7 @@ describe("the lists of a reseller on the command line", () => {
       })
     )
 
-    it.effect("refuse a wrong date, and require exactly one of --user and --reseller", () =>
+    it.effect("refuse a wrong date and a wrong range, and require --user or --reseller", () =>
       Effect.gen(function* () {
         const { resellerId } = yield* aLedger
         for (const args of [

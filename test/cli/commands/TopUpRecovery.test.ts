@@ -61,7 +61,7 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.scoped("gives no skipped deposit address to an order, and reads the balances of skipped addresses", () =>
+    it.scoped("gives the next order no skipped deposit address, and reads the balances of skipped addresses", () =>
       Effect.gen(function* () {
         const { baseUrl, get, post } = yield* startedSimulator()
         Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })

@@ -48,7 +48,7 @@ describe("tollgate users", () => {
         const { user_id } = created as { user_id: string }
         yield* aModel("gpt-5-mini")
         yield* sql`INSERT INTO account (id, kind, unit, user_id, credits_posted, debits_posted, debits_pending)
-          VALUES (gen_random_uuid(), 'payg', 'usd_pico', ${user_id}, 12345678900000, 345678000001, 5)`
+          VALUES (gen_random_uuid(), 'payg', 'usd_pico', ${user_id}, 12345678900000, 345678000001, 900001)`
         yield* sql`INSERT INTO account (id, kind, unit, user_id, model_id, credits_posted, debits_posted)
           SELECT gen_random_uuid(), 'plan', 'token', ${user_id}, id, 9007199254740991, 1 FROM model`
 

@@ -74,7 +74,7 @@ describe("tollgate webhooks", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("refuses wrong values and unknown ids", () =>
+    it.effect("refuses wrong values, unknown ids and an unknown reseller", () =>
       Effect.gen(function* () {
         const wrong: ReadonlyArray<ReadonlyArray<string>> = [
           ["endpoints", "create", "https://127.0.0.1/", "--events", "balance.low"],

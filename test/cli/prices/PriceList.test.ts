@@ -47,7 +47,7 @@ describe("a price list of LiteLLM", () => {
 })
 
 describe("a price", () => {
-  property("is exact for every whole number of micro-USD", [fc.bigInt(0n, 10n ** 10n)], (micro) => {
+  property("is exact for whole numbers of micro-USD up to 10^10", [fc.bigInt(0n, 10n ** 10n)], (micro) => {
     const text = `${micro / 1_000_000n}.${String(micro % 1_000_000n).padStart(6, "0")}`
     return modelsDev({ input: Number(text) }).find("lab", "m")?.input === micro
   })

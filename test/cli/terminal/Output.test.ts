@@ -9,7 +9,7 @@ describe("a JSON document", () => {
     expect(timestamp(new Date(Date.UTC(2026, 0, 2)))).toBe("2026-01-02T00:00:00.000Z")
   })
 
-  it("has exact token counts up to 2^53 - 1, the largest count that the database stores", () => {
+  it("has the exact token count 2^53 - 1, the largest count that the database stores", () => {
     expect(encode({ tokens: count(2n ** 53n - 1n) })).toContain("9007199254740991")
   })
 

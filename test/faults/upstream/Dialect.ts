@@ -8,7 +8,7 @@ export interface Dialect {
   readonly protocol: "chat" | "messages" | "responses"
   /** The path of the request that the gateway sends to the upstream. */
   readonly path: string
-  /** The error `type` that this protocol has for each error code of the gateway. */
+  /** The error `type` in this protocol, by error code of the gateway, for the codes that the faults cause. */
   readonly types: Readonly<Record<string, string>>
   readonly callerOf: (gatewayUrl: string, key: string) => Caller
 }
@@ -23,7 +23,7 @@ export interface Caller {
   readonly raised: (error: unknown) => Raised | undefined
 }
 
-/** The content that the client has received for one request. */
+/** What the client has received for one request. */
 export interface ReceivedResult {
   requestId: string
   text: string

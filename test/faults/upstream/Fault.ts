@@ -29,7 +29,7 @@ export type ExpectedResult =
   | { readonly kind: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
   /** A stream that ends with an error after this text. The text is undefined when its length depends on timing. */
   | { readonly kind: "broken stream"; readonly text: string | undefined; readonly code: string }
-  /** A complete response. The client reads `usage` or, by default, the usage that the upstream reports. */
+  /** A complete response. The client reads `usage`, by default the figures in the charge. */
   | { readonly kind: "complete"; readonly text: string; readonly usage?: Figures }
 
 export type Figures = readonly [prompt: number, completion: number]
@@ -109,7 +109,7 @@ export class DeliveredEvents {
     for (const resume of this.#waiting.splice(0)) resume()
   }
 
-  /** Waits until the client has received this many events or has disconnected. */
+  /** Waits until the client has received this many events, or the gateway has disconnected. */
   atLeast(events: number): Step {
     return (wire) => Promise.race([this.#reach(events), wire.gone])
   }

@@ -1,6 +1,6 @@
 /**
  * Tests upstream faults with the official client of a protocol: the result at the client, and the charge. An invalid response
- * and a broken stream cause an error at the client. The customer pays only for delivered content.
+ * and a broken stream cause an error at the client.
  *
  * Each fault has its own provider and model, so that the faults run in parallel. At the end the suite searches every byte
  * that clients received for secrets, and compares the balance with the sum of the expected charges.
@@ -26,8 +26,8 @@ interface Case {
 }
 
 /**
- * Registers a test for each fault, and tests of the totals. The tests of the totals fail unless there are more than
- * `moreThan` faults.
+ * Registers a test for each fault, and tests that run after all faults. The test of the balance fails unless there are
+ * more than `moreThan` faults.
  */
 export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreThan: number): void => {
   const cases: ReadonlyArray<Case> = faults.map((fault, i) => ({

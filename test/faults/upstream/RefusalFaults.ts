@@ -1,5 +1,5 @@
 /**
- * Lists the upstream faults in which no content arrives: the upstream cannot be reached, sends no complete response,
+ * Lists upstream faults in which no content arrives: the upstream cannot be reached, sends no complete response,
  * sends a response that cannot be used, or refuses the request.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"

@@ -105,7 +105,7 @@ const body = object(
 )
 
 describe("a chat completion that is rewritten without parsing", () => {
-  property("equals the parsed and encoded completion", [body], (text) => {
+  property("equals the parsed and encoded completion, if it is produced", [body], (text) => {
     const response = spliced(text)
     return (
       response === undefined || isDeepStrictEqual(Either.map(parsed(text), valueOf), Either.right(valueOf(response)))

@@ -168,7 +168,7 @@ describe("a whole chat completion for a client that requested a stream", () => {
     expect(reported?.output).toBe(2n)
   })
 
-  it("has an index in every tool call", () => {
+  it("has an index in its tool call", () => {
     const call = { id: "call_1", function: { name: "f", arguments: "{}" } }
     const { frames, content } = Either.getOrThrow(asStream(completionWith({ content: null, tool_calls: [call] })))
     expect(framesOf(frames)).toEqual([

@@ -1,5 +1,5 @@
 /**
- * These properties hold for every translated chat stream, for any events from the provider in any order.
+ * Checks properties of translated chat streams, for random events from the provider.
  */
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"

@@ -141,11 +141,11 @@ describe("a request for a token count", () => {
       expect([type, request_id]).toEqual(["error", response.headers.get("request-id")])
       return `${response.status} ${error.code} ${error.type}`
     }
-    const large = JSON.stringify({ ...request, pad: "x".repeat(2_000) })
+    const large = JSON.stringify({ model: "unknown", messages: [], pad: "x".repeat(2_000) })
     expect(await refused(large, { "x-api-key": "wrong" })).toBe("401 invalid_api_key authentication_error")
     expect(await refused(large, { authorization: "Bearer other" })).toBe("401 invalid_api_key authentication_error")
     expect(await refused(large)).toBe("413 request_too_large invalid_request_error")
-    expect(await refused({ ...request, messages: [] })).toBe("400 invalid_request invalid_request_error")
+    expect(await refused({ model: "unknown", messages: [] })).toBe("400 invalid_request invalid_request_error")
     expect(await refused({ ...request, model: "unknown" })).toBe("404 model_not_found not_found_error")
     expect(upstreams.exchanges).toEqual([])
   })

@@ -48,7 +48,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   events: [
     { name: "events are passed on in their order", sent: sse(...whole), written: writtenWhole },
     {
-      name: "events of every type of block are passed on unchanged",
+      name: "events of blocks of several types are passed on unchanged",
       sent: sse(
         start,
         blockStart({ type: "thinking", thinking: "", signature: "" }),
@@ -163,7 +163,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   ],
   names: [
     {
-      name: "the model has its public name in every event",
+      name: "the model has its public name in `message_start` and in `message_delta`",
       sent: sse(
         start,
         textStart,

@@ -1,5 +1,5 @@
 /**
- * These properties hold for every translated messages stream, for any events from the provider in any order.
+ * Checks properties of translated messages streams, for random events from the provider after `message_start`.
  */
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import { asObject } from "@tollgate/domain/inference/Json"

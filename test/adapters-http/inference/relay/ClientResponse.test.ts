@@ -73,7 +73,7 @@ describe("a client that does not read", () => {
     client.socket.destroy()
   })
 
-  it("is disconnected after the write timeout, and pays for the part that its socket has accepted", async () => {
+  it("is disconnected after the write timeout, and pays for a part of the content", async () => {
     const { upstream, gateway, client } = await startFlood({ writeStallSeconds: 0.4 })
     await (await upstream.received()).left
     await eventually(() => gateway.journal.settled.length === 1)

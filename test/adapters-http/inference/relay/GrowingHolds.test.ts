@@ -51,7 +51,7 @@ describe("a stream whose balance is ample", () => {
 })
 
 describe("a stream that uses up its balance", () => {
-  it("is cut with insufficient_balance, its upstream request is aborted, and it costs exactly the delivered content", async () => {
+  it("is cut with insufficient_balance, its upstream request is aborted, and its charged output is the delivered content", async () => {
     const { upstream, gateway, journal } = await startWith([...words(10_000), stall])
     journal.plan = planOf(3_000n)
     const text = await (await post(gateway.url, helloStream)).text()
@@ -102,7 +102,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("stops all parallel streams of the customer, which together never cost more than the balance", async () => {
+  it("stops all parallel streams of the customer, which together cost at most the balance", async () => {
     const { gateway, journal } = await startWith([...words(5_000), stall])
     journal.plan = planOf(30_000n)
     const texts = await Promise.all(
@@ -136,7 +136,7 @@ describe("a stream that uses up its balance", () => {
 })
 
 describe("a stream whose hold cannot be extended", () => {
-  it("is delivered to the end of its hold, waits for an extension at most for the write timeout, and ends with overloaded", async () => {
+  it("is delivered to the end of its hold, and ends with overloaded after the write timeout", async () => {
     const { gateway, journal } = await startWith([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     const text = await (await post(gateway.url, helloStream)).text()
@@ -269,7 +269,7 @@ describe("a request with an ample balance", () => {
 describe("a request whose prompt costs more than the balance", () => {
   it("is refused with 402 before a provider is called", async () => {
     const { upstream, gateway, journal } = await startWith([delta("a"), ...stop])
-    // The body has far fewer tokens by its smallest estimate than by the exact count.
+    // The body has far fewer tokens by its smallest estimate than by the local count.
     const body = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
     journal.plan = planOf(400n)
     const response = await post(gateway.url, body)

@@ -86,7 +86,7 @@ export class RawClient {
     this.socket.destroy()
   }
 
-  /** Returns the position in `text` after the first response; undefined if this response is incomplete. */
+  /** Returns the position in `text` after the first response; undefined if the end of the response is not found. */
   #whole(): number | undefined {
     const headEnd = this.text.indexOf("\r\n\r\n")
     if (headEnd < 0) return undefined

@@ -217,7 +217,7 @@ describe("a keepalive", () => {
     client.disconnect()
   })
 
-  it("is written between frames, never inside a frame", async () => {
+  it("is not written inside a frame that the provider sends in two parts", async () => {
     const half = signal()
     const whole = `data: ${JSON.stringify(chunk({ content: "whole" }))}\n\n`
     const { gateway } = await startWith(

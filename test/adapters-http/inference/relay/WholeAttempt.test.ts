@@ -185,7 +185,7 @@ describe("the verdict on a provider", () => {
 })
 
 describe("an attempt that sends nothing", () => {
-  it("is followed by an attempt on the next route; if every attempt fails, the client gets the most informative error", async () => {
+  it("is followed by an attempt on the next route; a failed attempt outranks an open circuit in the client's error", async () => {
     const { upstreams, gateway } = await start()
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }), new CircuitOpen({ retryAfterSeconds: 9 }))
     upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }), new CircuitOpen({ retryAfterSeconds: 9 }))
