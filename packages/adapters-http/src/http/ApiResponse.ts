@@ -1,6 +1,6 @@
 /**
- * Builds the responses of the routes that Effect's router serves: a JSON body, or an error in the error format of the
- * called API.
+ * Builds responses of routes that Effect's router serves: a JSON body, or an error in the error format of the called
+ * API.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"

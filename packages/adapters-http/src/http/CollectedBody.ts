@@ -3,7 +3,7 @@
  *
  * A sender can cut a body into chunks of one byte. A buffer object for each byte would need more than a hundred times
  * the memory of the body. Therefore only the first {@link MAX_CHUNKS} chunks are kept without a copy. Nearly every body
- * has fewer chunks. Further chunks are copied into one block, whose size is at least doubled when it is full.
+ * has fewer chunks. Further chunks are copied into one block, whose size is at least doubled when a chunk does not fit.
  */
 
 /** The number of chunks that are kept without a copy. */

@@ -1,7 +1,7 @@
 /**
  * Adds the headers that every response has: the request id under both names that clients read
- * (docs/reference/inference.md#a8), `nosniff`, `no-store` unless the response sets `cache-control`, and the CORS
- * headers if an origin is allowed. Also responds to CORS preflight requests.
+ * (docs/reference/inference.md#a8), `nosniff`, and the CORS headers if an origin is allowed. A response of the HttpApi
+ * also gets `no-store`, unless it sets `cache-control`. Also responds to CORS preflight requests.
  *
  * A web page of an allowed origin can read every header. Browsers accept `*` for this, because the service never allows
  * requests with cookies.
@@ -14,7 +14,7 @@ export interface CommonHeadersOptions {
 }
 
 export class CommonHeaders {
-  /** Alternating header names and values, which is the fastest format for `writeHead`. */
+  /** Alternating header names and values, one of the formats that `writeHead` accepts. */
   readonly #fixed: ReadonlyArray<string>
   readonly corsAllowOrigin: string | undefined
 

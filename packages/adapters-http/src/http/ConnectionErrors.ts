@@ -1,7 +1,7 @@
 /**
  * Refuses connections that do not send a valid request: bytes that are not HTTP, headers that are too large or never
- * end, or uploads that take too long. The refusal is written directly to the socket, because Node.js passes only the
- * error and the socket here, and no response object.
+ * end, or uploads that take too long. The refusal is written directly to the socket, because Node.js passes no response
+ * object here.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -20,7 +20,7 @@ const errorOf = (code: string | undefined): SurfaceError => {
   }
 }
 
-/** Milliseconds until the connection is closed. In this time, the client can read the refusal. */
+/** Maximum milliseconds until the connection is closed. In this time, the client can read the refusal. */
 const LINGER_MILLIS = 1_000
 
 /** The parts of a socket in which Node.js stores the open response and the request that is being received. */
@@ -43,8 +43,9 @@ const MAX_IGNORED_BYTES = 65_536
 const ignoredBytes = new WeakMap<Duplex, number>()
 
 /**
- * Returns true if the client has sent at most {@link MAX_IGNORED_BYTES} after a request with `Connection: close`. These
- * bytes are ignored, and the response to this request continues (docs/reference/http.md#http-10).
+ * Returns true if the client has sent at most {@link MAX_IGNORED_BYTES} after the last request of the connection, such
+ * as one with `Connection: close`. These bytes are ignored, and the response to this request continues
+ * (docs/reference/http.md#http-10).
  */
 const isAfterLastRequest = ({ bytesParsed = 0, code, rawPacket }: ConnectionFailure, socket: HttpSocket): boolean => {
   if (code !== "HPE_CLOSED_CONNECTION") return false

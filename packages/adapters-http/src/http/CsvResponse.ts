@@ -13,9 +13,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** Maximum number of CSV responses that a server sends at the same time. */
+/** Maximum number of CSV responses that a node sends at the same time. */
 const MAX_RESPONSES = { total: 16, perCaller: 2 }
-/** Time after which a client that reads nothing is disconnected. */
+/** Milliseconds after which a client that reads nothing is disconnected. */
 const STALL_MILLIS = 30_000
 
 export class CsvResponses extends Context.Tag("@tollgate/adapters-http/CsvResponses")<

@@ -1,6 +1,6 @@
 /**
- * Prepares a response that is the same for every client. The response is compressed only once, for the first client
- * that accepts gzip. Its ETag lets a client that already has the content get 304 without a body.
+ * Prepares a response that is the same for every client. The response is compressed with gzip at most once. Its ETag
+ * lets a client that already has the content get 304 without a body.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -26,8 +26,8 @@ export interface RepresentationOptions {
   /** The request headers that select the response; by default only `accept-encoding`. */
   readonly vary?: string
   /**
-   * The content in codings that already exist. If it does not contain gzip, the content is compressed with gzip for
-   * the first client that accepts gzip.
+   * The content in codings that already exist. If it does not contain gzip, the content is compressed when gzip is
+   * first needed.
    */
   readonly compressed?: { readonly [C in Coding]?: Uint8Array }
 }

@@ -1,8 +1,8 @@
 /**
- * Reads request bodies. Each body has a size limit. Bodies that reserve memory from the same `ReservedMemory` share a
- * memory limit. The reading time is linear in the size of the body.
+ * Reads request bodies. Bodies that reserve memory from the same `ReservedMemory` share a memory limit. The reading
+ * time is linear in the size of the body.
  *
- * This file does not read a refused body to its end. `Refusal.ts` and `SmallBodies.ts` discard the remaining bytes.
+ * This file does not discard the remaining bytes of a refused body.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import { InvalidRequest, Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -25,8 +25,9 @@ export interface BodyConsumer<A, E> {
 }
 
 /**
- * Passes a body to a consumer. Calls `callback` once, at the end of the body or at the first error. After an error, the
- * body is paused. Does not call `callback` if the client disconnects earlier. Returns a function that stops reading.
+ * Passes a body to a consumer. Calls `callback` at most once: at the end of the body or at the first error. After an
+ * error, the body is paused. Returns a function that stops reading. Does not call `callback` if this function is called
+ * or the client disconnects earlier.
  */
 export const consumeBody = <A, E>(
   request: IncomingMessage,
@@ -56,9 +57,7 @@ export const consumeBody = <A, E>(
 
 export type BodyRefusal = RequestTooLarge | Overloaded
 
-/**
- * Reads a whole body. If the body has already arrived together with the request head, `callback` runs synchronously.
- */
+/** Reads a whole body. If the whole body has already arrived, `callback` runs synchronously. */
 export const readWholeBody = (
   request: IncomingMessage,
   limitBytes: number,
@@ -129,7 +128,7 @@ export interface InferenceBodyLimits {
   readonly reservation: MemoryReservation
   /**
    * Decides whether the rest of a body of more than {@link MAX_UNFUNDED_BYTES} is read. Called at most once for a body.
-   * Passes false to `callback` if the customer has no funds or the request has ended.
+   * Passes false to `callback` if the customer has no funds, the funds cannot be read, or the request has ended.
    */
   readonly beforeLargeBody: (callback: (continues: boolean) => void) => void
 }
@@ -184,7 +183,10 @@ const pauseAtLargeBody = (
   request.on("data", onData)
 }
 
-/** Matches any JSON media type, and `text/plain`, which browsers declare for a string body without an explicit type. */
+/**
+ * Matches JSON media types (`application/json`, `application/*+json`, `text/json`), and `text/plain`, which browsers
+ * declare for a string body without an explicit type.
+ */
 const JSON_TYPE = /^\s*(application\/(json|[\w.+-]+\+json)|text\/(plain|json))\s*(;|$)/i
 
 /** Returns true if the content type is missing or is accepted as JSON. */
@@ -192,7 +194,8 @@ export const isDeclaredJson = ({ "content-type": type }: IncomingHttpHeaders): b
   type === undefined || JSON_TYPE.test(type)
 
 /**
- * Returns true if the body has a content encoding. Such bodies are refused, because the server does not decode them.
+ * Returns true if the body has a content encoding other than `identity`. Such a body is refused, because the server
+ * does not decode it.
  */
 export const isEncoded = ({ "content-encoding": encoding }: IncomingHttpHeaders): boolean =>
   encoding !== undefined && encoding.trim().toLowerCase() !== "identity"

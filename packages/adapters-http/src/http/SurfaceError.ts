@@ -1,5 +1,5 @@
 /**
- * Defines the errors that any path can return, such as an unknown route, a wrong method, a server that shuts down, or
+ * Defines errors that belong to no single route, such as an unknown route, a wrong method, a server that shuts down, or
  * an internal error. The request path selects the format of the error body. Paths under /v1 have the error body of the
  * inference routes (docs/reference/errors.md#a6), and all other paths have the plain error body
  * (docs/reference/errors.md#a5).
@@ -98,7 +98,10 @@ const split = (target: string): { readonly path: string; readonly query: string 
 
 const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path)
 
-/** Returns the path of a request target in the form that is compared with routes: without query and trailing slash. */
+/**
+ * Returns the path of a request target in the form that is compared with routes: without the query and without one
+ * trailing slash.
+ */
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
 /** Removes one trailing slash from the path of a request target. The query is kept. */

@@ -3,7 +3,8 @@
  * or, if the peer is a trusted proxy, the address that the proxy forwards.
  *
  * Each proxy appends an address on the right of `X-Forwarded-For`. Therefore the header is read from right to left, up
- * to the first address that is not a trusted proxy. Addresses forged by a client are further left and are not read.
+ * to the first address that is not a trusted proxy or the first entry that is not an address. Addresses forged by a
+ * client are further left and are not read.
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
@@ -41,8 +42,8 @@ export const none: Service = { trusts: () => false }
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
 /**
- * Returns the address for which rate limits count requests: an IPv4 address or an IPv6 /64 network. Returns `nowhere`
- * if the connection is already closed.
+ * Returns the client's address: an IPv4 address or an IPv6 /64 network. Returns `nowhere` if the connection is already
+ * closed.
  */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")

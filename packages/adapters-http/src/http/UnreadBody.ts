@@ -46,32 +46,36 @@ export const limitDiscarding = (request: IncomingMessage): void => {
   request.once("close", () => clearTimeout(cut))
 }
 
-/** The bytes of all discarded bodies together that are read per {@link TICK_MILLIS}: about 8 MiB per second. */
+/**
+ * The rate at which {@link DiscardedBodies} reads all its bodies together, per {@link TICK_MILLIS}: about 8 MiB per
+ * second.
+ */
 const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20
 /** The maximum number of bytes that a body delivers before it is paused again: one read of Node.js. */
 const PIECE_BYTES = 64 * 1024
 /**
- * With more bodies than this, only one piece is read per {@link TICK_MILLIS}. Even at the full rate, hardly any of so
- * many bodies would reach its end before `Refusal.ts` closes its connection. Each piece also allocates a buffer, so
- * reading makes the garbage collector run more often.
+ * With more bodies than this, only {@link PIECE_BYTES} are read per {@link TICK_MILLIS}. Even at the full rate, hardly
+ * any of so many bodies would reach its end before `Refusal.ts` closes its connection. Each piece also allocates a
+ * buffer, so reading makes the garbage collector run more often.
  */
 const MAX_FAST_BODIES = 64
 
-/** The maximum number of bodies that are being discarded. Each occupies 64 KiB or more until it ends. */
+/** The maximum number of bodies in {@link DiscardedBodies}. Each occupies 64 KiB or more until it ends. */
 const MAX_DISCARDED_BODIES = 512
 /**
- * The maximum number of refusals that are written per {@link TICK_MILLIS}: 100 per second. Each refused connection has
- * allocated a buffer of 64 KiB. Without this limit, a flood of refused uploads keeps the garbage collector busy.
+ * The number of refusals per {@link TICK_MILLIS} after which a further refusal waits: 100 per second. Each refused
+ * connection has allocated a buffer of 64 KiB. Without this limit, a flood of refused uploads keeps the garbage
+ * collector busy.
  */
 const REFUSALS_PER_TICK = 2
-/** The maximum number of refusals that wait for their turn. A further refusal is written immediately. */
+/** The maximum number of refusals that wait. A further refusal is written immediately. */
 const MAX_WAITING_REFUSALS = 512
 
 /**
  * The bodies that are being discarded. They share one rate, so that refused uploads do not take the processor time of
  * other requests. When there are too many bodies, the connection of the oldest body is closed. The refusal was written
- * on this connection long before.
+ * on this connection before.
  */
 class DiscardedBodies {
   /** All bodies, the oldest first. */
@@ -156,7 +160,7 @@ const discardedBodies = new DiscardedBodies()
 
 /**
  * Writes a refusal with `write` when it is the turn of this request, and then reads the rest of the body and discards
- * it. All discarded bodies share one rate. Writes nothing if the request is closed before its turn.
+ * it. Writes nothing if the request is closed before its turn.
  */
 export const refuseUnreadBody = (request: IncomingMessage, write: () => void): void =>
   discardedBodies.refuse(request, write)

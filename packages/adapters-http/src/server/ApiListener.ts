@@ -33,7 +33,7 @@ export interface ApiListener {
 }
 
 export interface ApiListenerOptions {
-  /** Milliseconds after which a client that reads nothing is disconnected. */
+  /** Milliseconds after which a client that does not read the end of a response is disconnected. */
   readonly writeStallMillis: number
 }
 

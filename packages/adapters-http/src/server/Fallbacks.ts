@@ -1,8 +1,8 @@
 /**
- * Writes the error responses that no handler writes: for an unknown route, a wrong method, an unreadable request, or a
- * defect (an unexpected exception, or an unavailable database). The body has the error format of the called API
- * (inference routes or other routes). A browser gets a page instead of this body for an unknown route or a defect
- * (docs/reference/console.md#w8).
+ * Writes the error responses that no handler of the HttpApi writes: for an unknown route, a wrong method, an unreadable
+ * request, or a defect (an unexpected exception, or an unavailable database). The body has the error format of the
+ * called API (inference routes or other routes). A browser gets a page instead of this body for an unknown route or a
+ * defect (docs/reference/console.md#w8).
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -24,7 +24,7 @@ import { wantsPage } from "../pages/Visitor.ts"
 import { issueText } from "../wire/SharedErrorRows.ts"
 import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
-/** The reseller and operator routes report every invalid request as `validation_error`. */
+/** The reseller and operator routes report a request that cannot be decoded as `validation_error`. */
 const reportsValidation = (path: string): boolean =>
   path.startsWith("/api/reseller") || path.startsWith("/api/operator")
 
@@ -65,7 +65,7 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** Converts errors to responses if no handler has done so. `more` lists the routes that `api` does not declare. */
+/** Converts errors to responses if no handler has done so. `more` lists routes that `api` does not declare. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
   more: ReadonlyArray<KnownRoute>

@@ -1,7 +1,7 @@
 /**
  * Declares the routes of the public port. The router and the OpenAPI document are built from this declaration.
- * `GatewayApiLive.ts` adds routes that this declaration does not contain: the pages, the OpenAPI document and the
- * routes for stored responses.
+ * `GatewayApiLive.ts` adds routes that this declaration does not contain, such as the pages, the OpenAPI document and
+ * the routes for stored responses.
  *
  * The route groups of the text and embedding protocols are listed in `inference/RelayRoutes.ts`.
  */

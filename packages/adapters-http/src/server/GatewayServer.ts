@@ -1,9 +1,9 @@
 /**
- * Runs the HTTP server of the public port. The server passes the requests of the text and embedding protocols to the
- * relay, and other requests to the HttpApi. The server itself refuses invalid requests, and responds to CORS preflight
- * requests if an origin is allowed. When the delay of the drain (the shutdown) is over, the server also refuses all
- * requests except probes. Every response has the headers of `CommonHeaders.ts`. `RequestStarts` decides when a request
- * to the HttpApi, except a probe, starts. `Drain.ts` describes the shutdown.
+ * Runs the HTTP server of the public port. The server passes the `POST` requests of the text and embedding protocols to
+ * the relay, and other requests to the HttpApi. The server itself refuses requests with an invalid head, and responds
+ * to CORS preflight requests if an origin is allowed. When the delay of the drain (the shutdown) is over, the server
+ * also refuses all requests except probes. Every response has the headers of `CommonHeaders.ts`. `RequestStarts`
+ * decides when a request to the HttpApi, except a probe, starts. `Drain.ts` describes the shutdown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type * as HttpApi from "@effect/platform/HttpApi"
@@ -199,7 +199,7 @@ export const layer = (
         }
       }
       const onRequest = (request: IncomingMessage, response: ServerResponse, continues: boolean) => {
-        // The connection is closing after an earlier response, so this request cannot get a response.
+        // The connection is closing or closed, so this request cannot get a response.
         if (!request.socket.writable) return
         if (isBehindOthers(response)) {
           serveInTurn(request, response, () => onRequest(request, response, continues))

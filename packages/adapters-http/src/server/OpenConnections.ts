@@ -14,7 +14,7 @@ type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 export interface OpenConnections {
   /** Makes each response whose head is not written yet the last response on its connection. */
   readonly closeAfterResponses: () => void
-  /** Closes the connections that have had a request and are idle. */
+  /** Closes the connections that have received bytes and have no request in progress. */
   readonly closeUsed: () => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Refuses request heads that Node.js accepts, but that other servers could read differently or that violate RFC 9112.
- * The connection of a refused request is closed (docs/reference/http.md).
+ * Refuses request heads that Node.js accepts, but that other servers could read differently, that violate RFC 9112, or
+ * that have too many headers. The connection of a refused request is closed (docs/reference/http.md).
  */
 import type { IncomingMessage } from "node:http"
 import type { SurfaceError } from "../http/SurfaceError.ts"
@@ -53,7 +53,9 @@ const hosts = (rawHeaders: ReadonlyArray<string>): number => {
 const SLASH = 0x2f
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
-/** Returns the path and query of a request target. An absolute URL (`http://host/path`) loses its scheme and host. */
+/**
+ * Removes the scheme and the host of an absolute URL (`http://host/path`). Returns any other request target unchanged.
+ */
 export const originForm = (target: string): string => {
   if (target.charCodeAt(0) === SLASH) return target
   const path = target.replace(ORIGIN, "")

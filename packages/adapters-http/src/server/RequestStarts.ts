@@ -4,9 +4,9 @@
  *
  * The start of a request occupies the event loop for up to one millisecond. Therefore at most one request starts in
  * each turn of the event loop, and at most one in 10 ms while the event loop is busy. A party is identified by its API
- * key or token (in the header `authorization` or `x-api-key`) or, for requests without this header, by its IP address.
- * Parties take turns, and requests with the header take turns with requests without it. Waiting requests occupy almost
- * no memory, because only their headers are parsed.
+ * key or token (in the header `authorization` or `x-api-key`) or, for requests without these headers, by its IP
+ * address. Parties take turns, and requests with one of the headers take turns with requests without them. The body of
+ * a waiting request is not read.
  */
 import { performance } from "node:perf_hooks"
 import { Shares } from "@tollgate/application/operations/Shares"
@@ -18,7 +18,7 @@ export interface Party {
 }
 
 /**
- * The number of requests of an authorised party that start before its rate is limited. Further requests start
+ * The number of requests of an authorised party that start before its rate is limited. Further requests start at least
  * {@link PARTY_INTERVAL_MILLIS} apart.
  */
 const PARTY_BURST = 200
@@ -43,7 +43,7 @@ export interface Surroundings {
 export class RequestStarts {
   readonly #surroundings: Surroundings
   readonly #places: Shares<string>
-  /** The parties with waiting requests. The party whose request started most recently is the last one. */
+  /** The parties with waiting requests. A party moves to the end when one of its requests starts. */
   readonly #lines = { authorized: new Map<string, Line>(), anonymous: new Map<string, Line>() }
   /**
    * The time until which the earlier requests of an authorised party count against its rate. Each request adds one

@@ -22,7 +22,7 @@ export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string): Read
 
 /**
  * Returns the corrected path: with `/v1` added, removed or written only once, and without repeated slashes. Returns
- * undefined if the corrected path is not the path of a route.
+ * undefined if this gives no other path of a route.
  */
 export const intendedPath = (routes: ReadonlyArray<KnownRoute>, path: string): string | undefined => {
   const bare = path.replace(/\/{2,}/g, "/").replace(/^(\/v1)+(?=\/|$)/, "")

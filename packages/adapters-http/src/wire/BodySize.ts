@@ -1,10 +1,10 @@
 /**
  * Measures a body as a model reads it: the number of UTF-8 bytes of text and the number of attachments.
  *
- * An embedded image or sound can have megabytes of base64 but costs only a few hundred tokens, so its base64 does not
- * count as text. This exception applies only to values of the protocol's media members that are longer than 1024 bytes,
- * begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could disguise text as
- * media, and the hold (the money set aside for the request) would be too small.
+ * An embedded image or sound can have megabytes of base64 but costs far fewer tokens than such a text, so its base64
+ * does not count as text. This exception applies only to values of the protocol's media members that are longer than
+ * 1024 bytes, begin with base64 (after the head of a `data:` URL) and contain no space. Otherwise a client could
+ * disguise text as media, and the hold (the money set aside for the request) would be too small.
  */
 import { BACKSLASH } from "./JsonEscapes.ts"
 import type { TextSamples } from "./TextSamples.ts"

@@ -80,8 +80,7 @@ export class JsonReader {
   }
 
   /**
-   * Returns the position of the next byte that is not white space. Never pauses: a body of only white space takes some
-   * 30 ms.
+   * Returns the position of the next byte that is not white space. Never pauses: 32 MiB of white space take some 30 ms.
    */
   skipSpace(at: number): number {
     let i = at
@@ -241,9 +240,9 @@ export class JsonReader {
   }
 
   /**
-   * Returns the position of the next quote, backslash or control character, or `limit` if none is before it. Four bytes
-   * are tested at a time: the subtraction sets the highest bit of each matching byte. It can also set the highest bit
-   * of the byte after a match, so after a match the four bytes are checked one by one.
+   * Returns the position of the next quote, backslash or control character, or the end of the search (`limit` or the
+   * end of the bytes). Four bytes are tested at a time: the subtraction sets the highest bit of each matching byte. It
+   * can also set the highest bit of the byte after a match, so after a match the four bytes are checked one by one.
    */
   #plain(at: number, limit: number): number {
     const view = this.#view

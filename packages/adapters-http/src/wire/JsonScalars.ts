@@ -2,7 +2,7 @@
  * Reads the JSON values that are neither strings nor containers: `true`, `false`, `null` and numbers.
  */
 
-/** Maximum size in bytes of a member name and of the digits of a number. */
+/** Maximum size in bytes of a member name and of each row of digits in a number. */
 export const MAX_TOKEN_BYTES = 1024 * 1024
 
 const MINUS = 0x2d

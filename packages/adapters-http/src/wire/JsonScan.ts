@@ -2,11 +2,11 @@
  * Scans the bytes of a body in one pass: checks that the body is a well-formed JSON object, and finds the members that
  * routing, metering and billing need.
  *
- * Each of these members must occur at most once (docs/reference/inference.md#f3) and in its exact spelling
- * (docs/reference/inference.md#i7). A duplicate, or a name that differs only in case, is refused. Otherwise the gateway
- * and the provider could read different values, because some parsers take the last duplicate, and some parsers ignore
- * case. For all other members, only the syntax is checked. The member that `each` requires in every element of an array
- * (such as `role` in `messages`) can be repeated: the scan checks only that its last value is a string.
+ * Each of these members must occur at most once (docs/reference/inference.md#f3). A name that differs from it only in
+ * case is refused (docs/reference/inference.md#i7), unless the plan sets `caseSensitive`. Otherwise the gateway and the
+ * provider could read different values, because some parsers take the last duplicate, and some parsers ignore case. For
+ * all other members, only the syntax is checked. The member that `each` requires in every element of an array (such as
+ * `role` in `messages`) can be repeated: the scan checks only that its last value is a string.
  */
 import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
@@ -49,7 +49,7 @@ export interface ScannedMember {
   readonly elements: number
   /** Pieces of the text of the whole body; undefined if the body has at most {@link MAX_UNSAMPLED_BYTES}. */
   readonly samples: TextSamples | undefined
-  /** True if the value is an empty object or an empty array. */
+  /** True if the value is empty. Has a meaning only for an object or an array. */
   readonly empty: boolean
   readonly inside: { readonly [name: string]: ScannedMember }
 }
@@ -87,7 +87,7 @@ const MAX_UNSAMPLED_BYTES = 64 * 1024
 type Found = { [name: string]: ScannedMember }
 
 const TYPE = new MemberNames(["type"])
-/** The maximum size in bytes of a `type` that is tested. No provider has a longer type. */
+/** The maximum size in bytes of a `type` that is tested. No known type is longer. */
 const MAX_TYPE_BYTES = 1024
 
 /** The methods that are generators yield after each slice. */
@@ -97,7 +97,7 @@ class Scan {
   readonly #maxValues: number
   readonly #refusesNear: boolean
   #refusal: InvalidRequest | undefined
-  /** True if the last element had the required member. */
+  /** True if the last element had the required member, with a string. */
   #present = false
   /** The names that were collected for the elements of the last array. */
   #typeNames: ReadonlyArray<string> = []

@@ -22,7 +22,7 @@ export interface ProviderNames {
 
 /** Returns the text that the client may see; undefined if the whole text must be dropped. */
 export const redactedText = (text: string, names: ProviderNames): string | undefined => {
-  // Real refusals are shorter than this limit. A longer text could make the regular expressions below slow.
+  // A longer text could make the regular expressions below slow.
   if (text.length > MAX_SEARCHED_CHARACTERS) return undefined
   const visible = text.replace(INVISIBLE, " ").trim()
   const renamed = visible.replace(modelPattern([names.publicName, ...idsOf(names.upstreamModel)]), PLACEHOLDER)

@@ -17,7 +17,7 @@ export const runSlices = <A>(slices: Slices<A>): A => {
 
 /**
  * Runs the slices in turns, so that the event loop serves other requests in between. The effect is interrupted when
- * `isOver` returns true at the beginning of a turn.
+ * `isOver` returns true at the beginning of a turn after the first.
  */
 export const inTurns = <A>(slices: Slices<A>, isOver: () => boolean = () => false): Effect.Effect<A> =>
   Effect.gen(function* () {

@@ -72,8 +72,9 @@ export class SseDecoder {
   }
 
   /**
-   * Decodes a text that consists of one event of one line; otherwise returns undefined. This method is faster than
-   * `#lines`, and nearly every chunk is such a text.
+   * Decodes a text that consists of one event with one `data:` line. Returns undefined if the text has another form, or
+   * if the decoder is not between two events. This method is faster than `#lines`, and nearly every chunk is such a
+   * text.
    */
   #singleEventOf(text: string): SseEvent | undefined {
     const ordinary =

@@ -47,8 +47,8 @@ export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => 
 }
 
 /**
- * Returns the error for an error object in a 2xx response. The status, code or type in the object selects the error.
- * The provider's message is not passed on.
+ * Returns the error for an error object in a 2xx response or in an event of a stream. The status, code or type in the
+ * object selects the error. The provider's message is not passed on.
  */
 export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)
@@ -90,7 +90,7 @@ export interface ProviderError {
   readonly codes: ReadonlyArray<string>
 }
 
-/** Reads an error body in any of the formats of common model servers. */
+/** Reads an error body in one of the formats of common model servers. */
 export const parseProviderError = (body: Buffer): ProviderError => {
   const json = parsed(body)
   return providerErrorOf(asObject(json) ?? asObject(asArray(json)[0]))

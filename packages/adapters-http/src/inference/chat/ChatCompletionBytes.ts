@@ -17,7 +17,7 @@ import { finishReasonOf } from "./ChatChoice.ts"
 import { completionIdOf } from "./ChatStream.ts"
 import { ChatUsage } from "./ChatUsage.ts"
 
-// In the code below, `found` is the index of a name in one of these three lists.
+// In the code below, `found` is the index of a name in one of these three lists, or negative for any other name.
 const COMPLETION = new MemberNames(["choices", "usage", "object", "error", "type", "x_groq"])
 const CHOICE = new MemberNames(["message", "index", "finish_reason", "logprobs", "error"])
 const MESSAGE = new MemberNames([

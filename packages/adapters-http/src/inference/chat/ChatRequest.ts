@@ -105,7 +105,7 @@ const replacement = ({ start, end }: ScannedMember, text: string): Splice => ({ 
 
 const insertion = (at: number, text: string): Splice => ({ start: at, end: at, text })
 
-/** Returns the total size of the members that a model reads: messages, tools, functions and the response format. */
+/** Returns the total size of messages, tools, functions and the response format, and the limits of the output. */
 const sizeOf = (
   { messages, tools, functions, response_format }: ChatMembers,
   maxOutputTokens: number | undefined,
@@ -119,7 +119,7 @@ const sizeOf = (
 
 /**
  * Returns the largest output limit, because providers differ in the limit that they apply. Returns undefined (no limit)
- * if a limit is below 1, because some providers ignore such a limit.
+ * if no limit is given, and if a limit is below 1, because some providers ignore a limit below 1.
  */
 const largest = (limits: ReadonlyArray<number | undefined>): number | undefined => {
   const given = limits.filter((limit) => limit !== undefined)

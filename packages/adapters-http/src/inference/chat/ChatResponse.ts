@@ -64,8 +64,9 @@ export const responseAsStream = (
   })
 
 /**
- * Rewrites a completion. Returns a failure if the completion or one of its choices reports an error, if the completion
- * has no choice, or if a choice has no message.
+ * Passes the completion to `rewrite`. Returns a failure instead if the body is not a JSON object or has too many
+ * values, if the completion or one of its choices reports an error, if the completion has no choice, or if a choice has
+ * no message.
  */
 const fromCompletion = <A>(
   body: Buffer,

@@ -4,7 +4,7 @@
  *     role and content ... ─▶ finish reason ─▶ usage, if requested and reported ─▶ [DONE]
  *
  * Frames are built from the known members of chunks and choices, so an unknown member of a chunk or choice never
- * reaches the client. The content that is charged is read from the deltas that are written.
+ * reaches the client. The `content` of a translation is read from the deltas that are written.
  */
 import type { ChoiceSwitch } from "@tollgate/application/inference/DeliveredText"
 import { deltaContent } from "@tollgate/domain/inference/ChatDelivered"
@@ -80,7 +80,7 @@ export class ChatStream implements StreamTranslator {
     }
   }
 
-  /** Translates a chunk that adds this text to the first choice and contains nothing else. */
+  /** Translates a chunk whose only output is this text, for the choice with the index 0. */
   #textOnly(text: string): Translation {
     const frames = `${this.#head}{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`
     return { frames, content: text, switches: undefined, usage: undefined, end: undefined }
@@ -164,8 +164,8 @@ export class ChatStream implements StreamTranslator {
   }
 
   /**
-   * Ends the stream. `marked` is true if the provider has sent `[DONE]`, and false if it has only closed the stream.
-   * Choices without a finish reason are accepted only if `marked` is true.
+   * Ends the stream. `marked` is true if the provider has sent `[DONE]` or a whole completion, and false if it has only
+   * closed the stream. Choices without a finish reason are accepted only if `marked` is true.
    */
   #complete(marked: boolean): Translation {
     const started = [...this.#choices.values()].filter(({ deltas }) => deltas.started)

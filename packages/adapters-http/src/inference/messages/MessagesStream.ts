@@ -5,7 +5,7 @@
  *
  * JSON members that identify the provider are redacted, and missing members that clients require are added. Anthropic's
  * clients read the `event:` line, so it is always written. Events that are not in this protocol, such as the end mark
- * of another protocol, are dropped because clients fail on them. The content that is charged is read from the events
+ * of another protocol, are dropped because clients fail on them. The `content` of a translation is read from the events
  * that are written.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

@@ -49,7 +49,7 @@ export class ClientResponse {
 
   /** True after the response head has been written. */
   committed = false
-  /** True after the end of the response has been written. */
+  /** True after the caller has ended or refused the response. A refusal may still wait to be written. */
   ended = false
   /**
    * True if the connection was closed before the end of the response was written, or before the socket has accepted the
@@ -115,7 +115,7 @@ export class ClientResponse {
     this.#limitStall()
   }
 
-  /** Writes an error response, unless the request already has a response. */
+  /** Writes an error response, unless the request already has a response or the client is gone. */
   refuse(refusal: WireErrorBody): void {
     if (this.committed || this.ended || this.gone) return
     this.ended = true

@@ -3,7 +3,7 @@
  * accepted yet. A mark contains the number of characters and of deltas that were sent up to the end of its write.
  *
  * A write without content has a mark too, because the socket confirms writes, not content. The queue is a ring of
- * numbers, so that a write allocates no memory. The ring grows if it is full and another write is added.
+ * numbers, so that a write usually allocates no memory. The ring grows if it is full and another write is added.
  */
 const INITIAL_MARKS = 8
 

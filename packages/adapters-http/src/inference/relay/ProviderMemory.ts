@@ -40,7 +40,7 @@ export class ResponseMemory {
     this.#reservation = reservation
   }
 
-  /** Reserves memory for `bytes` bytes in total. Returns false if the provider's limit is reached. */
+  /** Reserves memory for `bytes` bytes in total. Returns false if the provider's limit would be exceeded. */
   reserve(bytes: number): boolean {
     if (bytes <= this.#bytes) return true
     const step = Math.max(STEP_BYTES, bytes - this.#bytes)

@@ -10,7 +10,10 @@ import { ReservedMemory } from "../../http/MemoryReservation.ts"
 /** The labels by which the metrics count finished requests. */
 export interface Outcome {
   readonly protocol: Protocol
-  /** The HTTP status that was sent; 499 if the client disconnected before a status was sent. */
+  /**
+   * The HTTP status that was sent; 499 if no status had been sent when the handling ended, for example because the
+   * client disconnected.
+   */
   readonly status: number
   /**
    * `complete`: the response was sent to its end. `refused`: the status was not 200. `broken`: the stream ended with an
@@ -37,7 +40,7 @@ export class RelayCounters {
   openStreams = 0
   /** The number of open HTTP requests to providers. */
   openExchanges = 0
-  /** The memory reserved for request bodies. */
+  /** The memory reserved for the request bodies of the relay. */
   readonly bodyMemory = new ReservedMemory()
   /** The memory reserved for the bodies, source images and responses of image requests. */
   readonly imageMemory = new ReservedMemory()

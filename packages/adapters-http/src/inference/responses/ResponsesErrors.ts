@@ -38,8 +38,8 @@ export interface ResponsesRefusal {
 }
 
 /**
- * Returns the refusal in an event; undefined if there is none. An event contains a refusal if its response has failed
- * or was cancelled, if it has an error object, or if its `type` or its `event:` line is `error`.
+ * Returns the refusal in an event; undefined if there is none. Refusals are, for example, a failed or cancelled
+ * response, an error object, and `error` as the `type` or the `event:` line.
  */
 export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusal | undefined => {
   const response = asObject(event.response)
@@ -50,7 +50,10 @@ export const refusalInEvent = (event: JsonObject, name: string): ResponsesRefusa
   return error && withFault(error, asObject(event.error) ?? event)
 }
 
-/** Returns the refusal in a failed or cancelled response, or in an error object that replaces the response. */
+/**
+ * Returns the refusal in a failed or cancelled response, in a response with an error, or in an error object that
+ * replaces the response.
+ */
 export const refusalInResponse = (response: JsonObject): ResponsesRefusal | undefined => {
   const error = refusalIn(response)
   if (error !== undefined) return withFault(error, asObject(response.error))

@@ -3,8 +3,8 @@
  *
  *     response.created ... ─▶ response.completed | response.incomplete
  *
- * Members that identify the provider are removed or replaced. All other members are unchanged. Events
- * of other types are dropped, such as pings and events that only the provider's own clients understand.
+ * Members that identify the provider are removed or replaced. Events of other types are dropped, such as pings and
+ * events that only the provider's own clients understand.
  */
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
