@@ -1,10 +1,10 @@
 /**
  * Runs a real Postgres for development and tests. Each process that needs this Postgres calls {@link start}. If a
- * Postgres already runs in the directory, the process joins it.
+ * Postgres with a watchdog already runs in the directory, the process joins it.
  *
- * Postgres listens only on a unix socket, writes durably by default, and stops when the last process that uses it has
- * ended, even if that process was killed. If a Postgres is still shutting down in the directory, `start` waits until
- * that Postgres has exited, so a restart right after a crash works.
+ * By default Postgres listens only on a unix socket and writes durably. It stops when no process uses it any more, even
+ * if the last process was killed. If a Postgres is still shutting down in the directory, `start` waits until that
+ * Postgres has exited, so a restart right after a crash works.
  */
 import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -31,13 +31,13 @@ export interface EmbeddedPostgresOptions {
   readonly directory: string
   /** Default: true. If false, writes are faster, but a crash can lose them. Tests use false. */
   readonly durable?: boolean
-  /** Postgres settings, as in postgresql.conf. They override the settings that this file chooses. */
+  /** Postgres settings, as in postgresql.conf. They override the other settings of this file, except the launch id. */
   readonly parameters?: Readonly<Record<string, string>>
 }
 
 export interface RunningPostgres {
   readonly socketDir: string
-  /** True if another process started this Postgres. */
+  /** True if this Postgres was already running or starting. */
   readonly joined: boolean
   /** Fails when Postgres exits although the scope has not ended; never completes otherwise. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresFailed>

@@ -15,7 +15,10 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 
 const run = promisify(execFile)
 
-/** Opens a pipe for writing and returns the descriptor. Returns `undefined` if no process reads the pipe. */
+/**
+ * Opens a pipe for writing and returns the descriptor. Returns `undefined` if no process reads the pipe, or if the pipe
+ * cannot be opened.
+ */
 const openToReader = (path: string): number | undefined => {
   try {
     return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)

@@ -14,15 +14,15 @@ import { type EmbeddedPostgresFailed, step } from "./EmbeddedPostgresFailed.ts"
 import { isWatched } from "./Lifeline.ts"
 import type { PostgresHome } from "./PostgresHome.ts"
 
-/** Another Postgres process uses the cluster, so the caller must retry shortly. */
+/** Another Postgres may still use the cluster or its socket, so the caller must retry shortly. */
 export class ClusterInUse extends Data.TaggedError("ClusterInUse") {}
 
 /** The Postgres setting that contains the launch id, a random id for each start of Postgres. */
 export const LAUNCH_SETTING = "tollgate.launch"
 
 /**
- * Returns the launch id of the Postgres that accepts connections at this socket. Returns none if no Postgres listens
- * there, and while Postgres starts, recovers or stops.
+ * Returns the launch id of the Postgres that accepts connections at this socket. Returns none if no connection succeeds
+ * within a second, for example while Postgres starts, recovers or stops.
  */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {

@@ -89,7 +89,9 @@ export const ownDirectory = (
       throw new Error("it is not a directory, or it belongs to another user")
   })
 
-/** Creates a directory that root owns and that an unprivileged user can reach. Returns its path. */
+/**
+ * Returns the path of a directory that root owns and that an unprivileged user can reach. Creates it if it is missing.
+ */
 export const reachableHome: Effect.Effect<string, EmbeddedPostgresFailed> = step(
   "found no directory that an unprivileged user can reach",
   async () => {

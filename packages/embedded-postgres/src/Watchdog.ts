@@ -32,13 +32,13 @@ exit $code
 
 export interface WatchedPostgres {
   readonly exited: Effect.Effect<void>
-  /** The last lines of the Postgres log, which state why Postgres exited. */
+  /** The last lines of the Postgres log, which can state why Postgres exited. */
   readonly logTail: Effect.Effect<string>
   /** Renames the lifeline so that other processes can join. The caller runs this effect when Postgres is ready. */
   readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
 }
 
-/** All environment variables of a child process, which inherits none from this process. */
+/** All environment variables of `initdb`, the watchdog and Postgres, which inherit none from this process. */
 export const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
 /** Starts Postgres, which runs until the scope has ended and no other process keeps the lifeline open. */

@@ -1,9 +1,9 @@
 /**
  * Resolves host names. Concurrent lookups of one host name with the same options share one call of the resolver.
  *
- * A call occupies one of the four threads of the thread pool of Node.js until the name server responds. If every
- * connection made its own call, the connections to one provider whose name server hangs would occupy all threads, and
- * no other host name could be resolved.
+ * A call of the operating system's resolver occupies a thread of the small thread pool of Node.js until the lookup
+ * ends. If every connection made its own call, the connections to one provider whose name server hangs could occupy all
+ * threads. Other host names could then not be resolved.
  */
 import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"

@@ -1,11 +1,11 @@
 /**
  * Counts the tokens of a text with OpenAI's o200k vocabulary. Rule C12 in docs/reference/billing.md defines this count.
  *
- * A byte-pair counter needs quadratic time for text without spaces: 200 KB of one repeated letter block the process for
- * 20 seconds. The counter therefore splits the text into windows of bounded size and adds the counts of the windows. A
- * full window that contains blanks (spaces, tabs or line breaks) ends before its last blank. Most tokens begin at a
- * blank, so the split changes the count by less than 0.1 % in normal text. The vocabulary is loaded when the counter is
- * first used.
+ * A byte-pair counter can need quadratic time for text without spaces: 200 KB of one repeated letter would block the
+ * process for 20 seconds. The counter therefore splits the text into windows of bounded size and adds the counts of the
+ * windows. A window ends before a blank (such as a space or a line break) if possible. In normal text most tokens begin
+ * at a blank, so the split changes the count by less than 0.1 %. The vocabulary is loaded when the first text is
+ * counted that is not empty.
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"

@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT_MILLIS = 10_000
 const ADDRESS_TIMEOUT_MILLIS = 2_500
 /**
  * The idle time in milliseconds after which a connection is closed. Most servers keep idle connections longer. If a
- * server announces a shorter keep-alive timeout, the announced timeout applies.
+ * server announces a shorter keep-alive timeout, the connection is closed before that timeout ends.
  */
 const IDLE_CONNECTION_MILLIS = 30_000
 const MAX_HEADER_BYTES = 32_768

@@ -1,7 +1,7 @@
 /**
  * Limits the concurrent requests to each provider from this process, and keeps one circuit breaker per provider.
  *
- * A request occupies one slot of its provider while the request is open. The number of occupied slots and the circuit
+ * A request occupies one slot of its provider until the slot is released. The number of occupied slots and the circuit
  * breaker are stored under the provider's name, so a change of the catalog does not reset them. The caller passes the
  * current settings of the provider with each request, so changed settings apply to the next request.
  *
@@ -24,10 +24,7 @@ export interface Slot {
    * breaker, the breaker closes immediately and does not wait for the end of the response.
    */
   readonly served: () => void
-  /**
-   * Releases the slot and reports the verdict on the provider to the circuit breaker. Only the first call has an
-   * effect.
-   */
+  /** Releases the slot with a verdict on the provider. Only the first call has an effect. */
   readonly release: (verdict: Verdict) => void
 }
 

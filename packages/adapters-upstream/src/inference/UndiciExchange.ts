@@ -7,8 +7,8 @@
  * converts all response headers.
  *
  * The slot that `ProviderGate` granted represents one connection, and undici cannot cancel a connection that it is
- * still opening. The slot is therefore released only after the caller has closed the exchange and undici has made its
- * last callback.
+ * still opening. After a successful `dispatch`, the slot is therefore released only when the caller has closed the
+ * exchange and undici has made its last callback.
  */
 import type { UpstreamEvents, UpstreamExchange, Verdict } from "@tollgate/application/inference/Upstreams"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"

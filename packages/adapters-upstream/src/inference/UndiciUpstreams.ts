@@ -1,7 +1,7 @@
 /**
  * Sends requests to upstreams over HTTP/1.1 with undici's `dispatch`. `dispatch` passes data from the socket directly
  * to the caller (the relay or the code for images), uses no promises or streams, and follows no redirects. This adapter
- * applies the connect timeout. The caller applies all other timeouts.
+ * applies the timeouts of connections. The caller applies the timeouts of responses.
  *
  * No other module adds the API keys of providers to requests.
  */
@@ -91,7 +91,7 @@ const readTarget = ({ baseUrl }: Provider): Target => {
   return { origin, basePath: pathname.replace(/\/+$/, "") }
 }
 
-/** The headers that this adapter sets. Headers of the caller with these names are ignored. */
+/** The names of headers that only this adapter and undici set. Headers of the caller with these names are ignored. */
 const OWN_HEADERS = new Set(["authorization", "x-api-key", "accept-encoding", "host", "content-length", "connection"])
 
 const wireHeaders = (
@@ -109,7 +109,7 @@ const wireHeaders = (
   return headers
 }
 
-/** Returns false for a key that could be an ordinary word, such as the key of a local model server. */
+/** Returns false for a short key, because it could be an ordinary word, such as the key of a local model server. */
 const isSearchable = (key: string): boolean => key.length >= 8
 
 const failed = (cause: string) => Either.left(new UpstreamFailed({ cause }))

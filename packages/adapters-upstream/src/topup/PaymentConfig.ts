@@ -1,5 +1,6 @@
 /**
- * Reads the payment configuration from the environment: either real payment providers or the payment simulator.
+ * Reads the payment configuration from the environment variables: real payment providers, the payment simulator, or
+ * neither.
  */
 import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"

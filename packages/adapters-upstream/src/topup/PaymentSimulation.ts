@@ -26,10 +26,7 @@ export interface SimulatedDeployment {
 export interface SimulatedCounterpart {
   /** The name of the provider in the registry. */
   readonly name: string
-  /**
-   * Returns environment variables that connect the provider's adapter to the simulator, with API keys that only the
-   * simulator accepts.
-   */
+  /** Returns environment variables that connect the provider's adapter to the simulator, with simulated credentials. */
   readonly environment: (deployment: SimulatedDeployment) => Environment
   /**
    * Wraps the adapter. The wrapped adapter also sends data to the simulator for which the provider's protocol has no

@@ -3,7 +3,8 @@
  * operator has named its origin as a private origin (docs/reference/webhooks.md#wh4).
  *
  * The URL parser of Node.js converts every form of an IPv4 address, such as `0x7f.1` or `2130706433`, to four decimal
- * numbers. The addresses of a host name are checked before each attempt, when the name is resolved.
+ * numbers. Except for private origins, the addresses of a host name are checked in each attempt, when the name is
+ * resolved.
  */
 import { isIP } from "node:net"
 import { WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"

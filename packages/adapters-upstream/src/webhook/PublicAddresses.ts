@@ -1,6 +1,6 @@
 /**
  * Decides whether an IP address is public. Except for the private origins that the operator names, webhooks are sent
- * only to public addresses. The URLs of endpoints come from resellers, who must not reach the private network of the
+ * only to public addresses. Resellers choose the URLs of their endpoints, and must not reach the private network of the
  * deployment (docs/reference/webhooks.md#wh4).
  *
  * The lists contain the ranges that the IANA registers for special purposes, and some further ranges, such as IPv4

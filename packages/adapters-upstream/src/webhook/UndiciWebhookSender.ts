@@ -1,8 +1,9 @@
 /**
  * Sends webhooks. Each attempt has its own connection, because the endpoints belong to different owners.
  *
- * Each attempt resolves the host once, checks at most 8 of its addresses, and connects only to these addresses. A name
- * server can therefore not pass the check with one address and then return another address for the connection.
+ * If the host of a public endpoint is a name, each attempt resolves the name once, checks at most 8 of its addresses,
+ * and connects only to these addresses. A name server can therefore not pass the check with one address and then return
+ * another address for the connection.
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -17,7 +18,7 @@ import { type AllowedTarget, allowedTarget, type PrivateOrigins } from "./Allowe
 import { isPublic } from "./PublicAddresses.ts"
 import { signedHeaders } from "./WebhookSignature.ts"
 
-/** Returns the IP addresses of a host name. Fails if it has none. */
+/** Returns the IP addresses of a host name. Fails or returns an empty list if it has none. */
 export type Resolve = (host: string) => Promise<ReadonlyArray<string>>
 
 export interface SenderOptions {

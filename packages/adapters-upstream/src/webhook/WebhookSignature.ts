@@ -14,7 +14,7 @@ export interface UnsignedWebhook {
 
 const PREFIX = "whsec_"
 
-/** Returns the headers of a webhook, with one signature for each secret. */
+/** Returns the headers that sign a webhook, with one signature for each secret. */
 export const signedHeaders = (
   { id, timestampSeconds, body }: UnsignedWebhook,
   secrets: ReadonlyArray<Redacted.Redacted<string>>

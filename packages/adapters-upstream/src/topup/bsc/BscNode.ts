@@ -1,7 +1,7 @@
 /**
  * Reads balances, blocks and transfers from one node of BNB Smart Chain. A node is used only after `identify` has
- * checked that it serves the right chain and tokens. A node that is behind the chain is not used, because it would
- * report new payments late or never.
+ * checked that it serves the right chain and tokens. `finalizedBlock` fails for a node that is behind the chain,
+ * because such a node would report new payments late or never.
  *
  * Balances are read at the `finalized` block. No chain reorganisation can revert this block, so confirmations are not
  * counted.
@@ -54,7 +54,7 @@ export interface BscNode {
   readonly block: (number: number) => Effect.Effect<Block, RpcFailed>
   /** Returns the token balance of an address at the last final block, in the smallest unit of the token. */
   readonly balanceOf: (contract: string, holder: string) => Effect.Effect<bigint, RpcFailed>
-  /** Returns the matching transfers, oldest first. */
+  /** Returns the matching transfers in the order of the node's response, normally oldest first. */
   readonly transfers: (filter: TransferFilter) => Effect.Effect<ReadonlyArray<Transfer>, RpcFailed>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sends a query to several BSC nodes in the order of the settings, with recently failed nodes last. Each result of a
- * query comes from a different node, so that one node alone cannot satisfy a quorum.
+ * Sends a query to BSC nodes in the order of the settings, with recently failed nodes last. Each result of a query
+ * comes from a different node, so that one node alone cannot satisfy a quorum of two or more.
  */
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -16,7 +16,7 @@ export interface BscNodePool {
   readonly ask: <A>(wanted: number, query: Query<A>) => Effect.Effect<Arr.NonEmptyReadonlyArray<A>, RpcFailed>
 }
 
-/** The time in milliseconds for which a failed node is called after all other nodes. */
+/** The time in milliseconds for which a failed node is called after the nodes that did not fail. */
 const DEFERRAL_MILLIS = 30_000
 
 export const make = (nodes: ReadonlyArray<BscNode>): BscNodePool => {

@@ -3,9 +3,9 @@
  * received amount is the token balance of the address at the last final block, minus its balance when the payment was
  * opened.
  *
- * Because the adapter reads balances at final blocks, it adds up partial payments, is safe from chain reorganisations
- * and ignores fake tokens. It does not detect withdrawals: if tokens leave an address before its order is credited, the
- * received amount is too low.
+ * Because the adapter reads the balances of two known token contracts at final blocks, it adds up partial payments, is
+ * safe from chain reorganisations and ignores fake tokens. It does not detect withdrawals: if tokens leave an address
+ * before its order is credited, the received amount is too low.
  */
 import {
   AmountRejected,

@@ -46,7 +46,7 @@ export const readNodes = ({ rpcUrls, rpcQuorum, logRange }: BscSettings): Either
   return Either.right(urls)
 }
 
-/** Returns the part of a URL that identifies a node. Different spellings of one URL give the same part. */
+/** Returns the parts of a URL that identify a node: all except the user name, the password and the fragment. */
 const nodeOf = ({ origin, pathname, search }: URL): string => origin + pathname + search
 
 const isHttp = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "http:"

@@ -74,7 +74,7 @@ const addressAt = (chain: HDKey, index: number): Either.Either<string, string> =
 const ADDRESS_BYTES = 20
 
 /**
- * Returns the address with the checksum of EIP-55. The case of each letter encodes a part of the checksum. Wallets
+ * Returns the address with the checksum of EIP-55. The case of each letter encodes a part of the checksum. Many wallets
  * verify the checksum before they send money.
  */
 export const checksummed = (address: string): string => {

@@ -2,8 +2,8 @@
  * Calls one BSC node with JSON-RPC 2.0 over HTTP: one call per request, with a timeout and a maximum response size.
  * Decodes the hexadecimal numbers in responses.
  *
- * A call whose connection fails is retried once, because the node may have closed a keep-alive connection. The retry is
- * safe, because no call changes data.
+ * A call that fails with a connection error other than a timeout is retried once, because the node may have closed a
+ * keep-alive connection. The retry is safe, because no call changes data.
  */
 import type { LookupFunction } from "node:net"
 import { unescape } from "node:querystring"
@@ -15,12 +15,12 @@ import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
 import { makeHostLookup } from "../../connection/HostLookup.ts"
 
-/** The error of a call that got no usable response. */
+/** The error of one or more calls to BSC nodes that gave no usable result. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
   readonly kind: ProviderUnavailable["kind"]
   /** The JSON-RPC error code in the response; undefined if there is none. */
   readonly code: number | undefined
-  /** The text for the log. It contains the position of the node in the settings, never its URL. */
+  /** The text for the log. It names a node by its position in the settings, not by its URL. */
   readonly detail: string
 }> {}
 
@@ -135,8 +135,8 @@ const basicAuthorization = ({ username, password }: URL): { readonly authorizati
 const MIN_SECRET_CHARACTERS = 8
 
 /**
- * Removes access keys from an error message, because some BSC nodes repeat the URL in their messages. Treats every long
- * part of the URL as a key.
+ * Removes access keys from an error message, because some BSC nodes repeat the URL in their messages. Long parts of the
+ * URL count as keys.
  */
 const withoutSecrets = (url: URL, text: string): string =>
   [...url.pathname.split("/"), ...url.searchParams.values(), ...url.host.split("."), url.username, url.password]
@@ -144,7 +144,8 @@ const withoutSecrets = (url: URL, text: string): string =>
     .reduce((cleaned, secret) => cleaned.replaceAll(secret, "..."), text)
 
 /**
- * Decodes a hexadecimal number that a JavaScript number can represent exactly, such as a block number or a timestamp.
+ * Decodes a hexadecimal number of at most 13 digits, such as a block number or a timestamp. A JavaScript number
+ * represents it exactly.
  */
 export const Quantity = Schema.transform(
   Schema.String.pipe(Schema.pattern(/^0x[0-9a-f]{1,13}$/i)),

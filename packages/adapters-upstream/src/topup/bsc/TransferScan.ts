@@ -1,9 +1,10 @@
 /**
- * Searches for the transfers that add up to a balance, from the newest block backwards. The transfers are evidence and
- * give the time of the payment. The balance, not the transfers, decides whether the order is paid.
+ * Searches for the transfers that add up to a received amount, from the newest block backwards. The transfers are
+ * evidence and give the time of the payment. The balance, not the transfers, decides whether the order is paid.
  *
  * Many BSC nodes search only a few blocks per call or refuse every search, and they report their limits in different
- * ways. The scan therefore halves the searched range of blocks after a refusal, at most four times.
+ * ways. The scan therefore halves the searched range of blocks after a refusal that may have this cause, at most four
+ * times.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -15,7 +16,7 @@ export interface Sought {
   readonly to: string
   readonly fromBlock: number
   readonly toBlock: number
-  /** The balance that the transfers should add up to, in the smallest unit of the token. */
+  /** The received amount that the transfers should add up to, in the smallest unit of the token. */
   readonly amountRaw: bigint
 }
 
@@ -23,7 +24,7 @@ const MAX_CALLS = 12
 const MAX_HALVINGS = 4
 const METHOD_NOT_FOUND = -32601
 
-/** Returns the transfers that were found, oldest first. Some may be missing. */
+/** Returns the transfers that were found, normally oldest first. Some may be missing. */
 export const scan = (
   node: BscNode,
   { contract, to, fromBlock, toBlock, amountRaw }: Sought,

@@ -1,6 +1,7 @@
 /**
  * Takes QRIS payments through the Midtrans Core API. Each order has one payment (Midtrans calls it a charge). The
- * response to the creation of a payment contains the text of the QRIS code and the URL of the code as an image.
+ * response to the creation of a payment contains the text of the QRIS code, and can contain the URL of the code as an
+ * image.
  */
 import type { PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"

@@ -12,7 +12,7 @@ import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
 
-/** Returns the response if the status code in its body is expected; otherwise the failure that the response reports. */
+/** Returns the response if the status code in its body is expected; otherwise a failure. */
 export const readReply = (
   failures: PaymentFailure,
   body: unknown,
@@ -47,7 +47,7 @@ const refusalOf = (
 export interface RequestedPayment {
   readonly orderNumber: string
   readonly total: Idr
-  /** The expiry time that is used if the response contains none. */
+  /** The expiry time that is used if the response contains none that can be read. */
   readonly expiresAt: Date
 }
 

@@ -8,7 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The members of every response. The status code in the body is more precise than the HTTP status. */
+/** The common members of the responses. The status code in the body is more precise than the HTTP status. */
 export const Reply = Schema.Struct({
   status_code: Schema.String,
   status_message: Schema.optional(Schema.NullOr(Schema.String)),

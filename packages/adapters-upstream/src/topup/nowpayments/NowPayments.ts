@@ -1,6 +1,6 @@
 /**
- * Takes USDT and USDC through NOWPayments. For each order the adapter opens one payment per coin (a token on one
- * network). The payer chooses a coin by paying to the address of that coin. One token counts as one dollar.
+ * Takes USDT and USDC through NOWPayments. For each order the adapter tries to open one payment per coin (a token on
+ * one network). The payer chooses a coin by paying to the address of that coin. One token counts as one dollar.
  */
 import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -102,8 +102,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
           instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
-          // The order expires before the address: NOWPayments keeps the address open for a week and reports money that
-          // arrives in that time.
+          // The order does not expire after the address: NOWPayments keeps the address open for a week and reports
+          // money that arrives in that time.
           expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
           state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
         } satisfies OpenedPayment

@@ -15,7 +15,7 @@ import { describeProvider } from "../wire/PaymentProviderDescriptor.ts"
 import { make, NAME, type NowPaymentsSettings } from "./NowPayments.ts"
 import { coinsOf } from "./NowPaymentsWire.ts"
 
-/** The code of a supported coin. Every supported coin is a token that is worth one dollar. */
+/** The code of a supported coin. Tollgate counts one token of a supported coin as one dollar. */
 const Coin = Schema.String.pipe(Schema.filter((code) => coinsOf([code]).length === 1))
 
 const environment = Schema.Struct({

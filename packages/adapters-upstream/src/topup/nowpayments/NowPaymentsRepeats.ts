@@ -6,8 +6,8 @@
  * `finished`, `failed`, `refunded` or `expired`). The amount of a repeat counts as received when it has reached the
  * deployment's NOWPayments account. A repeat does not complete an order; an operator decides whether to credit the
  * order. The gateway cannot decide this, because it cannot add up the payments correctly: NOWPayments does not document
- * whether the amount of the first payment includes the second payment. A deposit of another coin does not count,
- * because the value of that coin can differ from a dollar.
+ * whether the amount of the first payment includes the second payment. A repeat that names another order does not
+ * count. Nor does a deposit of another coin, because the value of that coin can differ from a dollar.
  */
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
@@ -20,10 +20,13 @@ export interface OwnPayment {
   readonly requested: RequestedPayment
 }
 
-/** The maximum number of repeats that are fetched per order. */
+/** The maximum number of repeats that one refresh of an order fetches. */
 const MAX_REPEATS = 20
 
-/** Returns the ids of the repeats to fetch: the ids from webhooks and the ids that the order's payments contain. */
+/**
+ * Returns the ids of the repeats to fetch, at most {@link MAX_REPEATS}: ids from webhooks and ids that the order's
+ * payments contain.
+ */
 export const repeatsOf = (own: ReadonlyArray<OwnPayment>, reported: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(own.map(({ payment }) => payment.payment_id))
   const listed = own.flatMap(({ payment }) => extraIdsOf(payment))

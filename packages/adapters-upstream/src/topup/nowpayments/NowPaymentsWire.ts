@@ -77,8 +77,8 @@ export interface NowPaymentsCoin {
 export const MAX_COINS = 8
 
 /**
- * Returns at most {@link MAX_COINS} supported coins, without duplicates and in the given order. Other coins are not
- * supported, because their value can differ from a dollar.
+ * Returns at most {@link MAX_COINS} of the given coins that are USDT or USDC, without duplicates and in the given
+ * order. Other tokens are not supported, because their value can differ from a dollar.
  */
 export const coinsOf = (codes: ReadonlyArray<string>): ReadonlyArray<NowPaymentsCoin> => {
   const unique = new Set(codes.map((code) => code.trim().toLowerCase()))

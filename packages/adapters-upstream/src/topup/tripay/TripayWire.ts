@@ -8,7 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The members of every response. `success` reports the result. The HTTP status is not reliable. */
+/** The common members of the responses. `success` reports the result. The HTTP status is not reliable. */
 export const Envelope = Schema.Struct({
   success: Schema.Boolean,
   message: Schema.optional(Schema.NullOr(Schema.String)),

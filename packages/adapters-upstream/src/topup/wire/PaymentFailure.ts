@@ -31,7 +31,7 @@ export const failuresOf = (label: string): PaymentFailure => {
 
 /**
  * Returns true if the failure means that the provider is down, overloaded or unreachable. The circuit breaker counts
- * such a failure, and a repeatable call is retried once after such a failure.
+ * such a failure. A repeatable call is retried once after such a failure, if the timeout of the call permits it.
  */
 export const isOutage = ({ kind }: ProviderUnavailable): boolean => OUTAGES.has(kind)
 

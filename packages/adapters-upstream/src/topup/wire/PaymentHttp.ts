@@ -2,8 +2,9 @@
  * Sends JSON requests to one payment provider over HTTP. The duration of a call and the size of a response are limited,
  * and redirects are not followed.
  *
- * A repeatable call is retried once if the provider is down, overloaded or unreachable. Every failure states its kind,
- * and whether the provider may have processed the request although the call failed.
+ * A repeatable call is retried once within its timeout if the provider is down, overloaded or unreachable. A
+ * `ProviderUnavailable` states its kind, and whether the provider may have processed the request although the call
+ * failed.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { BreakerSettings } from "@tollgate/domain/inference/Breaker"

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { PaymentTerms } from "./PaymentAccount.ts"
 
-/** The decoded environment variables by name, including the variables of all providers. */
+/** Decoded environment variables by name. */
 export type Variables = Readonly<Record<string, unknown>>
 
 export interface PaymentProviderDescriptor {
@@ -35,7 +35,7 @@ export interface PaymentProviderDescriptor {
 export interface ConfiguredProvider {
   readonly name: string
   readonly settings: object
-  /** One line per reason why calls to the provider would fail. */
+  /** One line per error in the settings because of which calls to the provider would fail. */
   readonly errors: ReadonlyArray<string>
   readonly make: Effect.Effect<PaymentProvider, never, Scope.Scope>
 }

@@ -4,8 +4,8 @@
  *
  *     00 02 01 | 01 02 12 | 26 ... merchant account ... | 54 06 105000 | ... | 63 04 ABCD
  *
- * The gateway validates every text that a provider returns. A code that cannot be scanned or that has a wrong amount
- * must not be shown to a payer.
+ * The gateway validates the text that a provider returns, except the text of a sandbox. A code that cannot be scanned
+ * or that has a wrong amount must not be shown to a payer.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import { idrOf } from "./WireAmounts.ts"
@@ -49,8 +49,8 @@ const CHECKSUM_TAG = "63"
 const CHECKSUM_DIGITS = 4
 
 /**
- * The required fields: version, static or dynamic code, merchant category, currency (rupiah), country, merchant name
- * and city.
+ * The form of these required fields: version, static or dynamic code, merchant category, currency (rupiah), country,
+ * merchant name and city.
  */
 const FORMS: ReadonlyArray<readonly [tag: string, form: RegExp]> = [
   ["00", /^01$/],

@@ -9,7 +9,8 @@ import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import * as Effect from "effect/Effect"
 
 /**
- * Parses whole rupiah, optionally with one or two zeros after a decimal point; returns `undefined` for anything else.
+ * Parses whole rupiah of at most 18 digits, optionally with one or two zeros after a decimal point; returns `undefined`
+ * for anything else.
  */
 export const idrOf = (text: string): Idr | undefined => {
   const digits = /^(\d{1,18})(?:\.0{1,2})?$/.exec(text)?.[1]
@@ -22,7 +23,9 @@ export const usdMicroOf = (text: string): UsdMicro | undefined => {
   return read === undefined || read.finer ? undefined : read.micro
 }
 
-/** Parses dollars and rounds down to whole micro-USD; returns `undefined` if the text is not a decimal number. */
+/**
+ * Parses dollars and rounds down to whole micro-USD; returns `undefined` if the text does not match {@link DECIMAL}.
+ */
 export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
 
 /** Writes micro-USD as dollars without trailing zeros: `25`, `25.5`, `25.000123`. */
@@ -35,7 +38,10 @@ export const usdDigits = (amount: UsdMicro): string => {
 const MICRO_PER_USD = 1_000_000n
 const MICRO_DIGITS = 6n
 
-/** Matches a decimal number. Allows an exponent, because some programs write small numbers with one. */
+/**
+ * Matches a decimal number without a sign, of limited length. Allows an exponent, because some programs write small
+ * numbers with one.
+ */
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/
 
 const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: boolean } | undefined => {
