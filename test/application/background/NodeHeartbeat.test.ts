@@ -6,8 +6,8 @@ import { property } from "../../support/property.ts"
 import { startOneNode } from "./OneNode.ts"
 
 /**
- * A node whose database can be stopped, beside other nodes. It records the times of its heartbeats and sweeps, in seconds
- * since its start.
+ * A node whose database can be stopped, beside other nodes. `world` contains the times of the heartbeats and sweeps of
+ * this node, in seconds since its start.
  */
 const aNode = () => {
   const world = {
@@ -115,7 +115,7 @@ describe("a node", () => {
   )
 
   property(
-    "sends at least five heartbeats within the time after which other nodes consider it dead",
+    "has heartbeats at intervals of at most a sixth of the time until it counts as dead, and frequent checkpoints",
     [FastCheck.integer({ min: 1, max: 3_600 })],
     (seconds) => {
       const { heartbeatInterval, checkpointInterval } = nodeIntervals(Duration.seconds(seconds))

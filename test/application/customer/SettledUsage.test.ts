@@ -47,7 +47,7 @@ const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
 
 describe("the pages of settled usage", () => {
   it.effect.prop(
-    "neither skip nor repeat an item, for any page size, even if items are added meanwhile",
+    "neither skip nor repeat an item, for pages of 1 to 7 items, even if items are added meanwhile",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,
@@ -91,7 +91,7 @@ describe("the pages of settled usage", () => {
     }).pipe(Effect.provide(usageOf([item(1, 1), item(2, 2)])))
   )
 
-  it.effect("refuse a cursor that this deployment did not sign", () =>
+  it.effect("refuse a cursor that the sealer cannot open", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readUsage(resellerReader(aReseller().id), { cursor: "x" }))
       const details = [{ path: "cursor", message: "the `next_cursor` of an earlier response" }]

@@ -280,7 +280,7 @@ describe("the routes of an image request", () => {
   ]
   for (const { dispatched, expected, first, second } of both) {
     const failures = `${first.error._tag}, ${second.error._tag}${dispatched ? "" : ", nothing sent"}`
-    it.effect(`fail with the most informative error ${expected} after ${failures}`, () =>
+    it.effect(`fail with the error ${expected} after ${failures}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: first.attempt, second: second.attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -344,7 +344,7 @@ describe("the timeout of an image request", () => {
 
 describe("a client that disconnects", () => {
   it.effect(
-    "causes no charge if it disconnects before the settlement; the provider's usage is recorded for review",
+    "causes no charge if it disconnects before the settlement; the provider's usage is recorded as consumed",
     () =>
       Effect.gen(function* () {
         const it = imageRequest()
@@ -430,7 +430,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("an image request with an expired lease", () => {
-  it.effect("delivers nothing, because it was abandoned and its customer can run another request", () =>
+  it.effect("delivers no image, and fails with UpstreamFailed", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })

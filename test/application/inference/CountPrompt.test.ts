@@ -58,7 +58,7 @@ it.effect("countPrompt counts the tokens locally if no provider returns a count 
   })
 )
 
-it.effect("countPrompt extrapolates the local count of a long prompt from the beginning of the prompt", () =>
+it.effect("countPrompt extrapolates the local count of a long prompt from the count of 200,000 characters", () =>
   Effect.gen(function* () {
     const long = { ...request, promptText: () => ({ text: "x".repeat(1_234_567), extraTokens: 2 }) }
     countedCharacters = 0

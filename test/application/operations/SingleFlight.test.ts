@@ -7,7 +7,7 @@ const full = Effect.fail("full")
 /** Lets other fibers run until all of them wait. */
 const started = TestClock.adjust("1 millis")
 
-/** Makes a single-flight with at most two executions. An execution takes one second and returns its number. */
+/** Makes a single-flight with at most two concurrent executions. `slow` takes one second and returns its number. */
 const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight) => {
   const count = { started: 0 }
   const slow = () => Effect.delay(Effect.succeed(++count.started), "1 second")

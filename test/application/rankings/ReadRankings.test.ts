@@ -49,7 +49,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
   )
 
-  it.effect("are refused as disabled before any other check", () =>
+  it.effect("are refused as disabled before the window is checked", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(readRankings({ window: "year" }))).toMatchObject({ _tag: "RankingsDisabled" })
     }).pipe(Effect.provide([policy(false), untouched]))
@@ -92,7 +92,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(true), noCache, Layer.succeed(RankingsHistory, { read: () => Effect.never })]))
   )
 
-  it.effect("are unavailable if a token count has no exact JSON number", () => {
+  it.effect("are unavailable if a token count is above the largest safe integer of JavaScript", () => {
     const most = { input: 2n ** 53n, cacheWrite: 0n, cacheRead: 0n, output: 0n }
     const vast = { ...usage, settlements: [aSettlement("m", "2026-06-10T04:00:00Z", 0, { consumed: most })] }
     return Effect.gen(function* () {

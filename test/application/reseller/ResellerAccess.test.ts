@@ -24,7 +24,7 @@ import { aReseller } from "../../support/resellers.ts"
 const RIGHT = "right password"
 const hashOf = (password: string) => PasswordHash(Redacted.make(`hash of ${password}`))
 
-/** Provides the ports with one stored reseller, and records the calls to the ports. */
+/** Provides the ports with one stored reseller, and records most calls to the ports. */
 const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => {
   const log: Array<string> = []
   const logged = (call: string) => Effect.sync(() => void log.push(call))
@@ -169,7 +169,7 @@ describe("a request of a reseller", () => {
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 
-  it.effect("is counted for its reseller when a limited resource is shared between parties", () =>
+  it.effect("runs with its reseller as the party that shares limited resources", () =>
     Effect.gen(function* () {
       expect(yield* asReseller(Redacted.make("genuine"), () => CurrentParty)).toBe(aReseller().id)
       expect(yield* CurrentParty).toBe(undefined)

@@ -33,7 +33,7 @@ export class TopUpFixture {
   readonly orders = new Map<OrderId, StoredTopUp>()
   readonly drafts = new Map<OperationId, TopUpDraft>()
   readonly abandoned = new Map<OrderId, string>()
-  /** The batches of due orders, one per call. */
+  /** The batches of due orders, one per call of `claimDue`. */
   readonly due: Array<ReadonlyArray<StoredTopUp>> = []
   stale: ReadonlyArray<AbandonedTopUp> = []
   /** The calls `refresh`, `open`, `cancel`, `record`, `credit` and `claim`, in the order in which they begin. */

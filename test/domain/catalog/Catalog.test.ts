@@ -188,7 +188,7 @@ describe("a model", () => {
     expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
   })
 
-  it("is not listed if no route supports a protocol of the model's kind", () => {
+  it("is not listed if it has no route", () => {
     const routeless = model("routeless", { routes: [] })
     expect(discoverable(catalogOf(file([model("plain"), routeless]))).map((m) => m.publicName)).toEqual(["plain"])
   })

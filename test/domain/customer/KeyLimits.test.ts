@@ -59,7 +59,7 @@ describe("a change of limits", () => {
 })
 
 describe("limits of a key", () => {
-  it("are counted by the ledger only if they limit spend or rate", () => {
+  it("are counted by the ledger if they limit concurrent requests, not if they are only an expiry and models", () => {
     expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
     expect(isCounted({ ...noLimits, concurrentRequests: 1 })).toBe(true)
     expect(isUnlimited(noLimits)).toBe(true)

@@ -38,7 +38,7 @@ describe("a usage page", () => {
       onRight: () => []
     })
 
-  it("contains the newest 50 items by default", () => {
+  it("is limited to 50 items by default, and then has no position and no filter", () => {
     const filter = { from: undefined, before: undefined, model: undefined, userId: undefined }
     expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined, filter }))
   })

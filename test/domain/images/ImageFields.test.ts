@@ -149,7 +149,7 @@ describe("the field", () => {
 })
 
 describe("an image request", () => {
-  it("sends exactly its supported members except the model to the provider, unchanged", () => {
+  it("keeps its members for the provider, except model, response_format, stream and members that are null", () => {
     const fields = { ...base, n: 1, size: "auto", quality: "low", output_format: "webp", output_compression: 7 }
     const result = read("generate", { ...fields, background: null, response_format: "b64_json", stream: false })
     const { model, ...members } = fields

@@ -59,7 +59,7 @@ describe("the content of a responses event", () => {
 })
 
 describe("the content of a whole response", () => {
-  it("includes all items: reasoning, text, refusals and calls", () => {
+  it("includes reasoning, text, refusals and calls, but no results of tools", () => {
     const output = [
       {
         type: "reasoning",

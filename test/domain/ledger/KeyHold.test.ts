@@ -107,7 +107,7 @@ interface Running {
 
 const EVERYTHING = { planTokens: Tokens(1_000_000n), paygPico: UsdPico(0n) }
 
-/** Plays steps. Each request delivers everything that its hold covers, so each settlement has the highest possible cost. */
+/** Plays steps. Each request delivers all tokens that its hold covers, up to 500. */
 const play = (limits: CountedLimits, all: ReadonlyArray<Step>, onStep: (counts: KeyCounts, now: number) => void) => {
   let counts = NO_COUNTS
   let now = NOON
@@ -246,7 +246,7 @@ describe("the rate of a key", () => {
   })
 
   property(
-    "admits at most its limit of requests and of estimated tokens in each window",
+    "admits in a window the requests that its limits of requests and estimated tokens allow, or one larger request",
     [
       FastCheck.integer({ min: 1, max: 20 }),
       FastCheck.bigInt({ min: 1n, max: 200n }),

@@ -53,11 +53,15 @@ describe("a settlement", () => {
     return planDebit === settled.settlement.planTokens && paygDebit === settled.settlement.paygPico
   })
 
-  property("writes off only the amount that no balance covers", [estimate, price, balances, usage], (e, p, b, u) => {
-    const settled = run(e, p, b, u)?.settled
-    if (settled === undefined || settled.settlement.writeoffPico === 0n) return true
-    return settled.payg === undefined || Account.available(settled.payg) === 0n
-  })
+  property(
+    "writes something off only if no pay-as-you-go balance is left",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const settled = run(e, p, b, u)?.settled
+      if (settled === undefined || settled.settlement.writeoffPico === 0n) return true
+      return settled.payg === undefined || Account.available(settled.payg) === 0n
+    }
+  )
 
   property(
     "debits pay-as-you-go only if the plan cannot cover all tokens",

@@ -98,7 +98,7 @@ describe("a mint", () => {
     ["for a model that cannot be called", { tier: aTier({ modelCallable: false }) }, "TierNotAvailable"],
     ["for an unknown email", { customer: undefined, plan: undefined }, "ValidationFailed"],
     [
-      "because the plan would exceed the largest exact JSON integer",
+      "because the plan would exceed the largest safe integer of JavaScript",
       { plan: aPlan(BigInt(Number.MAX_SAFE_INTEGER) - 1n) },
       "TierNotAvailable"
     ]

@@ -58,7 +58,7 @@ describe("rankings", () => {
   )
 
   property(
-    "have, for each model, series points that add up to its tokens on the leaderboard",
+    "have, for each model of the series, points that add up to its tokens on the leaderboard",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { leaderboard, series } = ranksOf(usage, window, now)
@@ -171,7 +171,7 @@ describe("rankings", () => {
     ])
   })
 
-  it("do not fit into JSON if a count has no exact JSON number", () => {
+  it("do not fit into JSON if a count is above the largest safe integer of JavaScript", () => {
     const most = 9_007_199_254_740_991n
     const usage = (tokens: bigint) => ({
       models: [aModel("m")],

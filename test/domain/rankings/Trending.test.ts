@@ -8,7 +8,7 @@ const LAST_WEEK = "2026-06-09T00:00:00Z"
 const WEEK_BEFORE = "2026-06-01T00:00:00Z"
 const MILLION = 1_000_000
 
-/** Builds models from their tokens in the last seven days and in the seven days before. */
+/** Returns what trends if models have these tokens in the last seven days and in the seven days before. */
 const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, before: number]>, window: Window = "day") =>
   ranksOf(
     {

@@ -65,7 +65,7 @@ describe("a window", () => {
   })
 
   property(
-    "has a comparison period of equal length that ends at its start",
+    "has a comparison period of equal length directly before it, unless it is the window all",
     [now, window, firstUse],
     (at, window, ago) => {
       const { from, to, previousFrom } = rangeAt(at, window, ago)

@@ -11,7 +11,7 @@ const pauses = FastCheck.array(
   { maxLength: 60 }
 )
 
-/** Returns the times of the allowed attempts when one attempt is made after each pause. */
+/** Makes one attempt after each pause. Returns the allowed and the refused attempts, and the last window. */
 const allowedAfter = (pauses: ReadonlyArray<number>) => {
   let at = 0
   let hits: ReadonlyArray<Date> = []

@@ -41,7 +41,7 @@ describe("a top-up order", () => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
-  it("requires a token only with crypto_bep20, because each deposit address of crypto has its own token", () => {
+  it("has a token kind with crypto_bep20, and none with crypto", () => {
     const terms = { amount: { _tag: "Dollars", tokenKind: "usdt" }, quotaUsdMicro: UsdMicro(1n) } as const
     expect(tokenKindOf({ ...terms, method: "crypto_bep20" })).toBe("usdt")
     expect(tokenKindOf({ ...terms, method: "crypto" })).toBeUndefined()

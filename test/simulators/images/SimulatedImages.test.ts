@@ -21,7 +21,7 @@ const fileOf = ({ data }: OpenAI.ImagesResponse) => Buffer.from(data?.[0]?.b64_j
 const magic = { png: "89504e47", jpeg: "ffd8ffe0", webp: "52494646" }
 
 describe("a simulated image", () => {
-  it("is a PNG with the requested proportions and a realistic usage", async () => {
+  it("is a PNG with the requested proportions, and its usage contains the text tokens and the output tokens", async () => {
     const image = await client.images.generate({ model: "any", prompt, size: "1024x1536", quality: "low" })
     const { width, height } = PNG.sync.read(fileOf(image))
     expect([width, height]).toEqual([171, 256])

@@ -119,6 +119,7 @@ describe("a simulated message", () => {
     }))
     const text = textOf(await client.messages.create({ ...hello, messages: [{ role: "user", content: parts }] }))
     expect(text).toContain('"Good evening"')
+    expect(text).not.toContain("Friday")
   })
 
   it("matches the requested JSON schema", async () => {

@@ -53,7 +53,7 @@ describe("a simulated response", () => {
     }
   })
 
-  it("streams the same text in small pieces, with every event that clients require", async () => {
+  it("streams the same text in small pieces, with nine types of events and consecutive sequence numbers", async () => {
     const plain = await client.responses.create(hello)
     const stream = client.responses.stream(hello)
     const events: Array<OpenAI.Responses.ResponseStreamEvent> = []

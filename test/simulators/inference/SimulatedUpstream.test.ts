@@ -104,7 +104,7 @@ describe("a simulated chat completion", () => {
     }
   })
 
-  it("contains text if no tool call is required", async () => {
+  it("calls no tool if the user names none, or if the choice of tools is `none`", async () => {
     for (const messages of [hello.messages, callWeather]) {
       const tool_choice = messages === callWeather ? "none" : "auto"
       const { choices } = await client.chat.completions.create({ ...hello, messages, tools: [weather], tool_choice })

@@ -17,7 +17,7 @@ const aPayment = (order_id: string) => ({
 const FORM = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" }
 
 describe("a payment simulator", () => {
-  it.scopedLive("marks every response as simulated", () =>
+  it.scopedLive("marks the responses of its pages and of its providers as simulated", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const path of ["/", "/payments", "/nowhere", "/midtrans/v2/RTO-1/status", "/bsc", "/tripay/qr/T1"])
@@ -28,7 +28,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("listens only on loopback and refuses requests from other origins", () =>
+  it.scopedLive("listens only on 127.0.0.1 and refuses requests from other origins", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       const { port } = new URL(simulator.baseUrl)

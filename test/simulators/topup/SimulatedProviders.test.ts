@@ -108,7 +108,7 @@ describe("the simulated providers", () => {
   )
 
   it.scopedLive(
-    "use the same deposit addresses for servers of one database, and different addresses for another database",
+    "have one extended public key for the deposit addresses of a deployment, and another key for another deployment",
     () =>
       Effect.gen(function* () {
         const xpubOf = (deployment: string) =>

@@ -165,7 +165,7 @@ describe("a deposit address", () => {
     })
   )
 
-  it.scoped("cannot expire or fail, because payments on a chain do neither", () =>
+  it.scoped("cannot expire or fail", () =>
     Effect.gen(function* () {
       const { simulator } = yield* aNode
       yield* simulator.post("/bsc/orders", anOrder)

@@ -85,7 +85,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("shows every change of a payment in its status", () =>
+  it.scopedLive("shows an expiry, a failure and a payment in the status", () =>
     Effect.gen(function* () {
       const { charged, simulator, status } = yield* opened()
       expect(yield* status).toMatchObject({ status_code: "201", transaction_status: "pending" })

@@ -88,7 +88,7 @@ describe("the simulated API of Tripay", () => {
       })
   )
 
-  it.scopedLive("shows every change of a payment in its detail response, with `paid_at` as a string", () =>
+  it.scopedLive("shows an expiry, a failure and a payment in the detail response, with `paid_at` as a string", () =>
     Effect.gen(function* () {
       const { created, detail, simulator } = yield* opened()
       yield* simulator.post(`/expire/${ORDER}`)
