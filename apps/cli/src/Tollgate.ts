@@ -31,7 +31,10 @@ import { webhooks } from "./commands/Webhooks.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import * as Live from "./runtime/Live.ts"
 
-/** Builds the layer only when the command runs. Help and usage errors do not open the database. */
+/**
+ * Builds the layer only when the command runs. Help and errors in the parsing of the command line do not open the
+ * database.
+ */
 const withLive =
   <Ports>(live: Layer.Layer<Ports, CommandFailed>, ...within: ReadonlyArray<string>) =>
   <Name extends string, R, E, A>(command: Command.Command<Name, R, E, A>) =>

@@ -27,7 +27,7 @@ import { nodeMetrics } from "./metrics/NodeMetrics.ts"
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
 
-/** Provides the built console, the service name, and whether the start page shows prices. */
+/** Provides the built console, the service name, the image settings, and whether the start page shows prices. */
 const pageSettings = ({ SERVICE_NAME, PUBLIC_PRICES, demo }: ServerConfig) =>
   Layer.mergeAll(
     Layer.sync(ConsoleFolder, consoleFolder),

@@ -75,7 +75,10 @@ const prepare = (config: ServerConfig) =>
     return config.demo ? yield* startDemo(config) : undefined
   })
 
-/** Logs the address of the server, and prints the banner if there is one. */
+/**
+ * Logs the address of the server, prints the banner if there is one, and begins to log the state of the payment
+ * providers.
+ */
 const announce = ({ host, port }: Address, printBanner: ((baseUrl: string) => Effect.Effect<void>) | undefined) =>
   Effect.gen(function* () {
     const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`

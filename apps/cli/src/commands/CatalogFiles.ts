@@ -175,7 +175,7 @@ const write = (path: string, document: object, flag: "wx" | "w"): Effect.Effect<
         : new CommandFailed({ exit: "failed", code: "file_not_written", message: `Cannot write the file: ${error}` })
   })
 
-/** Replaces a file atomically: after a crash, the file has the old or the new content. */
+/** Replaces a file atomically: after a crash of this command, the file has the old or the new content. */
 const replace = (path: string, document: object): Effect.Effect<void, CommandFailed> => {
   const draft = Path.join(Path.dirname(path), `.${Path.basename(path)}.${process.pid}`)
   return Effect.zipRight(

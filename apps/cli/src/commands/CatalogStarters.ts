@@ -1,6 +1,6 @@
 /**
- * The starter catalogs that `tollgate catalog init` writes. Their prices are examples: the list prices of the providers in
- * November 2025, without a margin.
+ * The starter catalogs that `tollgate catalog init` writes. Their prices are examples: the list prices of the providers
+ * in November 2025, without a margin. The prices of `local` are invented.
  */
 export interface Starter {
   readonly provider: object

@@ -1,5 +1,5 @@
 /**
- * Defines the options that set the limits of an API key, and prints the limits.
+ * Defines the options that set the limits of an API key, and formats the limits.
  */
 import * as Options from "@effect/cli/Options"
 import { countedLimits, isUnlimited, type KeyLimits, KeyLimitsChange } from "@tollgate/domain/customer/KeyLimits"
@@ -117,7 +117,7 @@ const countLine = (limit: string, most: number | undefined, used: number | bigin
   used: used === undefined ? "-" : String(used)
 })
 
-/** Prints each limit with its usage. */
+/** Formats each limit with its usage. */
 export const limitsTable = (limits: KeyLimits, counts: KeyCounts | undefined): string =>
   table<Line>(
     [

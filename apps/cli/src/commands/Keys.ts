@@ -39,7 +39,7 @@ const create = reportCommand(
     Effect.gen(function* () {
       yield* requireKeyPepper
       const requested = changeLimits(noLimits, yield* limitsChange(limits))
-      // Every step that can fail runs before the key is created: the secret is shown only once and must not be lost.
+      // This step can fail, so it runs before the key is created: the secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
       const { key, secret } = yield* Effect.flatMap(ApiKeys, (keys) => keys.create(user, name, operator, requested))
@@ -178,7 +178,10 @@ const keyDocument = (key: ApiKey) => ({
   limits: limitsDocument(key.limits)
 })
 
-/** Returns a function from the secret of a new key to a curl command that calls a chat model with this key. */
+/**
+ * Returns a function from the secret of a new key to a curl command that calls a chat model with this key. If the
+ * catalog has no chat model, the function returns a hint instead.
+ */
 const firstRequest = Effect.gen(function* () {
   const serverAddress = localAddress(yield* Settings)
   const stored = yield* Effect.flatMap(Catalogs, (catalogs) => catalogs.load)

@@ -1,8 +1,8 @@
 /**
- * Defines `tollgate migrate`, which migrates the database to the schema of this version. The command refuses if a
- * live node of an older release cannot run after a pending migration. A killed node counts as alive for some seconds.
- * Therefore the command first waits until one of these older nodes sends a heartbeat, or until all of them count as
- * dead.
+ * Defines `tollgate migrate`, which migrates the database to the schema of this version. Without `--allow-older-nodes`,
+ * the command refuses if a live node of an older release cannot run after a pending migration. A killed node counts as
+ * alive for some seconds. Therefore the command first waits until one of these older nodes sends a heartbeat, or until
+ * all of them count as dead.
  */
 import * as Options from "@effect/cli/Options"
 import { Database, type OlderNode } from "@tollgate/application/operations/Database"

@@ -85,7 +85,7 @@ export const limit = option("limit", "N", Limit, "Maximum number of entries; 100
   Options.withDefault(100)
 )
 
-/** A command takes either a user or a reseller. */
+/** The error of a command that needs either a user or a reseller, and was given both or neither. */
 export const oneOwner = new CommandFailed({
   exit: "usage",
   code: "usage",

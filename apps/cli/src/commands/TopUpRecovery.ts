@@ -75,7 +75,7 @@ const unknown = reportCommand(
     })
 )
 
-/** Returns the line of each order number in the text. */
+/** Returns the first line that contains each order number. */
 const linesOf = (text: string): ReadonlyMap<OrderId, string> => {
   const lines = new Map<OrderId, string>()
   for (const line of text.split(/\r?\n/)) {

@@ -1,5 +1,5 @@
 /**
- * Formats top-up orders for output, with the fields of the reseller API and with fields that only operators see.
+ * Formats top-up orders for output, with fields of the reseller API and with fields that only operators see.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import { destinationsOf } from "@tollgate/domain/topup/PaymentMethod"

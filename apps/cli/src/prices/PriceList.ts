@@ -21,7 +21,10 @@ export interface ListedModel {
 
 export interface PriceList {
   readonly source: "models.dev" | "LiteLLM"
-  /** Returns the model of a provider, by the name that the provider uses; undefined if the list lacks it. */
+  /**
+   * Returns the model of a provider, by the name that the provider uses; undefined if the list lacks the model or its
+   * prices.
+   */
   readonly find: (provider: string, upstreamModel: string) => ListedModel | undefined
 }
 

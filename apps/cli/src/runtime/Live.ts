@@ -26,15 +26,18 @@ const stores = Layer.unwrapEffect(
   })
 )
 
-/** Provides every store. Building this layer sends no statement to the database. */
+/**
+ * Provides the stores, except those that {@link readyForKeys} adds. Building this layer sends no statement to the
+ * database.
+ */
 export const opened = Layer.provideMerge(stores, settings)
 
-/** Provides every store, after checking that the database responds. */
+/** Provides the stores of {@link opened}, after checking that the database responds. */
 export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), opened)
 
 /**
- * Provides every store, after checking that the schema of the database is up to date. Migrates an embedded Postgres in
- * development.
+ * Provides the stores of {@link opened}, after checking that the schema of the database is up to date. Migrates an
+ * embedded Postgres in development.
  */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 

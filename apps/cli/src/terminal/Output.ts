@@ -21,7 +21,7 @@ export interface Report {
 export const print = (json: boolean, { document, text }: Report): Effect.Effect<void> =>
   Console.log(json ? encode(document) : printable(text))
 
-/** Prints to stderr, so that the text is never part of piped output. */
+/** Prints to stderr, so that the text is not part of the output on stdout. */
 export const printNote = (text: string): Effect.Effect<void> => Console.error(printable(text))
 
 /** Writes to stdout, and waits until the text is written, so that the memory does not depend on the length of a CSV. */

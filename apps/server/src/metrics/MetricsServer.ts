@@ -66,7 +66,10 @@ const shared = (write: () => Promise<string>): (() => Promise<string>) => {
 
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Returns a function that compares an `authorization` header with the token, in constant time. */
+/**
+ * Returns a function that compares an `authorization` header with the token, in constant time. Without a token, it
+ * accepts every request.
+ */
 const allows = (token: MetricsSettings["METRICS_TOKEN"]): ((header: string | undefined) => boolean) => {
   if (token === undefined) return () => true
   const expected = digestOf(Redacted.value(token))

@@ -18,7 +18,7 @@ import { counters, type Sample } from "./Instruments.ts"
 type RouteLabel = "model" | "provider"
 const ROUTE = ["model", "provider"] as const
 
-/** Registers the metrics. Every route of the current catalog has its series from the start. */
+/** Registers the metrics. Every route of the current catalog has its counters from the start. */
 export const registerTraffic = (registry: Registry, traffic: TrafficCounters, catalog: () => Catalog): void => {
   const routes = (): ReadonlyArray<RouteTraffic> => {
     traffic.prepare(catalog())

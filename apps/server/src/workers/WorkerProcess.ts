@@ -18,7 +18,9 @@ export interface ProcessEnd {
   readonly signal: string | null
 }
 
-/** The maximum time for reading the metrics of a worker. A worker that needs longer has a blocked event loop. */
+/**
+ * The maximum time for reading the metrics of a worker. A worker that needs longer probably has a blocked event loop.
+ */
 const METRICS_TIMEOUT_MILLIS = 1_000
 
 export class WorkerProcess {
@@ -86,7 +88,10 @@ export class WorkerProcess {
     this.ended
   )
 
-  /** Reads the current metrics of the worker. Returns the previous metrics if the worker does not respond in time. */
+  /**
+   * Reads the current metrics of the worker. Returns the previous metrics if the worker does not respond in time or is
+   * disconnected.
+   */
   readMetrics(): Promise<ProcessMetrics> {
     const request: ReadMetrics = { _tag: "ReadMetrics", request: ++this.#lastRead }
     return new Promise((resolve) => {

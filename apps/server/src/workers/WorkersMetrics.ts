@@ -33,7 +33,7 @@ export class WorkersMetrics {
     this.#workers.add(worker)
   }
 
-  /** Adds the counters of a worker that has ended to the stored sums. */
+  /** Adds the counters and histograms of a worker that has ended to the stored sums. */
   retire(worker: WorkerProcess): Promise<void> {
     this.#retired = this.#retired.then(async () => {
       this.#ended = await combined([this.#ended, worker.lastMetrics.filter(isSum)]).getMetricsAsJSON()

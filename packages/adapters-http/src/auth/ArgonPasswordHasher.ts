@@ -40,7 +40,7 @@ export const defaults: ArgonOptions = {
   // Each running hash occupies one thread. On Linux the thread has a low priority, so it mostly uses processor time
   // that other threads do not need.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
-  // The memory of the waiting requests is copied by each young garbage collection, which delays all other requests.
+  // A young garbage collection copies the memory of waiting requests, and this delays other requests.
   places: 32
 }
 
@@ -104,8 +104,8 @@ export const make = (
 type RunOnThread = <A>(work: (thread: HashingThread) => Promise<A>) => Effect.Effect<A>
 
 /**
- * Returns a function that runs work on one of `count` threads, and then pauses this thread. If the caller is
- * interrupted, the thread is released only after the work has ended.
+ * Returns a function that runs work on one of `count` threads, and then leaves one thread unused for a time. If the
+ * caller is interrupted, the thread is released only after the work has ended.
  */
 const makeThreads = (count: number): Effect.Effect<RunOnThread, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -146,7 +146,7 @@ const codesIn = (schema: Json): ReadonlyArray<unknown> => [
 ]
 
 /**
- * The errors that every operation with this path can return. Their causes are an exception in the server, a server that
+ * The errors that every operation with this path can return. Some causes are an exception in the server, a server that
  * shuts down, an unavailable database, and missing or wrong credentials on a path under `/v1`.
  */
 const errorsOfEvery = (path: string, { security }: Operation): ReadonlyArray<DocumentedError> => {

@@ -134,7 +134,7 @@ export const errorResponse = (component: ErrorComponent, errors: ReadonlyArray<D
   }
 }
 
-/** The errors that a request can get before its route reads it. They have the same statuses and codes on every path. */
+/** Errors that a request can get before its route reads it. They have the same statuses and codes on every path. */
 export const commonErrors: { readonly [Name: string]: { readonly code: SurfaceErrorCode; readonly meaning: string } } =
   {
     MalformedRequest: { code: "invalid_request", meaning: "The request is not a valid HTTP/1.1 request." },

@@ -1,8 +1,9 @@
 /**
  * Declares the parts of the OpenAPI document that belong to no single feature: the title and the description.
  *
- * {@link gateway} is an API without route groups. `server/GatewayApi.ts` adds the groups of all features to it. To
- * implement a group, a feature adds only this group to {@link gateway}, so that features do not import the server.
+ * {@link gateway} is an API without route groups. `server/GatewayApi.ts` and `inference/RelayRoutes.ts` add the groups
+ * of all features to it. To implement its groups, a feature adds only these groups to {@link gateway}, so that features
+ * do not import the server.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"

@@ -1,6 +1,6 @@
 /**
- * Declares the response headers of the OpenAPI document: the headers of every response, and the headers that some
- * errors add.
+ * Declares the response headers of the OpenAPI document: the headers of every response, and headers that only some
+ * responses have.
  */
 
 /** The headers that are components of the document, by the name of the component. */
