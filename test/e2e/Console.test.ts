@@ -68,7 +68,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
     return shown ?? ""
   }
 
-  /** Fills the form of a new order and returns its number. */
+  /** Creates an order with the form and returns its number. */
   const order = async (method: string, amount: string): Promise<string> => {
     await reseller.follow("/console/topups/new")
     await reseller.page.check(`input[value="${method}"]`)

@@ -91,7 +91,7 @@ const faults = async (visitor: Visitor, path: string): Promise<ReadonlyArray<str
   return (await visitor.faults()).map((fault) => `${path}: ${fault}`)
 }
 
-describe.skipIf(isMissing)("every page of visitors, resellers and customers", () => {
+describe.skipIf(isMissing)("the pages of visitors, resellers and customers", () => {
   it.each(combinations(2))(
     "is accessible and causes no error in the browser: $language, $theme, $device",
     async (options) => {
@@ -192,7 +192,7 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
 const MAX_BYTES = 80 * 1024
 
 describe.skipIf(isMissing)("a first visit", () => {
-  it("loads at most 80 KiB, including the pages of a reseller", async () => {
+  it("loads files of at most 80 KiB, including the pages of a reseller", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
     await visitor.enter(session)
     await visitor.settled()
@@ -206,7 +206,7 @@ describe.skipIf(isMissing)("a first visit", () => {
     await visitor.leave()
   })
 
-  it("reaches the page for an API key with the keyboard alone, and the focus is always visible", async () => {
+  it("reaches the page for an API key with the keyboard alone, and sees the focus at each step", async () => {
     const visitor = await Visitor.arrive(browser, server.url, { device: "desktop" })
     await visitor.open("/console")
     const stops: Array<string> = []

@@ -1,5 +1,5 @@
 /**
- * Tests the database role of docs/operations.md. The grants of the role are enough for the server and the command line.
+ * Tests the database role of docs/operations.md. The grants of the role are enough for the tested operations.
  * The role can neither change nor delete rows of journals, and can change no table definition.
  */
 import { randomBytes } from "node:crypto"

@@ -72,7 +72,7 @@ interface Moment {
   readonly when: string
   /** The steps of the upstream before it pauses. */
   readonly said: ReadonlyArray<Step>
-  /** Returns whether the client has received everything that the upstream has sent. */
+  /** Returns whether the client has received the last event that the gateway relays. */
   readonly isNow: (body: string) => boolean
   /** The charged tokens. */
   readonly due: readonly [input: bigint, output: bigint]

@@ -373,7 +373,7 @@ describe("the balance", () => {
     })
   })
 
-  it("pays a part of a higher cost, never becomes negative, and then causes 402 insufficient_balance", async () => {
+  it("pays a part of a higher cost, is then zero, and causes 402 insufficient_balance", async () => {
     const customer = await gateway.newCustomer(10n)
     gateway.upstream.next(json(completion({ usage: usage(7, 30) })))
     const { status, headers } = await ask({ key: customer.key })

@@ -1,5 +1,5 @@
 /**
- * Tests the limits of API keys with two complete servers and one database.
+ * Tests the limits of API keys with two complete gateways and one database.
  */
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"

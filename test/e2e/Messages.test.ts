@@ -350,7 +350,7 @@ describe("the charge", () => {
   })
 })
 
-/** The events of a stream with every kind of counted content. Each is paired with the text that counts as output. */
+/** The events of a stream with several kinds of counted content. Each is paired with the text that counts as output. */
 const frames: ReadonlyArray<readonly [event: WireEvent, content: string]> = [
   [messageStart({ usage: usage(70, 6) }), ""],
   [ping, ""],

@@ -57,7 +57,7 @@ it("a change is previewed without an effect and then applied once, and the audit
   expect(again.body).toMatchObject({ changed: [], version: before.version + 1 })
 })
 
-it("a file with errors is refused with 422 catalog_file_invalid and each error, and changes nothing", async () => {
+it("a file with errors is refused with 422 catalog_file_invalid and several errors, and changes nothing", async () => {
   const before = await shown()
   for (const path of ["/catalog/preview", "/catalog/apply"]) {
     const refused = await ani.post(path, { catalog: { providers: [], models: [{ public_name: 7 }] } })

@@ -151,7 +151,7 @@ describe("a request for the rankings is refused", () => {
     })
   })
 
-  it("for any query if the rankings are not published", async () => {
+  it("for a valid or invalid query if the rankings are not published", async () => {
     rankings.enabled = false
     for (const query of ["", "?window=year"]) {
       const response = await getRankings(query)

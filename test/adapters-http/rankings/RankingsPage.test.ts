@@ -44,7 +44,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served with or without a trailing slash and only for GET and HEAD, and no other file is served", async () => {
+  it("are served with a trailing slash too and not for POST, and paths of other files return 404", async () => {
     expect((await get("/rankings/")).status).toBe(200)
     const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
     expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])

@@ -61,7 +61,7 @@ describe("the OpenAPI document", () => {
   })
 
   it.each(["/v1/chat/completions", "/v1/messages", "/v1/responses"])(
-    "documents the JSON response, the event stream and every error of %s",
+    "documents the JSON response, the event stream and every error status of %s",
     async (path) => {
       const responses = (await specification()).paths[path]?.post?.responses ?? {}
       expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json", "text/event-stream"])
@@ -70,7 +70,7 @@ describe("the OpenAPI document", () => {
     }
   )
 
-  it("documents the JSON response and every error of /v1/embeddings, and no event stream", async () => {
+  it("documents the JSON response and every error status of /v1/embeddings, and no event stream", async () => {
     const responses = (await specification()).paths["/v1/embeddings"]?.post?.responses ?? {}
     expect(Object.keys(responses["200"]?.content ?? {})).toEqual(["application/json"])
     expect(Object.keys(responses)).toEqual(["200", "400", "401", "402", "404", "413", "429", "500", "502", "503"])
@@ -79,7 +79,7 @@ describe("the OpenAPI document", () => {
   it.each([
     ["/v1/images/generations", "application/json"],
     ["/v1/images/edits", "multipart/form-data"]
-  ])("documents the request body and every error of %s", async (path, type) => {
+  ])("documents the request body and every error status of %s", async (path, type) => {
     const operation = (await specification()).paths[path]?.post
     const responses = operation?.responses ?? {}
     expect(Object.keys(operation?.requestBody?.content ?? {})).toEqual([type])

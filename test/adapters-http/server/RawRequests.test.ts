@@ -1,6 +1,6 @@
 /**
  * Sends malformed and unusual requests over raw sockets. In each case, a request for the liveness probe follows in the
- * same packet. The probe must be served only if the end of the request before it is unambiguous.
+ * same write. The probe must be served only if the end of the request before it is unambiguous.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
@@ -167,7 +167,7 @@ const cases: Readonly<Record<string, readonly [bytes: string, expected: Expected
 const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 
 describe("a raw request with", () => {
-  it.each(Object.entries(cases))("%s gets the documented response", async (_, [bytes, [statuses, connection]]) => {
+  it.each(Object.entries(cases))("%s gets the expected response", async (_, [bytes, [statuses, connection]]) => {
     const client = await RawClient.connect(gateway.port)
     client.send(Buffer.from(bytes + PROBE, "latin1"))
     if (connection === "closed") await client.untilClosed()

@@ -15,7 +15,7 @@ const qris = (qrImageUrl: string | undefined) =>
   anOrder({ method: "qris", amount: rupiah, instructions: { _tag: "Qris", qrContent: "00", qrImageUrl } })
 
 describe("a top-up order as JSON", () => {
-  it("matches its documented schema in every status", () => {
+  it("matches its documented schema for random orders", () => {
     FastCheck.assert(
       FastCheck.property(
         order.filter(({ quotaUsdMicro }) => quotaUsdMicro < 2n ** 53n),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
 describe("the function splice", () => {
-  it("replaces and inserts text, whatever the order of the splices", () => {
+  it("replaces and inserts text, even if the splices are not sorted", () => {
     const body = Buffer.from("0123456789")
     const splices = [
       { start: 8, end: 10, text: "é" },

@@ -52,7 +52,7 @@ describe("an error of the reseller routes", () => {
     }
   )
 
-  it("has a row in this test for each error that the domain's reseller features declare", () => {
+  it("has a row in this test for each error of the domain's reseller features that resellers can cause", () => {
     const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
     const declared = ["reseller", "mint", "topup", "operations", "validation"]
       .flatMap((folder) => readdirSync(join(domain, folder)).map((file) => join(domain, folder, file)))

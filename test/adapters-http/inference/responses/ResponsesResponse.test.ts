@@ -166,7 +166,7 @@ describe("a whole response for a client that requested a stream", () => {
     expect(events.find(({ type }) => type === "response.output_item.done")).toMatchObject({ item })
   })
 
-  it("has an id for every item, even if the provider sends no id", () => {
+  it("has an id for an item to which the provider gives no id", () => {
     const { id: _, ...withoutId } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [withoutId] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))

@@ -34,7 +34,7 @@ describe("a responses stream", () => {
     expect(end).toBe("complete")
   })
 
-  it("keeps every byte of an event that is not redacted, whatever framing the provider uses", () => {
+  it("keeps every byte of an event that is not redacted, for different framings", () => {
     const data =
       '{ "type":"response.output_text.delta", "item_id":"msg_1","output_index":0,"content_index":0,' +
       '"delta":"\\u00e9\\/","x":[1.0, 12345678901234567890] }'
@@ -161,7 +161,7 @@ describe("a responses stream", () => {
     expect(translatedStream(sent(created(), completed))).toMatchObject({ content: "all at once", end: "complete" })
   })
 
-  it("ignores everything after response.completed", () => {
+  it("ignores events after response.completed", () => {
     const late = [textDelta("late"), { type: "error", message: "late" }, "data: [DONE]\n\n", "data: kwyjibo\n\n"]
     expect(translatedStream(sent(...whole, ...late))).toEqual(translatedStream(sent(...whole)))
   })

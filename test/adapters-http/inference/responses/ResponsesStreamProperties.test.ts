@@ -1,5 +1,5 @@
 /**
- * These properties hold for every translated responses stream, for any events from the provider in any order.
+ * Checks properties of translated responses streams, for random events from the provider.
  */
 import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
