@@ -24,7 +24,7 @@ import { unknownModels } from "./KeyLimits.ts"
 
 export interface CreatedKey {
   readonly key: ApiKey
-  /** The whole API key. Only a hash is stored, so the key cannot be returned again. */
+  /** The whole API key. Its secret part is stored only as a hash, so the key cannot be returned again. */
   readonly secret: Redacted.Redacted<string>
 }
 

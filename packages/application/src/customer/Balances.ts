@@ -1,5 +1,5 @@
 /**
- * Returns the remaining balances of a customer to its reseller and to the customer itself.
+ * Returns the remaining balances of a customer to its resellers and to the customer itself.
  */
 import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { CustomerBalances } from "@tollgate/domain/customer/Customer"

@@ -21,9 +21,9 @@ export class Customers extends Context.Tag("@tollgate/application/Customers")<
     /** Returns the customers of a reseller, ordered by email. */
     readonly list: (resellerId: ResellerId) => Effect.Effect<ReadonlyArray<Customer>>
     /**
-     * Finds the user by email and applies `decideLink`, then creates and links the user as decided, in one transaction.
-     * If several calls for a new email run concurrently, exactly one call creates the user. With the policy `closed`,
-     * only the reseller of that call is linked.
+     * Finds or creates the user with this email, and links the user if `decideLink` allows it, in one transaction. If
+     * several calls for a new email run concurrently, only one call creates the user. With the policy `closed`, only
+     * the reseller of that call is linked.
      */
     readonly resolve: (resellerId: ResellerId, email: Email, policy: LinkPolicy) => Effect.Effect<ResolvedCustomer>
     /**

@@ -26,7 +26,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
     readonly read: (keyId: ApiKeyId) => Effect.Effect<KeyStatus, ApiKeyNotFound>
     /**
      * Changes the limits of a key and writes an audit log entry, in one transaction. Every node is notified, as after a
-     * revocation. The ledger applies the new limits to the next request.
+     * revocation. The limits that the ledger checks apply to the next admission.
      */
     readonly change: (
       keyId: ApiKeyId,
@@ -44,7 +44,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
 
 const readKeyId = Schema.decodeOption(ApiKeyId)
 
-/** Converts the error to a validation error of the request member. */
+/** Fails with a validation error of the request member `limits.models`. */
 export const unknownModels = ({ models }: UnknownModels) =>
   Effect.fail(invalid("limits.models", `public names of models of the catalog; unknown: ${models.join(", ")}`))
 

@@ -1,6 +1,5 @@
 /**
- * Lists the API keys of a reseller's customers in pages, newest first (docs/reference/reseller.md#k1), and records when
- * keys are used.
+ * Lists API keys in pages, newest first (docs/reference/reseller.md#k1), and records when keys are used.
  */
 import type { ListedKey } from "@tollgate/domain/customer/ApiKey"
 import { UserId } from "@tollgate/domain/customer/User"
@@ -18,11 +17,11 @@ import { CursorSealer, listPage } from "../operations/CursorSealer.ts"
 export class KeyLists extends Context.Tag("@tollgate/application/KeyLists")<
   KeyLists,
   {
-    /** Returns the keys of all customers of a reseller, including revoked keys, newest first. */
+    /** Returns a page of the keys of a reseller's customers, including revoked keys, newest first. */
     readonly ofReseller: (resellerId: ResellerId, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedKey>>
-    /** Returns the keys of one user, for operators. */
+    /** Returns a page of the keys of one user, for operators. */
     readonly ofUser: (userId: UserId, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedKey>>
-    /** Returns the keys of one customer. Fails if the user is not this reseller's customer. */
+    /** Returns a page of the keys of one customer. Fails if the user is not this reseller's customer. */
     readonly ofCustomer: (
       resellerId: ResellerId,
       userId: UserId,
@@ -37,7 +36,7 @@ export class KeyUses extends Context.Tag("@tollgate/application/KeyUses")<
   {
     /**
      * Stores the uses that this node has seen since the last call. A node sees a use when it looks up the key in the
-     * database, which it does at least every 30 seconds for a key that is in use.
+     * database. It caches the result of a lookup for at most 30 seconds.
      */
     readonly record: Effect.Effect<void>
   }

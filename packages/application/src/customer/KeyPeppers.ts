@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 
-/** The keys that this node has looked up and that are not stored under the current pepper. */
+/** Keys that this node has looked up and that are not stored under the current pepper. */
 export class KeyRewrites extends Context.Tag("@tollgate/application/KeyRewrites")<
   KeyRewrites,
   {

@@ -4,8 +4,9 @@
  * of its customers. A customer reads its own requests.
  *
  * Settlements do not commit in the order of their settlement times. The list therefore shows an item only when no open
- * transaction can add an item with the same or an earlier time. New items appear only at the head of the list, and the
- * items after a cursor never change. A reader that continues from a cursor neither misses nor repeats an item.
+ * transaction can add an item with the same or an earlier time. Requests that are settled later appear only at the head
+ * of the list. A reader that continues from a cursor therefore neither misses nor repeats an item, unless a user is
+ * linked to the reseller in the meantime.
  */
 import {
   readUsageDays,
@@ -39,7 +40,7 @@ export class SettledUsage extends Context.Tag("@tollgate/application/SettledUsag
     /**
      * Returns at most `limit` items after the position `after`, or the first items if `after` is undefined. The items
      * are in descending order of settlement time (microseconds) and request id. Requests without charged tokens are
-     * omitted. Fails with `Overloaded` if too many reads run or wait, of this reader or of all readers.
+     * omitted. Fails with `Overloaded` if too many reads run or wait in this process, of this reader or of all readers.
      */
     readonly read: (reader: UsageReader, page: UsagePage) => Effect.Effect<ReadonlyArray<UsageItem>, Overloaded>
     /** Returns the sums of each day that has a settled request with charged tokens, oldest first. */

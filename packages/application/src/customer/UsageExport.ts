@@ -20,7 +20,7 @@ const columns: ReadonlyArray<Column<UsageItem>> = [
   ["display_cost_usd_micro", (item) => exact(displayCostUsdMicroOf(item))]
 ]
 
-/** Returns, as CSV, the settled requests that a filter selects, newest first. */
+/** Returns, as CSV, the settled requests with charged tokens that a filter selects, newest first. */
 export const exportUsage = (reader: UsageReader, query: UsageFilterQuery) =>
   Effect.gen(function* () {
     const filter = yield* readUsageFilter(query)

@@ -19,9 +19,8 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
      * Mints a tier for a customer in one transaction (docs/reference/reseller.md#mint-2). Locks the reseller's quota
      * account, so that the reseller's mints run one after another. If a mint with the operation id exists, applies
      * `decideRepeatedMint`. Otherwise applies `decideMint` at the database time, and writes both accounts, both
-     * transfers and the mint. If several requests with the same operation id run concurrently, one request mints, and
-     * the others return that mint. The rate limit applies over all operation ids and nodes. A refused mint writes
-     * nothing.
+     * transfers and the mint. If several requests with the same operation id run concurrently, at most one of them
+     * mints. The rate limit applies over all operation ids and nodes. A refused mint writes nothing.
      */
     readonly mint: (
       resellerId: ResellerId,

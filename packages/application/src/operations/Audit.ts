@@ -1,6 +1,6 @@
 /**
- * Declares the audit, which recomputes every balance from the journals and checks the other invariants of the ledger,
- * in one database snapshot.
+ * Declares the audit, which recomputes every balance from the journals and checks further invariants of the ledger, in
+ * one database snapshot.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

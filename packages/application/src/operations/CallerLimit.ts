@@ -1,5 +1,6 @@
 /**
- * Limits how much work the server does at the same time, for all callers together and for each caller.
+ * Counts the pieces of work that have begun and not ended, and compares the counts with two limits: one for all callers
+ * together, and one for each caller.
  */
 export interface CallerLimitOptions {
   readonly total: number

@@ -19,13 +19,14 @@ export interface CsvExport<Row, E, R> {
 }
 
 /**
- * Returns the cell of a text that a client can choose. A spreadsheet program runs a cell as a formula if the cell
- * begins with `=`, `+`, `-`, `@`, a tab or a line break. An apostrophe before the text prevents this.
+ * Returns the cell of a text, such as a text that a client has chosen. A spreadsheet program can run a cell as a
+ * formula if the cell begins with `=`, `+`, `-`, `@`, a tab or a line break. An apostrophe before the text prevents
+ * this.
  */
 export const text = (value: string | undefined): string =>
   quoted(/^[=+\-@\t\r\n]/.test(value ?? "") ? `'${value}` : (value ?? ""))
 
-/** Returns the cell of an amount, a time or an id, never with an apostrophe. An undefined value is an empty cell. */
+/** Returns the cell of a value that needs no apostrophe, such as an amount or a time. Undefined is an empty cell. */
 export const exact = (value: bigint | string | Date | undefined): string =>
   quoted(value instanceof Date ? value.toISOString() : (value?.toString() ?? ""))
 
@@ -34,7 +35,7 @@ const quoted = (cell: string): string => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${ce
 const line = (cells: ReadonlyArray<string>): string => `${cells.join(",")}\r\n`
 
 const ROWS_PER_PAGE = 1_000
-/** If a later page fails with `Overloaded`, it is read again for about two minutes. */
+/** If a later page fails with `Overloaded`, it is read again up to 120 times, one second after each failure. */
 const RETRIES = Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(120))
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Identifies the party for which a fiber works: a reseller, a customer that reads its own data, or the IP address of an
  * operator or of a client that has not logged in. The connections of the database pool are shared between these
- * parties. The party is undefined for background tasks and the command line, to which the shares do not apply.
+ * parties. The shares do not apply to a fiber without a party, such as a background task.
  */
 import * as Context from "effect/Context"
 

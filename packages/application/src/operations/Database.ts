@@ -9,7 +9,7 @@ import type { NodeId } from "./Nodes.ts"
 
 /**
  * The database did not respond, refused the work, or closed the connection. Every store can end with this defect. A
- * write that ends with this defect has an unknown outcome, because the connection can be lost during the commit.
+ * write that ends with this defect may have succeeded, because the connection can be lost during the commit.
  */
 export class DatabaseUnavailable extends Data.TaggedError("DatabaseUnavailable")<{ readonly cause: unknown }> {
   override readonly message = "the database is unavailable"

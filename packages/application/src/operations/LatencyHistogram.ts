@@ -1,6 +1,6 @@
 /**
- * Counts durations by size, for the metrics. An observation changes three numbers and allocates nothing, because every
- * request makes observations.
+ * Counts durations by size, for the metrics. An observation changes three numbers and allocates nothing, because
+ * observations are made while requests are served.
  */
 export class LatencyHistogram {
   /** The inclusive upper bounds of the buckets, in milliseconds, ascending. */

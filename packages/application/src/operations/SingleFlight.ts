@@ -1,6 +1,6 @@
 /**
- * Single-flight: concurrent callers with the same key share one execution. The number of concurrent executions is
- * limited.
+ * Single-flight: concurrent callers with the same key share one execution. The number of executions that further
+ * callers can join is limited.
  *
  * An execution runs in the scope and context in which the single-flight was made, not in the scope and context of a
  * caller. If a caller is interrupted, the execution continues, even if no caller waits any more.
@@ -21,7 +21,7 @@ export interface SingleFlight<K, A, E, R> {
     execution: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>,
     whenFull: Effect.Effect<A, E>
   ) => Effect.Effect<A, E>
-  /** Returns an effect that waits for the running execution of this key; undefined if none runs. */
+  /** Returns an effect that waits for the running execution of this key; undefined if no execution can be joined. */
   readonly running: (key: K) => Effect.Effect<A, E> | undefined
 }
 

@@ -22,7 +22,7 @@ export class AuditRuns extends Context.Tag("@tollgate/application/AuditRuns")<
      * disconnect.
      */
     readonly run: (actor: OperatorName) => Effect.Effect<AuditRun>
-    /** Returns the result of the last audit; none if no audit was stored. */
+    /** Returns the last stored result; none if no result was stored. */
     readonly last: Effect.Effect<Option.Option<AuditRun>>
   }
 >() {}

@@ -134,6 +134,6 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
   })
 }
 
-/** Returns true if the provider can recover without a change of the settings. */
+/** Returns true for a failure that can end without a change of the settings, unlike most other failures. */
 const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
   kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

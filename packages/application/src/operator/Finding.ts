@@ -3,7 +3,7 @@
  */
 export interface Finding {
   readonly check: string
-  /** `fail`: the gateway or a part of it cannot work, or money is at risk. `warn`: any other problem. */
+  /** `tollgate doctor` exits with 1 if the status of at least one finding is `fail`. */
   readonly status: "ok" | "warn" | "fail"
   readonly detail: string
   /** The action that corrects the problem; absent when the status is `ok`. */

@@ -166,8 +166,8 @@ export const listNodes = (query: CursorQuery) =>
   })
 
 /**
- * Returns a page of a list that is ordered by one text. Its cursor contains this text of the last item of the page.
- * `read` returns at most `limit` items after a text.
+ * Returns a page of a list in which one text gives the position of an item. The cursor contains the text of the last
+ * item of the page. `read` returns at most `limit` items after a text.
  */
 const listByText = <Item>(
   list: "b1" | "l1",

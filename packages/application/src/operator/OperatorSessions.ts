@@ -51,8 +51,8 @@ export class OperatorSessions extends Context.Tag("@tollgate/application/Operato
     /** Creates a session with a new code. Deletes sessions that were created more than a week ago. */
     readonly create: (actor: OperatorName, operator: Operator) => Effect.Effect<CreatedSession>
     /**
-     * Locks the session with this code, applies `decideOpening` at the database time, and stores a new token. Of concurrent
-     * redemptions of one code, one succeeds.
+     * Locks the session with this code, applies `decideOpening` at the database time, and stores the digest of a new
+     * token. Of concurrent redemptions of one code, at most one succeeds.
      */
     readonly open: (
       code: Redacted.Redacted<string>,
@@ -60,7 +60,7 @@ export class OperatorSessions extends Context.Tag("@tollgate/application/Operato
     ) => Effect.Effect<OpenedSession, InvalidConsoleCode>
     /** Reads the session with this token, applies `decideUse` at the database time, and records the use if it is due. */
     readonly use: (token: Redacted.Redacted<string>) => Effect.Effect<OperatorSession, InvalidOperatorSession>
-    /** Returns all stored sessions, newest first, with their states. */
+    /** Returns all stored sessions, newest first. */
     readonly list: Effect.Effect<ReadonlyArray<ReadSession>>
     /** Ends a session. A session that has already ended or expired stays unchanged, and no entry is written. */
     readonly end: (id: OperatorSessionId, operator: Operator) => Effect.Effect<ReadSession, OperatorSessionNotFound>
@@ -166,7 +166,7 @@ export const endSessionOf = (caller: OperatorSession, sessionId: string, reason:
     return yield* (yield* OperatorSessions).end(id.value, operatorOf(caller, "console revoke", reason))
   })
 
-/** Returns the operator of a session for the audit log. If no reason is given, the name of the action is the reason. */
+/** Returns the operator of a session for the audit log. If no reason is given, the reason names the action. */
 export const operatorOf = ({ actor }: OperatorSession, action: string, reason: string | undefined): Operator => ({
   actor,
   reason: reason ?? `console: ${action}`

@@ -52,7 +52,10 @@ const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
         "Requests use the other routes of their models. Check the provider and its API key."
       )
 
-/** Runs the checks of `tollgate doctor` that a server can run. Payment providers are checked with a request to each. */
+/**
+ * Runs the checks of `Diagnosis.ts`, which `tollgate doctor` runs too. A provider is checked by the state of its circuit
+ * breaker in this node.
+ */
 export const runChecks = Effect.gen(function* () {
   const { isProduction } = yield* OperatorPolicy
   const { providers } = yield* readProviders

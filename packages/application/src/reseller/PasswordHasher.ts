@@ -14,7 +14,7 @@ import type * as Scope from "effect/Scope"
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
-/** Signups and logins wait in separate queues, so that neither can fill the queue of the other. */
+/** Signups wait in one queue, logins and changes of passwords in another, so that neither queue can fill the other. */
 export type HashingQueue = "login" | "signup"
 
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<
@@ -22,8 +22,8 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
   {
     /**
      * Takes a place in a queue until the scope closes. Fails with {@link RateLimited} if the client has used up its
-     * share of the places. A request takes its place before its other work, so that a request without a place needs
-     * little processor time.
+     * share of the places. A signup or login takes its place first, so that a request without a place needs little
+     * processor time.
      */
     readonly enter: (queue: HashingQueue, client: ClientAddress) => Effect.Effect<void, RateLimited, Scope.Scope>
     /**

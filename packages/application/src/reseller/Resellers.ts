@@ -58,8 +58,8 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
       newPassword: PasswordHash | undefined
     ) => Effect.Effect<Reseller, InvalidCredentials>
     /**
-     * Locks the reseller's row, applies `decideReview`, and writes the change and an audit log entry in one
-     * transaction. If the reseller already has the new status, writes nothing.
+     * Locks the reseller's row, applies `decideReview`, and writes the change, an audit log entry and the webhook event,
+     * in one transaction. If the reseller already has the new status, writes nothing.
      */
     readonly review: (
       id: ResellerId,

@@ -81,7 +81,8 @@ const open = (
 }
 
 /**
- * Cancels a payment. A failure is only logged, because a payer who never saw the payment instructions does not pay.
+ * Cancels a payment if its provider is configured and supports cancellation. A failure is only logged, because a payer
+ * who never saw the payment instructions does not pay.
  */
 export const cancelOrphanedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
   Effect.flatMap(providerOf(draft), (provider) => {

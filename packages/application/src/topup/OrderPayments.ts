@@ -3,8 +3,8 @@
  * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
- * an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second. A reseller's
- * refresh of a `crediting` order ignores the pause, because this refresh sends no request to the provider.
+ * an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second on a node. A
+ * reseller's refresh of a `crediting` order ignores the pause, because this refresh sends no request to the provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
@@ -27,7 +27,7 @@ import { type EarlierTopUp, type StoredTopUp, TopUpOrders } from "./TopUpOrders.
 const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
 /**
  * The maximum number of concurrent refreshes. When a provider has used up its share, an order of this provider is
- * returned as stored. The background task refreshes the order later.
+ * returned as stored. The background task refreshes the order when it is due.
  */
 const MAX_CONCURRENT_REFRESHES = 128
 /**
@@ -39,7 +39,7 @@ const MAX_CONCURRENT_OPENINGS = 64
 
 /** The maximum number of drafts whose opening is awaited by other requests with the same operation id. */
 const MAX_AWAITED_OPENINGS = 256
-/** An opening ends within 20 seconds, or its node has died. */
+/** Longer than the 20 seconds for which an opening waits for the provider. */
 const AWAIT_TIMEOUT = Duration.seconds(25)
 const MIN_AWAIT_PAUSE_MILLIS = 50
 const MAX_AWAIT_PAUSE_MILLIS = 1_000
@@ -50,10 +50,10 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
  * The cause of a refresh, which decides when the refresh begins.
  *
  * - `reseller`: returns a credited order as it is stored. Does the same with an order that was refreshed less than a
- *   second ago, unless it is `crediting` or simulated.
+ *   second ago, unless it is `crediting` or simulated, or a refresh of it is running.
  * - `webhook`: waits for the running refresh and for the pause after it. The running refresh is not enough, because it
  *   may have read the payment before the change that the webhook reports.
- * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have this trigger.
+ * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have these triggers.
  *
  * A webhook, an operator or the background task also refreshes a credited order, because more money may have arrived
  * for it.
@@ -64,8 +64,8 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
   OrderPayments,
   {
     /**
-     * Runs `draft`, which stores a draft, and opens its payment. If the reseller has used up its share of the openings
-     * at this provider, stores nothing and fails.
+     * Runs `draft`, which stores a draft, and opens its payment. Fails if the reseller has used up its share of the
+     * openings at this provider. Then either no draft is stored, or the stored draft is abandoned.
      */
     readonly open: <E, R>(
       provider: PaymentProvider,
@@ -73,11 +73,11 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
       draft: Effect.Effect<TopUpDraft, E, R>
     ) => Effect.Effect<TopUpOrder, E | OpenFailure, R>
     /**
-     * Waits until another request, possibly on another node, has opened the payment of a draft. Fails if the payment
-     * was not opened. Concurrent callers on a node share one wait.
+     * Waits until another request, possibly on another node, has opened the payment of a draft. Fails if the draft is
+     * abandoned, or if the wait lasts 25 seconds. Concurrent callers on a node share one wait.
      */
     readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
-    /** Refreshes an order. Concurrent callers on this node share one refresh of the order. */
+    /** Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order. */
     readonly refresh: (stored: StoredTopUp, trigger: RefreshTrigger) => Effect.Effect<RefreshResult>
   }
 >() {}

@@ -1,6 +1,5 @@
 /**
- * Declares the port of payment providers for top-ups. Each adapter uses the protocol of its provider and returns domain
- * types.
+ * Declares the port of payment providers for top-ups. Each adapter uses the protocol of its provider.
  */
 import type { Idr } from "@tollgate/domain/money/Idr"
 import type { TokenRaw } from "@tollgate/domain/money/TokenRaw"
@@ -23,7 +22,7 @@ export type AmountDue =
 /** The data of a payment that do not change while the order exists. */
 export interface PaymentIntent {
   readonly orderId: OrderId
-  /** The reference that every provider receives. */
+  /** The reference of the order in requests to payment providers that record orders. */
   readonly orderNumber: OrderNumber
   readonly method: PaymentMethod
   readonly due: AmountDue
@@ -46,7 +45,7 @@ export interface OpenedPayment {
 }
 
 /**
- * A request to the payment provider failed, or the payment provider is not configured. `detail` is only for the log.
+ * A request to the payment provider failed, or the payment provider is not configured. `detail` is only for operators.
  */
 export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("ProviderUnavailable", {
   provider: Schema.String,
@@ -112,7 +111,7 @@ export interface PaymentProvider {
    */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>
-  /** Reads the state of the payment from the provider. Ends within seconds. */
+  /** Reads the state of the payment from the provider. */
   readonly refresh: (
     intent: PaymentIntent,
     opened: OpenedPayment

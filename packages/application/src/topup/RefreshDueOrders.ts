@@ -3,7 +3,7 @@
  * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all `crediting` and `pending` orders
  * are refreshed too.
  *
- * Several nodes can refresh orders concurrently: a claim gives each order to one node at a time.
+ * Several nodes can refresh orders concurrently: a claim gives each due order to one node at a time.
  */
 import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
@@ -52,7 +52,7 @@ const sum = (a: RefreshCounts, b: RefreshCounts): RefreshCounts => ({
   credited: a.credited + b.credited
 })
 
-/** Abandons stale drafts and cancels their payments, then refreshes all due orders except those in `done`. */
+/** Abandons stale drafts and cancels their payments, then refreshes batches of due orders, except those in `done`. */
 export const refreshDue = (
   done: ReadonlySet<OrderId> = new Set()
 ): Effect.Effect<RefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments> =>
@@ -74,7 +74,7 @@ export const refreshDue = (
     return counts
   })
 
-/** Refreshes every `crediting` and `pending` order, due or not, and then the other due orders. */
+/** Refreshes every `crediting` and `pending` order that can be refreshed, due or not, and then the other due orders. */
 export const refreshOpen: Effect.Effect<OpenRefreshCounts, never, TopUpOrders | PaymentProviders | OrderPayments> =
   Effect.gen(function* () {
     const { search } = yield* TopUpOrders

@@ -109,8 +109,8 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
      */
     readonly abandon: (id: OrderId, reason: string) => Effect.Effect<void>
     /**
-     * Abandons drafts older than `olderThan`: their node died, or opening their payment took too long. Returns each
-     * draft to only one caller.
+     * Abandons a batch of drafts older than `olderThan`: their node died, or opening their payment took too long.
+     * Returns each draft to only one caller.
      */
     readonly abandonStale: (olderThan: Duration.Duration) => Effect.Effect<ReadonlyArray<AbandonedTopUp>>
 
@@ -130,21 +130,21 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     readonly recordObservation: (id: OrderId, observation: PaymentObservation) => Effect.Effect<Refreshed>
     /**
      * Credits a `crediting` order. Locks the order and then the reseller's quota account, applies `decideCrediting` at
-     * the database time, and writes order, account and transfer. Concurrent calls credit an order once, because they
-     * wait for the lock and because the pair (topup, order id) is unique in the transfers. An order that is not
-     * `crediting` is returned unchanged.
+     * the database time, and writes order, account, transfer and webhook event. Concurrent calls credit an order once,
+     * because they wait for the lock and because the pair (topup, order id) is unique in the transfers. An order that is
+     * not `crediting` is returned unchanged.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
     /**
      * Stores a repeated payment with the order of the original payment, and makes that order due for a refresh. The
-     * next refresh then reads both payments. An order stores at most 20 repeated payments. Returns none if no order
-     * with this provider label has the original payment.
+     * next refresh then reads the repeated payment too. An order stores at most 20 repeated payments. Returns none if no
+     * order with this provider label has the original payment.
      */
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
      * Claims orders that are due for a refresh at the database time, the longest due first. Each claimed order has a
-     * lease: until the lease ends, no other call returns the order. Afterwards the order is due again, unless an
-     * observation was recorded. Returns an order only if its provider label is in `providers`, or if it is `crediting`
+     * lease: until the lease ends, no other call returns the order. Afterwards the order is due again, unless a refresh
+     * has set another time. Returns an order only if its provider label is in `providers`, or if it is `crediting`
      * and was paid with real money. Skips rows that another transaction has locked.
      */
     readonly claimDue: (claim: {

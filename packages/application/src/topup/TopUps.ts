@@ -85,7 +85,7 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 
 const readId = Schema.decodeOption(OrderId)
 
-/** Refreshes an order and returns it (docs/reference/reseller.md#top-5). */
+/** Refreshes an order unless it is up to date, and returns it (docs/reference/reseller.md#top-5). */
 export const refreshForReseller = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {
     const id = readId(orderId)

@@ -1,5 +1,6 @@
 /**
- * The use cases of a reseller's own endpoints and deliveries (docs/reference/webhooks.md).
+ * The use cases of endpoints and deliveries (docs/reference/webhooks.md). A use case with `Own` in its name is for a
+ * reseller.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import { webhookWindows } from "@tollgate/domain/reseller/AttemptLimit"
@@ -28,7 +29,7 @@ const itself = (resellerId: ResellerId): Operator => ({
   reason: "asked by the reseller"
 })
 
-/** Creates an endpoint. Only this call and a rotation return the secret. */
+/** Creates an endpoint. Only this call returns the secret of the new endpoint. */
 export const createEndpoint = (owner: ResellerId | undefined, request: EndpointRequest, operator: Operator) =>
   Effect.gen(function* () {
     const url = yield* (yield* WebhookTargets).check(request.url)

@@ -66,8 +66,8 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
   {
     /**
      * Claims deliveries that are due. Other nodes skip claimed deliveries. The owners (resellers and the operator) take
-     * turns. Each running attempt of an owner counts as a turn of this owner. In a turn of an owner, the store claims
-     * the delivery of this owner that has been due for the longest time.
+     * turns. Each running attempt of an owner on this node counts as a turn of this owner. In a turn of an owner, the
+     * store claims the delivery that has been due for the longest time, among the deliveries that the limits allow.
      */
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
@@ -133,8 +133,8 @@ export class BalanceWatch extends Context.Tag("@tollgate/application/BalanceWatc
   {
     /**
      * Compares the settled balances with the thresholds of the endpoints, and writes an event for each balance that has
-     * fallen below a threshold since the last round of any node. Returns the number of events. Does nothing if another
-     * node has run a round within the interval.
+     * fallen below a threshold since the last round of any node. Returns the number of events. Does nothing if a node
+     * runs a round, or has run one within the interval.
      */
     readonly round: (interval: Duration.Duration) => Effect.Effect<number>
   }
