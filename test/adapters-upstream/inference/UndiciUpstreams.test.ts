@@ -234,7 +234,7 @@ describe("an upstream response", () => {
     expect(recorded.order).toEqual(["head", "data", "end"])
   })
 
-  it("is passed on with any status and its Retry-After, and a redirect is not followed", async () => {
+  it("is passed on with its status and its Retry-After, and a redirect is not followed", async () => {
     const limited = await exchange(json({}, 429, { "retry-after": "7" }))
     expect(limited.heads).toEqual([{ status: 429, contentType: "application/json", retryAfter: "7" }])
     const moved = await exchange(text("", "text/html", 302, { location: `${upstream.baseUrl}/elsewhere` }))

@@ -163,7 +163,7 @@ describe("a webhook to a public host name", () => {
     expect(result).toEqual({ _tag: "NoResponse", reason: "target_refused" })
   })
 
-  it("is sent to the checked addresses only, because its host is resolved once", async () => {
+  it("is sent to the address of its host, which is resolved once", async () => {
     const { received, port } = await listening((response) => response.end())
     const resolved = [["127.0.0.1"], ["127.0.0.2"]]
     let lookups = 0

@@ -44,7 +44,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("keeps using a node that refused a query, because the node can accept other queries", () =>
+  it.effect("begins the next query with the same node if this node refused a query", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([rpcFailed("rejected", -32601), undefined])
       yield* pool.ask(1, balance)

@@ -49,7 +49,7 @@ describe("the extended public key of deposit addresses", () => {
     }
   )
 
-  it("is refused if its depth is neither 3 (an account) nor 4 (the addresses of an account)", () => {
+  it("is refused if its depth is 0 (the root of a wallet)", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)
   })
 

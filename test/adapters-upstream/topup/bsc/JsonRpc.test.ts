@@ -120,7 +120,7 @@ describe("a JSON-RPC call", () => {
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })
 
-  it("never repeats the access key from the URL in an error", async () => {
+  it("replaces the access key from the URL in an error", async () => {
     upstream.next(refusal(-32000, `project ${KEY} is over its quota`))
     expect((await failure()).detail).toBe("node 1 of 2: eth_chainId was refused: -32000 project ... is over its quota")
   })

@@ -28,7 +28,7 @@ export class TestChain {
     return this.#anvil.url
   }
 
-  /** Sends tokens of this kind to an address, in a block that is not yet final. Returns the transaction hash. */
+  /** Mints tokens of this kind at an address, in a block that is not yet final. Returns the transaction hash. */
   pay(kind: TokenKind, to: string, amountRaw: bigint): Promise<string> {
     return this.payIn(TOKEN_CONTRACTS[kind], to, amountRaw)
   }

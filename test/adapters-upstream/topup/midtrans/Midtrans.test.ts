@@ -104,7 +104,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("can exist after a conflict, because an earlier attempt without a response can have created it", () =>
+  it.scopedLive("fails with an ambiguous failure after a conflict, with or without an earlier attempt", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withMidtrans()
       upstream.next(resetImmediately, json(anError("406", "The request could not be completed due to a conflict"), 200))

@@ -44,7 +44,7 @@ describe("the Midtrans status", () => {
 })
 
 describe("a payment that does not match the order", () => {
-  it("is suspicious in every status", () => {
+  it("is suspicious in the statuses settlement, pending and expire", () => {
     for (const transaction_status of ["settlement", "pending", "expire"]) {
       const tags = [
         { order_id: OTHER_NUMBER },
@@ -62,7 +62,7 @@ describe("a timestamp of Midtrans", () => {
     expect(timeOf("2026-11-20 06:59:59")).toEqual(new Date("2026-11-19T23:59:59.000Z"))
   })
 
-  it("is not read from any other text", () => {
+  it("is not read from a text of another form", () => {
     for (const text of [undefined, null, "", "2026-11-20T06:59:59Z", "2026-13-40 06:59:59", "yesterday"]) {
       expect(timeOf(text)).toBeUndefined()
     }

@@ -73,7 +73,7 @@ describe("a finished payment", () => {
 })
 
 describe("a payment that does not match the order", () => {
-  it("is suspicious in every status", () => {
+  it("is suspicious in the statuses finished, waiting and expired", () => {
     const others = [
       { order_id: OTHER_NUMBER },
       { order_id: null },

@@ -36,7 +36,7 @@ describe("a webhook", () => {
     expect(verify(SMALL, sign(SMALL_OLDER_FORM))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
-  it("is accepted with any white space between its members, and its order number is returned", () => {
+  it("is accepted with or without white space between its members, and its order number is returned", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
     expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
     expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(

@@ -60,7 +60,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is requested only once, because Tripay would create a second payment", () =>
+  it.scopedLive("is requested only once, even after a response with the status 503", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.always(json({}, 503))

@@ -26,7 +26,7 @@ describe("the Tripay status", () => {
 })
 
 describe("a payment that does not match the order", () => {
-  it("is suspicious in every status", () => {
+  it("is suspicious in the statuses PAID, UNPAID and EXPIRED", () => {
     const others = [
       { reference: "T0001" },
       { merchant_ref: OTHER_NUMBER },

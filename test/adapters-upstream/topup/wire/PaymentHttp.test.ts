@@ -160,7 +160,7 @@ describe("a failure", () => {
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
     it.scopedLive(
-      `after ${name} has the kind ${kind}, and is ambiguous only if the provider may have processed the request`,
+      `after ${name} has the kind ${kind}, and is ${ambiguous ? "" : "not "}ambiguous for a POST and not for a GET`,
       () =>
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped()
@@ -199,7 +199,7 @@ describe("a failure", () => {
     })
   )
 
-  it.scopedLive("never contains the credential", () =>
+  it.scopedLive("does not contain the credential that the provider repeats", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(({ headers }) => text(`wrong key: ${headers.authorization}`, "text/plain", 401))

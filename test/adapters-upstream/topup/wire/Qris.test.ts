@@ -19,7 +19,7 @@ describe("the checksum of a QRIS code", () => {
 })
 
 describe("a QRIS code", () => {
-  it("is accepted in the forms that providers return", () => {
+  it("is accepted in the form that Midtrans documents, and in three other forms", () => {
     expect(Qris.faultOf(DOCUMENTED, Idr(789_000n))).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL), TOTAL)).toBeUndefined()
     expect(Qris.faultOf(aQrisCode(TOTAL, { "54": "105000.00" }), TOTAL)).toBeUndefined()

@@ -8,7 +8,7 @@ describe("an amount in rupiah", () => {
     expect(["105000", "105000.00", "105000.0", "0"].map(idrOf)).toEqual([105_000n, 105_000n, 105_000n, 0n])
   })
 
-  it("is not read from any other text", () => {
+  it("is not read from a text of another form", () => {
     const others = ["", "105000.50", "105000.000", "105,000", "-1", "1e5", " 1", "1.", "٣", "9".repeat(19)]
     expect(others.map(idrOf)).toEqual(others.map(() => undefined))
   })
