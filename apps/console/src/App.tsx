@@ -1,6 +1,6 @@
 /**
  * Selects the page of the current path. The pages of a session are loaded on demand, and only with a session. Without a
- * session, the user is sent to the page that opens a session, and returns to the requested page afterwards.
+ * session, `AskForSession` leaves such a page.
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentType } from "preact"

@@ -1,7 +1,7 @@
 /**
- * The client of the gateway's API. The types of requests and responses come from the OpenAPI document of the
- * gateway. The client adds the credential of the session to every request, and ends the session when the gateway
- * refuses the credential.
+ * The client of the gateway's API. The types of requests and responses come from the OpenAPI document of the gateway.
+ * The client adds the credential of the session to a request without another credential, and ends the session when the
+ * gateway refuses the credential.
  */
 import createClient from "openapi-fetch"
 import type { paths } from "../../dist/types/GatewayApi.d.ts"
@@ -18,8 +18,8 @@ const credential = (): string | undefined => {
 }
 
 /**
- * Returns a function that sends a request with a timeout. A request without a response fails with the code
- * `no_response`.
+ * Returns a function that sends a request with a timeout. A request that gets no response fails with the code
+ * `no_response`, unless the caller has aborted the request.
  */
 const sendWithin =
   (timeoutMillis: number) =>
@@ -52,7 +52,7 @@ interface Exchange<A> {
   readonly response: Response
 }
 
-/** Returns the body of a successful response, or throws a {@link Problem}. */
+/** Returns the body of a successful response. Throws a {@link Problem} for any other response. */
 export const bodyOf = async <A>(exchange: Promise<Exchange<A>>): Promise<NonNullable<A>> => {
   const { data, error, response } = await exchange
   if (response.ok && data !== undefined && data !== null) return data

@@ -1,6 +1,6 @@
 /**
- * Loads data for a component: `useLoaded` calls `load` when the component appears and whenever one of `inputs` changes.
- * The result of an earlier call never replaces the result of a later call.
+ * Loads data for a component: `useLoaded` calls `load` when the component appears, whenever one of `inputs` changes,
+ * and for `reload`. The result of an earlier call never replaces the result of a later call.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { Problem } from "./Problem.ts"

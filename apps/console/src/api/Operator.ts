@@ -1,5 +1,5 @@
 /**
- * The types and reads of the operator API that several pages share.
+ * The types of the operator API that several pages share, and the query parameters of their lists.
  */
 import type { components } from "../../dist/types/GatewayApi.d.ts"
 

@@ -15,8 +15,8 @@ export const isPayable = ({ status, expires_at }: Pick<OrderFacts, "status" | "e
   status === "pending" && Date.parse(expires_at) > Date.now()
 
 /**
- * True if less than the expected amount has arrived. Only orders by `crypto_bep20` state the received amount, and only
- * after a part of it has arrived.
+ * True if less than the expected amount has arrived for an order that is not credited. Only orders by `crypto_bep20`
+ * state the received amount, and only after a part of it has arrived.
  */
 export const isUnderpaid = (order: OrderFacts): boolean =>
   order.status !== "credited" &&

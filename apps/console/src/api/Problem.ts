@@ -1,5 +1,6 @@
 /**
- * A request that failed: refused by the gateway with a code (docs/reference/errors.md), or without any response.
+ * A failure: the gateway refused a request with a code (docs/reference/errors.md), a request got no response, or the
+ * console refused or failed by itself.
  */
 import type { Texts } from "../i18n/Language.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Reads the status of a reseller that is not active from the refusal of its login. The body of the refusal has no member
- * for the status; its message contains the status (docs/reference/reseller.md#b5).
+ * Reads the status of a reseller that is not active from the refusal of its login. The body of the refusal has no
+ * member for the status; its message contains the status (docs/reference/reseller.md#b5).
  */
 import type { Problem } from "./Problem.ts"
 

@@ -21,7 +21,10 @@ const wholeOf = (typed: string, language: Language, maxDigits: number): string |
   return WHOLE[language].test(typed) && digits.length <= maxDigits ? digits : undefined
 }
 
-/** Returns the micro-USD of an amount in dollars with at most six decimals; undefined for any other text. */
+/**
+ * Returns the micro-USD of an amount in dollars with at most nine digits and six decimals; undefined for any other
+ * text.
+ */
 export const usdMicroOf = (typed: string, language: Language): number | undefined => {
   const [first = "", fraction = "0", ...rest] = typed
     .trim()
@@ -32,7 +35,7 @@ export const usdMicroOf = (typed: string, language: Language): number | undefine
   return Number.parseInt(`${whole}${fraction.padEnd(6, "0")}`, 10)
 }
 
-/** Returns the whole number that a user typed; undefined for any other text. */
+/** Returns the whole number of at most 12 digits that a user typed; undefined for any other text. */
 export const countOf = (typed: string, language: Language): number | undefined => {
   const digits = wholeOf(typed.trim(), language, 12)
   return digits === undefined ? undefined : Number.parseInt(digits, 10)

@@ -14,7 +14,7 @@ export interface PendingBooking {
   /** The change as digits, with a leading `-` for a deduction. */
   readonly amountUsdMicro: string
   readonly reason: string
-  /** True from the first request on: the change may already be booked. */
+  /** True from a request on, until a refusal: the change may already be booked. */
   readonly isSent: boolean
 }
 

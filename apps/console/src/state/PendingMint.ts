@@ -15,7 +15,7 @@ export interface PendingMint {
   readonly operationId: string
   readonly email: string
   readonly tierId: string
-  /** True from the first request on: the mint may already be made. */
+  /** True from a request on, until a refusal: the mint may already be made. */
   readonly isSent: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * Ready-made settings of the programs in docs/clients.md, for this gateway, a model and an API key.
+ * Ready-made settings of client programs, for this gateway, a model and an API key.
  */
 import { useState } from "preact/hooks"
 import { useTexts } from "../i18n/Language.ts"
@@ -12,7 +12,7 @@ interface ClientSettingsProps {
   readonly apiKey: string
 }
 
-/** The name of the model in the settings if the customer has no model yet. */
+/** The name of the model in the settings if `models` is empty. */
 const PLACEHOLDER = "model"
 
 export const ClientSettings = ({ models, apiKey }: ClientSettingsProps) => {

@@ -1,5 +1,5 @@
 /**
- * Shows dialogs above the page. The native dialog element keeps the focus inside the dialog, and the key Escape closes it.
+ * Shows dialogs above the page. The native dialog element keeps the focus inside the dialog. The key Escape closes it.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef } from "preact/hooks"

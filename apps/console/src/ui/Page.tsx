@@ -1,6 +1,6 @@
 /**
- * The head of a page. A new page sets the title of the document and moves the focus to its heading, so that a screen
- * reader announces the page.
+ * The head of a page. A new page sets the title of the document. If it is not the first page, it also moves the focus
+ * to its heading, so that a screen reader announces the page.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"

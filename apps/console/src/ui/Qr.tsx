@@ -1,6 +1,6 @@
 /**
- * Draws a text as a QR code. The console draws the code itself, because an image of the payment provider would have to be
- * loaded from another host.
+ * Draws a text as a QR code. The console draws the code itself, because an image of the payment provider would have to
+ * be loaded from another host.
  */
 import { useEffect, useState } from "preact/hooks"
 

@@ -95,7 +95,7 @@ const Footer = () => {
   )
 }
 
-/** Deletes the credential. The session of an operator also ends at the gateway, so that its token is refused. */
+/** Deletes the credential. For an operator, first asks the gateway to end the session, so that its token is refused. */
 const leave = async ({ kind }: Session): Promise<void> => {
   if (kind === "operator") await api.DELETE("/api/operator/session").catch(() => {})
   closeSession()

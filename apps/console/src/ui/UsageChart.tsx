@@ -84,7 +84,10 @@ const draw = async (frame: HTMLElement, usage: DailyUsage, format: Format): Prom
   )
 }
 
-/** Returns a number that grows when the theme of the device or the selected theme changes. The chart must then be drawn again. */
+/**
+ * Returns a number that grows when the theme of the device or the selected theme changes. The chart must then be drawn
+ * again.
+ */
 const useThemeChange = (): number => {
   const [change, setChange] = useState(0)
   useEffect(() => {

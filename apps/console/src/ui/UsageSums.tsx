@@ -7,7 +7,10 @@ import type { DailyUsage } from "./UsageChart.tsx"
 
 const FRACTION_DIGITS = 6
 
-/** Adds decimal numbers of micro-USD exactly. The computation uses integers in millionths of a micro-USD. */
+/**
+ * Adds amounts in micro-USD with at most six decimals exactly. The computation uses integers in millionths of a
+ * micro-USD.
+ */
 const sumOf = (costs: ReadonlyArray<string>): string => {
   const sum = costs.reduce((total, cost) => {
     const [whole = "0", fraction = ""] = cost.split(".")

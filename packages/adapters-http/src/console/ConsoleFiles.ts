@@ -1,5 +1,5 @@
 /**
- * Serves the built console under `/console` (docs/adr/0013-console.md). All files are read once, when the server
+ * Serves the built console under `/console` (docs/adr/0013-console.md). The files are read once, when the server
  * starts. The build compresses the files in `assets/`, and their names contain a hash of their content, so browsers
  * cache them for a year. A browser revalidates only the HTML page. Every path outside `assets/` returns the same HTML
  * page, because the code in the browser selects the view by the path.
@@ -23,8 +23,8 @@ export class ConsoleFolder extends Context.Reference<ConsoleFolder>()("@tollgate
 export const CONSOLE_PATH = "/console"
 
 /**
- * Forbids inline code, the evaluation of text as code, frames, and every request to another host. No policy for Trusted
- * Types exists, so no script can convert text to HTML.
+ * Forbids inline code, the evaluation of text as code, frames, and resources of other hosts. No policy for Trusted
+ * Types is allowed, so in a browser with Trusted Types no script can convert text to HTML.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

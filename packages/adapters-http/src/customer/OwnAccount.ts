@@ -92,7 +92,7 @@ export class OwnAccountApi extends HttpApiGroup.make("account")
     })
   ) {}
 
-/** Converts an invalid query to the error of the inference routes, which names one parameter. */
+/** Converts an invalid query to the error of the inference routes, which names at most one parameter. */
 const asInvalidRequest = <A, E, R>(read: Effect.Effect<A, E | ValidationFailed, R>) =>
   Effect.catchIf(read, Schema.is(ValidationFailed), ({ details: [first] }) => {
     const { path, message } = first ?? { path: "", message: "the query is malformed" }

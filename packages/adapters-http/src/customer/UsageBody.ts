@@ -1,5 +1,5 @@
 /**
- * Builds the responses with settled usage, for resellers and for customers.
+ * Builds the responses with settled usage, for resellers, customers and operators.
  */
 import type { Listed } from "@tollgate/application/operations/CursorSealer"
 import { displayCostUsdMicroOf, type UsageDay, type UsageItem } from "@tollgate/domain/customer/Usage"

@@ -34,7 +34,10 @@ export interface ParsedForm {
 /** A boundary of RFC 2046, section 5.1.1: at most 70 characters, of which the last is not a space. */
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/
 
-/** Returns the boundary that the content-type header declares. Fails unless the header declares a multipart form. */
+/**
+ * Returns the boundary that the content-type header declares. Fails unless the header declares a multipart form with a
+ * valid boundary.
+ */
 export const boundaryOf = (contentType: string | undefined): Either.Either<string, InvalidRequest> => {
   const type = mimeType(contentType ?? "")
   if (type?.essence !== "multipart/form-data") {

@@ -17,7 +17,10 @@ export class FormDelimiters {
   readonly #delimiter: Buffer
   readonly #pass: (piece: Buffer) => void
   #place: "content" | "delimiter" | "epilogue" = "content"
-  /** The bytes at the end of the form so far that can be the start of a delimiter, or a delimiter and its headers. */
+  /**
+   * The bytes at the end of the form so far that can be the start of a delimiter, or a delimiter and its headers. At
+   * first it is a line break, because the first delimiter of a form has none before it.
+   */
   #withheld: Buffer = CRLF
 
   constructor(boundary: string, pass: (piece: Buffer) => void) {
@@ -39,7 +42,10 @@ export class FormDelimiters {
     return true
   }
 
-  /** Returns the number of bytes before the next delimiter, or undefined if all bytes must be withheld. */
+  /**
+   * Returns the number of bytes before the next delimiter or before the possible start of one, or undefined if all
+   * bytes must be withheld.
+   */
   #contentLength(bytes: Buffer): number | undefined {
     const found = bytes.indexOf(this.#delimiter)
     if (found >= 0) {

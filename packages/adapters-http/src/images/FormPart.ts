@@ -1,9 +1,9 @@
 /**
- * Reads the name of a form part, and whether the part is a file, from the headers of the part.
+ * Reads from the headers of a form part its name, and whether it is a file or form-data.
  *
- * Clients send file names unescaped in UTF-8, so a file name can contain any character. The form parser rejects a
- * `content-disposition` header with a character above U+00FF, so this module parses such a header. The file name
- * itself is not used.
+ * Many clients send file names unescaped in UTF-8, so a file name can contain any character. The form parser rejects a
+ * `content-disposition` header with a character above U+00FF, so this module parses such a header. The file name itself
+ * is not used.
  */
 import * as Multipasta from "multipasta"
 

@@ -1,5 +1,5 @@
 /**
- * Reads the JSON body of an image generation and rejects duplicate members.
+ * Reads the JSON body of an image generation and rejects duplicates of the supported members.
  */
 import type { IncomingMessage } from "node:http"
 import { type FieldName, fieldNames } from "@tollgate/domain/images/ImageFields"

@@ -1,8 +1,9 @@
 /**
  * Sends one image request to a provider, and collects the response until its end or the first failure.
  *
- * A provider sends the response head only when the image is ready. Therefore the first-byte timeout of the provider
- * does not apply: the total timeout limits the wait for the head. The idle timeout begins when the head has arrived.
+ * A provider normally sends the response head only when the image is ready. Therefore the first-byte timeout of the
+ * provider does not apply: the total timeout limits the wait for the head. The idle timeout begins when the head has
+ * arrived.
  */
 import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type {
@@ -26,7 +27,10 @@ const REFUSAL_BYTES = 64 * 1024
  */
 const REFUSAL_MILLIS = 5_000
 
-/** The provider's response or refusal, as received; or `TooLarge` if the response was larger than the buffer allows. */
+/**
+ * The provider's response, or the start of its refusal; or `TooLarge` if the response was larger than the buffer
+ * allows.
+ */
 export type ExchangeResult =
   | { readonly _tag: "Response"; readonly response: BufferedResponse }
   | { readonly _tag: "TooLarge" }
@@ -168,8 +172,8 @@ export class ImageExchange implements UpstreamEvents {
   }
 
   /**
-   * Completes `run` with the result and ignores further events. The caller classifies the result and then closes the
-   * exchange with a verdict.
+   * Completes `run` with the result and ignores further events. After a success, the caller of `run` judges the result
+   * and closes the exchange with a verdict.
    */
   #end(result: Effect.Effect<ExchangeResult, FailedAttempt<RouteError>>): void {
     this.#phase = "over"

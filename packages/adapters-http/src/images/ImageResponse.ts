@@ -11,8 +11,8 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 const JSON_TYPE = { "content-type": "application/json" }
 
 /**
- * Writes an image and waits until the socket has accepted all of it or is closed. The effect is uninterruptible, because
- * written bytes cannot be withdrawn.
+ * Writes an image and waits until the socket has accepted all of it or is closed. The effect is uninterruptible,
+ * because written bytes cannot be withdrawn.
  */
 export const writeImage = (
   response: ServerResponse,

@@ -82,8 +82,8 @@ const serve = (operation: ImageOperation) =>
     }
     let isDelivered = false
     response.once("finish", () => {
-      // Node.js also emits `finish` if the connection is reset during the last write. In this case the socket is already
-      // destroyed.
+      // Node.js also emits `finish` if the connection is reset during the last write. In this case the socket is
+      // already destroyed.
       isDelivered = !request.socket.destroyed
     })
     const count = Effect.sync(() => {

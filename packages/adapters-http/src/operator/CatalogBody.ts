@@ -15,7 +15,7 @@ const ProviderBody = Schema.Struct({
   auth: Schema.Literal("bearer", "x-api-key").annotations({ description: "The header that contains the API key." }),
   protocols: names("The protocols of the provider."),
   allow_http: Schema.optional(flag("True if the base URL is allowed to begin with `http://`; absent otherwise.")),
-  max_concurrency: integer("The maximum number of concurrent requests of each server process.", 100),
+  max_concurrency: integer("The maximum number of concurrent requests of each node.", 100),
   timeouts: Schema.Struct({
     first_byte_ms: integer("Milliseconds until the first byte of a response.", 60_000),
     idle_ms: integer("Milliseconds between two parts of a response.", 60_000),

@@ -1,6 +1,6 @@
 /**
  * Defines the JSON schema of a top-up order for operators, and converts orders to this JSON. Every member is always
- * present. A member that does not apply is null or empty.
+ * present. A member without a value is null or empty.
  */
 import type { StoredTopUp } from "@tollgate/application/topup/TopUpOrders"
 import { destinationsOf, PaymentMethod, TokenKind } from "@tollgate/domain/topup/PaymentMethod"

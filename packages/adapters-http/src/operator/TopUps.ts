@@ -32,7 +32,7 @@ const TopUpPage = pageOf(TopUpBody, {
 const RefreshedBody = Schema.Struct({
   refreshed: Schema.Boolean.annotations({
     description:
-      "False if the order could not be refreshed, because its payment provider is not configured or does not respond. " +
+      "False if the order could not be refreshed, for example because its payment provider does not respond. " +
       "The order is then returned as it is stored."
   }),
   topup: TopUpBody

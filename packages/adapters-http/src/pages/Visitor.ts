@@ -6,8 +6,9 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 export type Language = "id" | "en"
 
 /**
- * Returns true for a GET or HEAD request whose header `accept` contains `text/html` and not `application/json`. A browser
- * sends such a request when a person opens a page. A program that accepts every media type, such as curl, gets JSON.
+ * Returns true for a GET or HEAD request whose header `accept` contains `text/html` and not `application/json`. A
+ * browser sends such a request when a person opens a page. A program that accepts every media type, such as curl, gets
+ * JSON.
  */
 export const wantsPage = ({ method, headers }: HttpServerRequest): boolean => {
   const accepted = headers.accept ?? ""
@@ -21,9 +22,9 @@ const languageIn = (text: string): Language | undefined => {
 }
 
 /**
- * Returns the language of the query parameter `lang`. If this parameter is missing or names another language, returns the
- * first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is none, returns
- * Indonesian.
+ * Returns the language of the query parameter `lang`. If this parameter is missing or names another language, returns
+ * the first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is none,
+ * returns Indonesian.
  */
 export const languageOf = ({ headers, originalUrl }: HttpServerRequest): Language => {
   const [, selected = ""] = /[?&]lang=([a-z]+)/.exec(originalUrl) ?? []

@@ -6,7 +6,8 @@
  * flood of logins from many addresses, reading and validating the bodies doubled the latency of chats.
  *
  * A request takes its place only after its body was read. Therefore the requests that arrived shortly before are
- * expected to take a place first. Otherwise all requests that arrive together would be handled if only one place is free.
+ * expected to take a place first. Otherwise all requests that arrive together would be handled even if only one place
+ * is free.
  */
 import type { IncomingMessage } from "node:http"
 import { type HashingQueue, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
@@ -17,7 +18,7 @@ import type { WireErrorBody } from "../wire/InferenceErrors.ts"
 import { resellerErrorBody } from "../wire/ResellerErrors.ts"
 import { logIn, signUp } from "./Authentication.ts"
 
-/** The time within which a request takes its place after its arrival, unless its body arrives slowly. */
+/** The time after its arrival within which a request is expected to take its place. */
 const EXPECTED_MILLIS = 50
 
 /** Counts the requests that were not refused since the beginning of the current interval of {@link EXPECTED_MILLIS}. */

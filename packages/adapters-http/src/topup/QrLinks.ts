@@ -29,7 +29,7 @@ const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**
  * Returns the origin of a request's URL. The scheme is https if a trusted proxy reports https, else http. If the Host
- * header is malformed, the host is `localhost`.
+ * header is missing or malformed, the host is `localhost` with the port of the server.
  */
 const originOf = (request: HttpServerRequest.HttpServerRequest, proxies: Context.Tag.Service<TrustedProxies>) => {
   const { socket, headers } = NodeHttpServerRequest.toIncomingMessage(request)

@@ -1,5 +1,5 @@
 /**
- * Simulates image generations and edits, with the usage that OpenAI image models report.
+ * Simulates image generations and edits, with usage in the form that OpenAI image models report.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"

@@ -1,7 +1,7 @@
 /**
- * Makes a small JSON value that matches a JSON schema, for simulated responses that must match a schema. An object
- * contains only the members that its schema requires. Keywords that this file does not read, such as `pattern`, are
- * ignored, so the value can violate them.
+ * Makes a small example of a JSON schema, for simulated responses that should match a schema. An object contains only
+ * the members that its schema requires. Keywords that this file does not read, such as `pattern`, are ignored, so the
+ * value can violate them.
  */
 import { asArray, asCount, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 

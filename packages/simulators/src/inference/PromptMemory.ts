@@ -1,6 +1,6 @@
 /**
- * Simulates the prompt cache of an upstream. If a conversation begins with all messages of an earlier request, the
- * tokens of that request count as read from the cache, as with a real provider.
+ * Simulates the prompt cache of an upstream. If a conversation begins with all messages of an earlier request that is
+ * still cached, the tokens of that request count as read from the cache.
  */
 import { createHash } from "node:crypto"
 

@@ -1,6 +1,6 @@
 /**
- * Generates the text of a simulated model for any protocol. The text repeats the user's message and states that it is
- * simulated. If JSON or a tool call is requested, the text is instead an example that matches the schema.
+ * Generates the text of a simulated text model for any protocol. The text repeats the user's message and states that it
+ * is simulated. If JSON or a tool call is requested, the text is instead an example of the schema.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Renders the control page of the simulator: all payments, with buttons for the possible actions on each payment, and
- * the fault settings.
+ * Renders the control page of the simulator: the newest payments, with buttons for the possible actions on each
+ * payment, and the fault settings.
  */
 import { decimalText, possibleActions, type SimulatedPayment } from "./payment/SimulatedPayment.ts"
 import { actionForm, escapeHtml, page } from "./payment/SimulatorPage.ts"

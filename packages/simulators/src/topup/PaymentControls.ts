@@ -81,7 +81,9 @@ export class PaymentControls {
     return isForm(request) ? backToThePage : json(200, fault.now())
   }
 
-  /** Applies an action. Responds after the provider's API shows the effect and the webhook was sent. */
+  /**
+   * Applies an action. Responds after the provider's API shows the effect and the webhook, if there is one, was sent.
+   */
   #act(action: Action, name: string, request: WireRequest): Effect.Effect<WireResponse> {
     const { now } = request
     const chosen = chooseFor(action, this.#options.payments.named(name, now))
@@ -178,8 +180,8 @@ const decoded = (name: string | undefined): string => {
 }
 
 /**
- * Returns true if the request is from a browser, which accepts HTML. The buttons of the control page send forms;
- * programs send JSON or no body.
+ * Returns true if the request accepts HTML, as the requests of a browser do. The buttons of the control page send
+ * forms; programs send JSON or no body.
  */
 const isForm = ({ headers }: WireRequest): boolean => headers.accept?.includes("text/html") === true
 

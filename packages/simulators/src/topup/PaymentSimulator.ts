@@ -146,7 +146,10 @@ const serve = (request: IncomingMessage, response: ServerResponse, respond: Resp
     else write(response, responded)
   })
 
-/** Returns whether a request comes from a web page of another origin, directly or by DNS rebinding. */
+/**
+ * Returns whether the headers show that a request can come from a web page of another origin, directly or by DNS
+ * rebinding.
+ */
 const isForeign = (host: string, origin: string | undefined): boolean =>
   !/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host) || (origin !== undefined && origin !== `http://${host}`)
 

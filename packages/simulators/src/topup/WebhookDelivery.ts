@@ -7,7 +7,7 @@ import type { SimulatedWebhook } from "./payment/SimulatedProvider.ts"
 const TIMEOUT_MILLIS = 3_000
 const MAX_CONCURRENT_DELIVERIES = 8
 
-/** The result of sending one webhook, for the control page. */
+/** The result of sending one webhook, for the control page and for programs. */
 export interface Delivered {
   readonly url: string
   /** The HTTP status of the response; undefined if the connection failed or no response arrived before the timeout. */

@@ -10,7 +10,10 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
 
-/** Matches the characters of an API key. The browser would refuse to send a header with another character. */
+/**
+ * Matches visible ASCII characters, of which an API key consists. The browser would refuse to send a header with some
+ * of the other characters.
+ */
 const KEY = /^[\x21-\x7e]+$/
 
 export const EnterKey = () => {

@@ -1,5 +1,5 @@
 /**
- * Logs a reseller in. The page also states why the last session ended, and the options of a suspended or rejected
+ * Logs a reseller in. The page also states that the last session has ended, and the options of a suspended or rejected
  * reseller.
  */
 import { useStore } from "@nanostores/preact"

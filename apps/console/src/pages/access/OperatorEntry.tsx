@@ -1,6 +1,7 @@
 /**
  * Opens the session of an operator with the one-time code of the link that `tollgate console` prints. The code is in
- * the fragment of the link, which browsers do not send to servers. The page removes the code from the address immediately.
+ * the fragment of the link, which browsers do not send to servers. The page removes the code from the address
+ * immediately.
  */
 import { useEffect } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

@@ -10,7 +10,7 @@ import { ClientSettings } from "../../ui/ClientSettings.tsx"
 import { Loading, Notice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 
-/** Returns the models that the customer can call, beginning with the models of its plans. */
+/** Returns the models that the customer's API key can call, beginning with the models of the customer's plans. */
 const readModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => {
   const [balance, models] = await Promise.all([
     bodyOf(api.GET("/v1/balance", { signal })),

@@ -1,6 +1,6 @@
 /**
- * Applies a catalog file in two steps. First the page shows what the file changes. Then the operator confirms the change,
- * and the gateway applies the file.
+ * Applies a catalog file in two steps. First the page shows what the file changes. Then the operator confirms the
+ * change, and the gateway applies the file.
  */
 import { useId, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

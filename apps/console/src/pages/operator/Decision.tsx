@@ -1,5 +1,5 @@
 /**
- * Asks the operator to confirm a change, with a field for the reason that the audit log records.
+ * Asks the operator to confirm a change. The dialog can have a field for the reason that the audit log records.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"

@@ -1,5 +1,6 @@
 /**
- * The home page of an operator: the items that need a decision, each with a link to the page of the decision.
+ * The home page of an operator: the items that may need a decision, each with a link to a page about it, and the state
+ * of the service.
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
@@ -27,7 +28,7 @@ interface QueueProps<A> {
   readonly row: (item: A) => ComponentChildren
 }
 
-/** The first waiting items of a list, with a link to the whole list. */
+/** The items that the gateway returns first, with a link to the whole list. */
 const Queue = <A,>({ title, none, allPath, read, round, row }: QueueProps<A>) => {
   const { home } = useOperatorTexts()
   const list = useLoaded(read, [round])

@@ -1,5 +1,5 @@
 /**
- * The image requests that were not charged, oldest first. The operator waives or charges each of them, once.
+ * The image reviews, oldest first. The operator resolves each review once, by waiving or charging the image request.
  */
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"

@@ -94,7 +94,8 @@ export const Key = ({ id }: PageProps) => {
       </div>
       {data.revoked_at === null && (
         <KeyLimits
-          // With a new value of `key`, Preact builds the fields again, so that they show the limits that the gateway has stored.
+          // With a new value of `key`, Preact builds the fields again, so that they show the limits that the gateway
+          // has stored.
           key={JSON.stringify(data.limits)}
           status={data}
           isSaved={isSaved}

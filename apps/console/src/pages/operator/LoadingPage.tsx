@@ -1,5 +1,5 @@
 /**
- * A page about one reseller, customer, key or order while its data is being loaded, or if the data cannot be loaded.
+ * A page of the operator while its data is being loaded, or if the data cannot be loaded.
  */
 import type { Loaded } from "../../api/Loaded.ts"
 import { Loading } from "../../ui/Notices.tsx"

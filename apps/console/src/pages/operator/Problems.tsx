@@ -1,5 +1,5 @@
 /**
- * Shows a refusal of the operator API. Some codes have one text for operators and another text for resellers.
+ * Shows a problem to an operator. Some codes have one text for operators and another text for resellers.
  */
 import type { Problem } from "../../api/Problem.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"

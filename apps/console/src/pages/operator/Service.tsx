@@ -1,5 +1,5 @@
 /**
- * Links to the pages of the operator that are not in the navigation.
+ * Links to pages of the operator that are not in the navigation.
  */
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"

@@ -32,7 +32,7 @@ interface CreateProps {
 
 interface CreatedKey {
   readonly secret: string
-  /** The models that the key may call. */
+  /** The models to choose from in the settings of programs. */
   readonly models: ReadonlyArray<string>
 }
 

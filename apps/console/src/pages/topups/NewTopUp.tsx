@@ -24,7 +24,7 @@ const UNAVAILABLE = "provider_unavailable"
 
 const isRupiah = (method: Method): boolean => method === "qris" || method === "hosted_qris"
 
-/** Returns the amount in the smallest unit of the method's currency; undefined if the text is not understood. */
+/** Returns the amount in rupiah or in micro-USD, as the method needs; undefined if the text is not understood. */
 const amountOf = (method: Method, typed: string, language: Language): number | undefined =>
   isRupiah(method) ? rupiahOf(typed, language) : usdMicroOf(typed, language)
 

@@ -36,7 +36,8 @@ const refusalOf = (
   const reported = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
   if (code === "400" && /amount/i.test(reported)) return amountRejected(reported)
   if (code === "401" || code === "403") return unavailable("unauthorized", `status ${code}`)
-  // The order number is already in use. Probably an earlier attempt created the payment, but Midtrans' response was lost.
+  // The order number is already in use. Probably an earlier attempt created the payment, but Midtrans' response was
+  // lost.
   if (code === "406") return unavailable("rejected", reported, true)
   if (code === "429") return unavailable("rate_limited", reported)
   if (/^5/.test(code)) return unavailable("server_error", reported, true)

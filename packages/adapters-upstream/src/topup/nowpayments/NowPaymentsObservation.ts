@@ -26,8 +26,9 @@ export const toObservation = (payment: Payment, requested: RequestedPayment): Pa
 }
 
 /**
- * Returns true if a payment belongs to the order and is in the requested coin. One token of the requested coin counts as
- * one dollar. An amount in another coin is not counted as received, because a token of that coin can have another value.
+ * Returns true if a payment belongs to the order and is in the requested coin. One token of the requested coin counts
+ * as one dollar. An amount in another coin is not counted as received, because a token of that coin can have another
+ * value.
  */
 const isOf = ({ order_id, pay_currency }: Payment, { orderNumber, currency }: RequestedPayment): boolean =>
   order_id === orderNumber && pay_currency.toLowerCase() === currency

@@ -107,7 +107,7 @@ const quantity = (value: number): string => `0x${value.toString(16)}`
 
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, "0")}`
 
-/** Returns the block number for a tag or a hexadecimal number. */
+/** Returns the block number for a tag or a hexadecimal number; `undefined` for any other value. */
 const blockOf = (tag: unknown, now: number): number | undefined => {
   switch (tag) {
     case "latest":

@@ -31,7 +31,7 @@ export const blockHash = (block: number): string =>
   `0x${createHash("sha256").update(`simulated block ${block}`).digest("hex")}`
 
 export class SimulatedChain {
-  /** The transfers, oldest first. */
+  /** The last {@link MAX_TRANSFERS} transfers, oldest first. */
   readonly #transfers: Array<TokenTransfer> = []
 
   /** Adds a transfer to the next block. */

@@ -1,8 +1,8 @@
 /**
  * Renders the parts that all pages of the simulator share, and the checkout page of one payment.
  *
- * A page is a single HTML document without scripts and without resources from other hosts. It has light or dark colours,
- * as the browser prefers. A banner at the top marks the page as a simulation.
+ * A page is a single HTML document without scripts and without resources from other hosts. It has light or dark
+ * colours, as the browser prefers. A banner at the top marks the page as a simulation.
  */
 import { type Action, decimalText, possibleActions, type SimulatedPayment } from "./SimulatedPayment.ts"
 
