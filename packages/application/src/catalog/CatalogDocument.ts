@@ -6,7 +6,9 @@
 import { needsAllowHttp } from "@tollgate/domain/catalog/CatalogFile"
 import type { StoredCatalog } from "./Catalogs.ts"
 
-/** Converts a price or a number of tokens. Constraints of the database limit both to less than 2^53: this is exact. */
+/**
+ * Converts a price or a number of tokens. Constraints of the database keep these amounts below 2^53, so this is exact.
+ */
 const exact = (amount: bigint): number => +amount.toString()
 
 export const catalogDocument = ({ models, providers, tiers, version }: StoredCatalog) => ({

@@ -10,9 +10,7 @@ import type { Operator } from "@tollgate/domain/operations/Operation"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/**
- * The copy of the catalog in this process. The whole copy is replaced after an operator has applied a new catalog file.
- */
+/** The copy of the catalog in this process. The whole copy is replaced after the stored catalog has changed. */
 export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCatalog")<
   CurrentCatalog,
   { readonly get: () => Catalog }

@@ -23,13 +23,16 @@ import type * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import type { FailedAttempt, RouteError } from "../inference/RouteAttempts.ts"
 
-/** Checks that a model supports the operation. The check runs before the files in the request are read. */
+/**
+ * Checks that the API key may call a model and that the model supports the operation. An edit is checked as soon as the
+ * model in the form has been read.
+ */
 export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | UnsupportedEndpoint>
 
 export type ImageResult<Image> =
   /** The image as the provider encoded it, and the reported usage. */
   | { readonly _tag: "Completed"; readonly image: Image; readonly usage: ReportedUsage }
-  /** The image is too large to be delivered, so it was not read completely. */
+  /** The image is too large to be delivered. */
   | { readonly _tag: "TooLarge" }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 

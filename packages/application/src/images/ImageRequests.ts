@@ -36,7 +36,7 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
      * Starts a request, in one transaction. The request has a lease, which expires if this node dies. Fails if the
      * idempotency key was used (409), if the customer has another running request (429), or if the balances do not
      * cover the smallest possible usage (402). Also fails if a limit of the key refuses the request (402, 429), if the
-     * API key is no longer valid (401), or if too many requests wait or the wait is too long (`Overloaded`).
+     * API key is no longer valid (401), or if the node or the database is overloaded or unreachable (`Overloaded`).
      */
     readonly begin: (
       request: ImageAdmission
@@ -44,8 +44,8 @@ export class ImageRequests extends Context.Tag("@tollgate/application/ImageReque
     /**
      * Settles the request and ends its lease, in one transaction that is retried until the database responds. Queues a
      * review if the outcome needs one. Returns the written outcome. Returns undefined if the lease has expired and the
-     * request was abandoned, or if another node considered this node dead and settled the hold. Nothing is then
-     * charged, and the image must not be delivered.
+     * request was abandoned, or if a sweep considered this node dead and settled the hold. Nothing is then charged, and
+     * the image must not be delivered.
      */
     readonly finish: (finished: FinishedImage) => Effect.Effect<ImageOutcome | undefined>
     /**

@@ -43,8 +43,8 @@ export class ImageReviews extends Context.Tag("@tollgate/application/ImageReview
     /** Returns a page of the open reviews (`waiting`) or of the reviews of any state (`all`), oldest first. */
     readonly list: (which: "waiting" | "all", page: CursorPage) => Effect.Effect<ReadonlyArray<ImageReview>>
     /**
-     * Locks the review and the customer's balance, applies `decideResolution`, and writes the review, account, transfer
-     * and audit log in one transaction.
+     * Locks the review and the customer's balance, applies `decideResolution`, and writes the result and the audit log,
+     * in one transaction.
      */
     readonly resolve: (
       requestId: RequestId,

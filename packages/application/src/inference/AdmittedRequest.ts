@@ -61,7 +61,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #isHoldDurable = false
   /** The function that settles the request, if the attempts ended before the hold was durable. */
   #afterAdmission: (() => void) | undefined
-  /** The routes of the model. Before the first attempt, they are put in the order of the attempts. */
+  /** The candidates of the request. If there are several, they are ordered before the first attempt. */
   #routes: Callable["candidates"]
   #tried = 0
   /** The counters of the last attempt's route. */
@@ -92,7 +92,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // A request cannot end during its admission: the hold can be settled only after the ledger has created it.
+      // A disconnect does not end a request during its admission: the hold can be settled only after its creation.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -118,8 +118,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { estimate, price, streamed } = this.#admission
     if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
     else {
-      // A stream that is cut before its first delta is not charged. Therefore a prompt is sent to a provider only if the
-      // hold covers it.
+      // A stream that is cut before its first delta is not charged. Therefore a stream that waits for its hold is sent
+      // to a provider only if the hold covers the prompt and one output token.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
       })
@@ -223,8 +223,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Fails the request, because another node considered this node dead and settled the request as not delivered. The
-   * client gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
+   * Fails the request, because a sweep considered this node dead and settled the request as not delivered. The client
+   * gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
    */
   #failSettledElsewhere(): void {
     const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
@@ -249,7 +249,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     })
   }
 
-  /** Counts tokens locally if the provider's report is not sufficient for the charge, then calls `then`. */
+  /** Counts tokens locally if the charge needs it (`needsLocalCount`). Calls `then` unless the count fails. */
   #count(outcome: Outcome, contents: () => ReadonlyArray<string>, then: (counts: LocalCounts) => void): void {
     if (!needsLocalCount(outcome)) then(NOT_COUNTED)
     else {
@@ -262,7 +262,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   /**
    * Settles a request whose charge could not be computed because of an internal error. The checkpoint replaces the
-   * local counts, because a checkpoint never contains more tokens than the client received. Reported usage is still
+   * local counts, because a checkpoint has at most one output token for each delivered delta. Reported usage is still
    * used. A whole response has no checkpoint, so it is neither written nor charged.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {

@@ -1,5 +1,5 @@
 /**
- * Authenticates the API key of every inference request, from a cache or from the database.
+ * Authenticates API keys, from a cache or from the database.
  */
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
 import type { InvalidApiKey, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -19,7 +19,9 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
     readonly authenticate: (
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
-    /** Authenticates the key from the cache only. Returns undefined if the cache does not have the key. */
+    /**
+     * Authenticates the key without the database. Returns undefined if the key is not cached, unless it is too long.
+     */
     readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }
 >() {}

@@ -17,12 +17,17 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import { countOf, extrapolated, TokenCounter } from "./TokenCounter.ts"
 
-/** Queries one provider. Returns none if the provider has no count. An interruption aborts the HTTP exchange immediately. */
+/**
+ * Queries one provider. Returns none if the provider returns no count. An interruption aborts the HTTP exchange
+ * immediately.
+ */
 export type ProviderCount = (candidate: Candidate) => Effect.Effect<Option.Option<Tokens.Tokens>>
 
 /** The timeout for the queries to all providers together. */
 const TIMEOUT = Duration.seconds(5)
-/** The maximum number of characters whose tokens are counted. The count of a longer text is extrapolated. */
+/**
+ * The maximum number of characters of one text whose tokens are counted. The count of a longer text is extrapolated.
+ */
 const COUNTED_CHARACTERS = 200_000
 
 export const countPrompt = (protocol: Protocol, request: InferenceRequest, providerCount: ProviderCount) =>

@@ -2,9 +2,9 @@
  * Stores the content of one response in the order of writing, and the length of the part that the client's socket has
  * accepted.
  *
- * Content is appended when a frame is written. It counts as delivered when the socket has accepted the bytes of the frame.
- * Keepalives, metadata and error frames are never appended. The domain decides which text is content. The class is
- * mutable for speed, because every frame of every stream appends content.
+ * Content is appended when a frame is written. It counts as delivered when the socket has accepted the bytes of the
+ * frame. Keepalives, metadata and error frames are never appended. The domain decides which text is content. The class
+ * is mutable for speed, because every frame with content appends to it.
  */
 
 /** A change of the choice: content from the position `from` up to the next change belongs to `choice`. */

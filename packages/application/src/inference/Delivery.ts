@@ -2,7 +2,7 @@
  * Stores the content that was written to the client of one request, how much of it is delivered, and the usage that the
  * provider has reported.
  *
- * The relay updates this state for every frame. Checkpoints and the settlement read the state.
+ * The relay updates this state. Checkpoints, `StreamAllowance` and the settlement read it.
  */
 
 import { chargeFor, type Ending, type LocalCounts, type Outcome } from "@tollgate/domain/inference/Charge"
@@ -26,7 +26,7 @@ export interface RequestClock {
 
 /** Decides how much of a stream may be written to the client. `StreamAllowance` implements this interface. */
 export interface Allowance {
-  /** True after the hold has become durable. Before that, not even the status of the response may be written. */
+  /** True only if the hold is durable. Before that, not even the status of the response may be written. */
   readonly isOpen: boolean
   /** The reason why nothing more may be written. */
   readonly refusal: InsufficientBalance | KeyBudgetExceeded | Overloaded | undefined

@@ -1,5 +1,5 @@
 /**
- * Keeps the set of requests that this node is serving, and saves checkpoints of these requests.
+ * Keeps the set of requests that this node relays, and saves checkpoints of these requests.
  */
 import type { Checkpoint } from "@tollgate/domain/inference/Checkpoint"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -17,7 +17,7 @@ export class OpenRequests extends Context.Tag("@tollgate/application/OpenRequest
 
 export const layer: Layer.Layer<OpenRequests> = Layer.sync(OpenRequests, () => new IndexedSet<Delivery>())
 
-/** Saves a checkpoint of every open request that has delivered at least one delta. */
+/** Saves a checkpoint of each request in the set that has delivered at least one delta. */
 export const checkpointOpenRequests: Effect.Effect<void, never, OpenRequests | InferenceLedger> = Effect.gen(
   function* () {
     const open = yield* OpenRequests

@@ -30,7 +30,7 @@ export interface InferenceRequest {
 /** Writes the whole response to the client. */
 export type WriteResponse = () => void
 
-/** Runs an effect and calls back with its exit. It is used only for steps that few requests need. */
+/** Runs an effect and calls back with its exit. It is used only for steps that not every request needs. */
 export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 
 export interface RelayConnection<Request extends InferenceRequest> extends RequestClock {

@@ -8,7 +8,7 @@
  * waits for the hold. In both cases, no byte of the response is written before the hold is durable. A request with a
  * durable hold is settled in every case: success, failure, an internal error or a client that disconnects. A stream is
  * settled after its end. A whole response is written after its settlement, so that the charge is visible as soon as the
- * client has the response. If another node has settled the request before, the whole response is not written.
+ * client has the response. If a sweep has settled the request before, the whole response is not written.
  *
  * Each step calls the next step directly (ADR 0007). In a fiber, a request would wait three times: for its hold, its
  * upstream and its settlement. These waits would cost about a quarter of the gateway's processor time.

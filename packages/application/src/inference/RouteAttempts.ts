@@ -19,10 +19,13 @@ import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import type { Delivery } from "./Delivery.ts"
 
-/** An error of a provider, or of the connection to it. */
+/**
+ * An error of an attempt: of the provider, of the connection to it, or of the limits and circuit breakers of the
+ * gateway.
+ */
 export type RouteError = UpstreamFailed | UpstreamRejected | TechnicalLimit | RequestTooLarge | Overloaded | CircuitOpen
 
-/** A stream can also fail because its balance is used up. */
+/** A stream can also fail because the balances or the budget of the key are used up. */
 export type AttemptError = RouteError | InsufficientBalance | KeyBudgetExceeded
 
 export interface FailedAttempt<E extends AttemptError = AttemptError> {

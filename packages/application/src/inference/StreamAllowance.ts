@@ -37,7 +37,7 @@ export interface AllowancePorts {
   readonly run: <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => void
 }
 
-/** If at least this many bytes are uncounted, they are counted exactly before the hold grows. */
+/** If at least this many bytes are uncounted, they are counted by the `TokenCounter` before the hold grows. */
 const COUNTED_BYTES = 4_096
 /** The pause after an extension that the ledger could not decide. */
 const RETRY_MILLIS = 250
@@ -45,7 +45,10 @@ const RETRY_MILLIS = 250
 /** Content that must not be written yet. */
 interface Waiting {
   readonly content: string
-  /** The maximum number of tokens of the content: the number of its UTF-8 bytes, or the exact count of its tokens. */
+  /**
+   * The maximum number of tokens of the content: the number of its UTF-8 bytes, or the count of its tokens if it is
+   * lower.
+   */
   tokens: number
   isCounted: boolean
 }
@@ -63,7 +66,7 @@ export class StreamAllowance implements Allowance {
   #reservedInput = Tokens.zero
   /** The local count of the prompt, without unsized content; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
-  /** The exact count of the first `#countedDeltas` deltas that were sent. */
+  /** The counted tokens of the first `#countedDeltas` deltas that were sent, at most one token for each byte. */
   #countedOutput = 0
   #countedDeltas = 0
   /** The number of UTF-8 bytes of the deltas that were sent after the counted deltas. */
@@ -124,7 +127,7 @@ export class StreamAllowance implements Allowance {
     }
     this.#waiting = undefined
     this.#room -= tokens
-    // `isCounted` is true only if all content before this content was counted exactly too.
+    // `isCounted` is true only if all content before this content was counted by the `TokenCounter` too.
     if (waiting?.isCounted) {
       this.#countedOutput += tokens
       this.#countedDeltas += 1

@@ -1,5 +1,5 @@
 /**
- * Counts tokens locally, where the usage that a provider reports is absent, is not sufficient, or arrives too late.
+ * Counts tokens locally, for example where the usage that a provider reports is absent or arrives too late.
  */
 import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
 import type { PromptText } from "@tollgate/domain/inference/PromptText"

@@ -1,6 +1,5 @@
 /**
- * Wraps the connection and the ledger of a traced request. The wrappers forward every call, and start and end the
- * spans.
+ * Wraps the connection and the ledger of a traced request. The wrappers forward the calls, and start and end the spans.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -76,7 +75,10 @@ export class TracedConnection<Request extends InferenceRequest> implements Relay
   }
 }
 
-/** Returns the ledger for one traced request. The admission and the settlement of the request each have a span. */
+/**
+ * Returns the ledger for one traced request. The admission and the settlement of the request each have a span.
+ * `settleLater` calls `settle`, whose result ends the span.
+ */
 export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrace): InferenceLedger["Type"] => ({
   ...ledger,
   admit: (admission: Admission, callback) => {

@@ -68,16 +68,22 @@ export class Upstreams extends Context.Tag("@tollgate/application/Upstreams")<
   Upstreams,
   {
     /**
-     * Takes one of the provider's slots for concurrent exchanges, and sends the request. Fails immediately if no slot is free,
-     * the circuit breaker is open or the route is disabled.
+     * Takes one of the provider's slots for concurrent exchanges, and sends the request. Fails immediately if, for
+     * example, no slot is free, the circuit breaker refuses the request or the route is disabled.
      */
     readonly send: (
       request: UpstreamRequest,
       events: UpstreamEvents
     ) => Either.Either<UpstreamExchange, Overloaded | CircuitOpen | UpstreamFailed>
-    /** Returns true if the text contains the API key of one of the providers. */
+    /**
+     * Returns true if the text contains the API key of one of the providers. Keys of fewer than 8 characters are not
+     * searched.
+     */
     readonly containsApiKey: (text: string, providers: ReadonlyArray<Provider>) => boolean
-    /** Returns the providers with an open exchange, or with a circuit breaker that has counted a failure. */
+    /**
+     * Returns the providers with an open exchange, or with a circuit breaker that has counted a failure since the last
+     * success.
+     */
     readonly loads: () => ReadonlyArray<ProviderLoad>
   }
 >() {}

@@ -86,17 +86,17 @@ export type AdmissionRefusal = InsufficientBalance | InvalidApiKey | KeyBudgetEx
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
 
 /**
- * The methods take callbacks instead of returning effects. Every request calls these methods, and a waiting fiber would
- * cost more CPU time than the call.
+ * The methods for single requests take callbacks instead of returning effects, because a waiting fiber would cost more
+ * CPU time than the call.
  */
 export class InferenceLedger extends Context.Tag("@tollgate/application/InferenceLedger")<
   InferenceLedger,
   {
     /**
      * Decides the hold and makes it durable. Checks the API key and its limits again, so that a revoked key is refused
-     * even if a cache contains it. Fails with {@link Overloaded} if the queue is full or the database is unreachable.
-     * The callback always runs. If the caller no longer needs the hold when the callback runs, the caller must settle
-     * the hold.
+     * even if a cache contains it. Fails with {@link Overloaded} if too many requests wait, or if the decision takes
+     * too long, for example because the database is unreachable. The callback always runs. If the caller no longer
+     * needs the hold when the callback runs, the caller must settle the hold.
      */
     readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**
@@ -108,14 +108,13 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     /**
      * Grows the hold of an open request until the hold covers the usage, or until the balances or the budget of the key
      * are used up. Makes the larger hold durable. The result is the hold, even if it did not grow, or undefined if the
-     * request is settled.
-     * Fails with {@link Overloaded} if the queue is full or the database is unreachable. The caller may then repeat the
+     * request is settled. Fails with {@link Overloaded} for the same reasons as `admit`. The caller may then repeat the
      * call.
      */
     readonly extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => void
     /**
-     * Settles a request and calls back when the settlement is durable. If another node has already settled the request,
-     * the result is `undefined` and no balance changes. Retries while the database is unreachable.
+     * Settles a request and calls back when the settlement is durable. If a sweep has already settled the request, the
+     * result is `undefined` and no balance changes. Retries while the database is unreachable.
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
     /** Settles a request in the background. The shutdown of the server waits for the settlement, up to a timeout. */

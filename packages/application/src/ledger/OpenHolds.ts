@@ -16,7 +16,9 @@ export interface OpenHold {
   readonly hold: Hold
   readonly checkpoint: Checkpoint
   readonly heldAt: Date
-  /** True if the node of the request is dead: the node deregistered, or has sent no heartbeat for too long. */
+  /**
+   * True if the node of the request is dead: it has deregistered, its row is missing, or its last heartbeat is too old.
+   */
   readonly orphaned: boolean
 }
 
@@ -33,9 +35,9 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
     /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
     /**
-     * Settles the holds of dead nodes at their last checkpoints, and returns the number of settled holds. A node is dead
-     * if it has deregistered, if its row is missing, or if its last heartbeat is too old by the database clock. Several
-     * sweeps may run concurrently.
+     * Settles the holds of dead nodes at their last checkpoints, except holds that are locked, and returns the number
+     * of settled holds. A node is dead if it has deregistered, if its row is missing, or if its last heartbeat is too
+     * old by the database clock. Several sweeps may run concurrently.
      */
     readonly sweep: Effect.Effect<number>
     /**
