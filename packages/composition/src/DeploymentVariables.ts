@@ -34,7 +34,7 @@ const Workers = Setting.kind(
   Schema.Union(Schema.Literal("auto"), Setting.wholeNumber("a whole number", 1, MAX_WORKERS))
 )
 
-/** The variables of a deployment, except the limits of top-ups. The CLI reads only some of these variables. */
+/** The variables that this file defines, except the limits of top-ups. The CLI reads only some of these variables. */
 export const DeploymentVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
   HOST: withDefault(Setting.Text, "127.0.0.1", "IP address or host name to listen on"),

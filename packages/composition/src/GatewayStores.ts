@@ -92,7 +92,7 @@ export const resellerStores = Layer.mergeAll(
   PgWebhookDeliveries.layer
 )
 
-/** The stores that only the operator API uses. */
+/** The stores that, in a server, only the operator API uses. */
 export const operatorStores = ({ NODE_DEAD_AFTER_SECONDS }: Pick<ServerConfig, "NODE_DEAD_AFTER_SECONDS">) =>
   Layer.mergeAll(
     PgOperatorSessions.layer,
@@ -123,7 +123,7 @@ const rankings = ({ RANKINGS_ENABLED }: ServerConfig) =>
 const keyMac = (config: ServerConfig) =>
   Layer.mapError(keyMacLayer(config), ({ message }) => new StartFailed({ message }))
 
-/** Builds the connection pool of a process, and checks or migrates the schema. */
+/** Builds the shared connection pool of a process, and checks or migrates the schema. */
 export const database = (config: ServerConfig, postgres: PostgresLayer) =>
   migratedSchema(config).pipe(
     Layer.provideMerge(PgDatabase.layer),

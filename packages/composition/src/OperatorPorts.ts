@@ -35,7 +35,7 @@ import { DeploymentVariables } from "./DeploymentVariables.ts"
 import type { PostgresLayer } from "./Postgres.ts"
 import { keyMacLayer, type LocalSecretUnusable } from "./Secrets.ts"
 
-/** The environment variables that CLI commands read. */
+/** The variables of `DeploymentVariables` that CLI commands read. */
 const OperatorVariables = DeploymentVariables.pick(
   "NODE_ENV",
   "HOST",

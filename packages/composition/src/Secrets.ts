@@ -1,6 +1,6 @@
 /**
- * Reads the secrets of a deployment from the environment. In development, generates missing secrets into the data
- * directory. In production, a server does not start if JWT_SECRET or KEY_PEPPER is missing.
+ * Provides JWT_SECRET and KEY_PEPPER. Generates a missing secret into the data directory. In production, a server does
+ * not start if one of the two is missing.
  *
  * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */
@@ -88,7 +88,7 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
-/** Provides the `KeyMac`, which creates and verifies the digests of API keys with the peppers. */
+/** Provides the `KeyMac`, which holds the peppers. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined
   readonly KEY_PEPPER_PREVIOUS?: Secret | undefined

@@ -3,7 +3,7 @@
  *
  * Each wrong value produces one line that names the variable. All malformed values are reported together. If no value
  * is malformed, all missing, weak and contradictory values are reported together. Production refuses the demo,
- * simulators, and missing or weak secrets.
+ * simulators, and a missing or weak JWT_SECRET or KEY_PEPPER.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -14,7 +14,9 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { DeploymentVariables, localAddress, TopUpVariables } from "./DeploymentVariables.ts"
 
-/** Every environment variable, in the order of docs/operations.md. */
+/**
+ * The environment variables of the server, except the API keys of model providers, in the order of docs/operations.md.
+ */
 export const Environment = Schema.Struct({
   ...DeploymentVariables.fields,
   ...PaymentVariables.fields,
@@ -87,6 +89,9 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
   return refusals
 }
 
-/** Returns whether a secret is probably not random: it has few different characters or contains a typical word. */
+/**
+ * Returns whether a secret is probably not random: it has few different characters, or contains a typical word or
+ * sequence.
+ */
 const isWeak = (secret: string): boolean =>
   new Set(secret).size < 12 || /secret|change|password|default|example|0123456789|abcdef/i.test(secret)

@@ -93,9 +93,9 @@ const ModelMember = Schema.Struct({
 })
 
 /**
- * The members that `tollgate catalog show --json` prints in addition to the members of a catalog file. A catalog file
- * can contain them, so that an operator can edit the output of the command and apply it. `model_id` has no effect. A
- * model with `retired: true` counts as missing in the file (`withoutRetired`).
+ * The members that `tollgate catalog show --json` prints for a model in addition to those of a catalog file. A catalog
+ * file can contain them, so that an operator can edit the output of the command and apply it. `model_id` has no effect.
+ * A model with `retired: true` counts as missing in the file (`withoutRetired`).
  */
 const ShownModel = { model_id: Schema.optional(Schema.String), retired: Schema.optional(Schema.Boolean) }
 
@@ -187,7 +187,10 @@ const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
 ]
 
-/** Returns true if requests to this URL reach another machine unencrypted. The file must then set `allow_http`. */
+/**
+ * Returns true if the URL has unencrypted HTTP and a host other than `localhost`, `127.*` and `[::1]`. The file must
+ * then set `allow_http`.
+ */
 export const needsAllowHttp = (url: string): boolean =>
   url.startsWith("http://") && !/^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
 

@@ -38,7 +38,7 @@ const merged = (messages: ReadonlyArray<string>): string => {
   return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual)}`
 }
 
-/** Describes the type of an expected value without the notation of TypeScript. */
+/** Describes an expected object or array without the notation of TypeScript. */
 const plain = (expected: string): string => {
   if (expected.startsWith("{") || expected.startsWith("(Struct")) return "an object"
   return /^(readonly \[|ReadonlyArray<)/.test(expected) ? "an array" : expected

@@ -2,8 +2,8 @@
  * A reseller's customer is a user who is linked to the reseller. A user has at most one pay-as-you-go balance, and at
  * most one plan per model.
  *
- * With a link, the reseller can create API keys that spend the user's balances. The link policy `closed` therefore
- * allows no link to a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
+ * With a link, the reseller can create API keys that spend the user's balances. With the link policy `closed`, a
+ * reseller therefore cannot link a user whom another reseller or an operator created (docs/reference/reseller.md#e4).
  */
 import * as Schema from "effect/Schema"
 import { type PlanAccount, remaining } from "../ledger/Account.ts"

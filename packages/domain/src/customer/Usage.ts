@@ -18,7 +18,7 @@ export interface UsageItem {
   readonly position: Position
   readonly userId: UserId
   readonly model: string
-  /** The sum of all four token classes (docs/reference/billing.md#c5). */
+  /** The charged tokens of all four classes (docs/reference/billing.md#c5). */
   readonly totalTokens: Tokens
   /**
    * The cost of all charged tokens in pico-USD, at the model's price when the request was admitted. It includes the part
@@ -94,8 +94,8 @@ export const readUsageFilter = (query: UsageFilterQuery): Either.Either<UsageFil
 }
 
 /**
- * Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if this deployment did not issue
- * the cursor.
+ * Reads the query of a usage page. `openCursor` returns the text in a cursor, or none if the signature of the cursor is
+ * not valid.
  */
 export const readUsagePage = (
   query: UsageQuery,

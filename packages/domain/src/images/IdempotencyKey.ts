@@ -2,9 +2,9 @@
  * An idempotency key identifies one image request of a customer, so that a repeated request cannot be charged again
  * (docs/reference/images.md#g3).
  *
- * An idempotency key has 1 to 255 visible ASCII characters. Of all requests of a customer with the same idempotency key,
- * at most one is sent to providers, even if the requests have different API keys. The idempotency key is deleted after
- * 90 days.
+ * An idempotency key has 1 to 255 visible ASCII characters. Of the requests of a customer with the same idempotency
+ * key, at most one in 90 days is sent to providers, even if the requests have different API keys. The idempotency key
+ * is deleted after 90 days.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"

@@ -3,8 +3,8 @@
  *
  * Providers compute the tokens of an image from its area and quality. An estimate that is too high costs the customer
  * nothing, because the settlement releases the unused part of the hold. A request is refused if the balances do not
- * cover its minimum prompt tokens and one output token. The limits of a limited key are compared with the whole
- * estimate (`KeyHold.ts`).
+ * cover its minimum prompt tokens and one output token. The budget of a limited key must cover the whole estimate
+ * (`KeyHold.ts`).
  */
 
 import { estimatePrompt } from "../inference/Estimate.ts"
@@ -19,7 +19,7 @@ export type ImageEstimateFacts = Pick<ImageRequest, "prompt" | "size" | "quality
 /** The area in pixels of the largest image that a provider makes for the size "auto". */
 const AUTO_PIXELS = 1024 * 1536
 
-/** Slightly below the ratios of OpenAI's image models, so that no estimate is below the count of the provider. */
+/** Slightly below the ratios of OpenAI's image models, so that no estimate is below OpenAI's count. */
 const PIXELS_PER_TOKEN = { low: 3_800, medium: 980, high: 250, auto: 250 } as const
 
 /**

@@ -2,9 +2,9 @@
  * Defines the table of the fields of an image request. Each row states the allowed values of a field and the operation
  * that has the field, and decides whether the field is sent to the provider (docs/reference/images.md).
  *
- * A client sends a generation as JSON, and an edit as a form, in which all values are text. Each row reads values of
- * both kinds. A JSON `null` counts as an absent field, because official clients send `null` for an unset field. A field
- * that has no row is refused.
+ * A client sends a generation as JSON, and an edit as a form, in which all values except the file are text. Each row
+ * reads values of both kinds. A JSON `null` counts as an absent field, because official clients send `null` for an
+ * unset field. A field that has no row is refused.
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
@@ -30,7 +30,7 @@ interface Row {
   readonly read: (given: unknown, name: string) => Either.Either<Member, FieldError>
 }
 
-/** Returns the row of a supported field. The row refuses a value that is not allowed with `InvalidRequest`. */
+/** Returns the row of a supported field. A value that `allows` rejects is refused with `InvalidRequest`. */
 const supported = (must: string, allows: (given: unknown) => given is string | number): Row => ({
   read: (given, name) => (allows(given) ? Either.right(given) : Either.left(invalid(name, must)))
 })
@@ -82,7 +82,7 @@ const isSize = (given: unknown): given is string => {
   return given === "auto" || (edges !== undefined && isWithinLimits(...edges))
 }
 
-/** Returns the size that an accepted value of the field `size` states. */
+/** Returns the size that an accepted value of the field `size` states; `auto` for an absent field. */
 export const sizeOf = (given: unknown) => {
   const edges = edgesOf(given)
   return edges === undefined ? ("auto" as const) : { widthPx: edges[0], heightPx: edges[1] }

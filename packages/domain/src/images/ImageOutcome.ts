@@ -10,8 +10,8 @@
  *   client disconnected or node died    abandoned   nothing         none                      abandoned
  *   no provider made an image           failed      nothing         the most informative error
  *
- * `unmetered` means delivered without reported usage. `withheld` means too large to be delivered. If nothing was sent
- * to a provider, the state is `failed` and there is no review.
+ * `unmetered` means delivered without reported output tokens. `withheld` means too large to be delivered. If nothing
+ * was sent to a provider, the state is `failed` and there is no review.
  */
 import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"

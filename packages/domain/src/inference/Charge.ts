@@ -34,20 +34,22 @@ export type Ending =
   | "balance_exhausted"
   /** The request failed before the first delta. */
   | "failed"
-  /** The node died. Another node settles the request at its last checkpoint. */
+  /** The node died, and a sweep settled the request at its last checkpoint. */
   | "orphaned"
 
 /** The properties of an ended request that decide its charge. */
 export interface Outcome {
   readonly ending: Ending
   readonly reported: ReportedUsage
-  /** The number of content deltas delivered to the client. A response that is not streamed counts as one delta. */
+  /**
+   * The number of content deltas delivered to the client. A complete response that is not streamed counts as one delta.
+   */
   readonly deltas: number
   /** The number of content deltas that were sent to the client before the provider's last report of output tokens. */
   readonly deltasAtLastOutputReport: number
   /**
    * The upper limit of the output tokens in the sent content, which the hold of a stream covers; undefined for a
-   * response that is not streamed. A locally counted charge never exceeds this limit.
+   * response that is not streamed. Locally counted output above this limit is not charged.
    */
   readonly sentOutputLimit?: Tokens.Tokens | undefined
 }

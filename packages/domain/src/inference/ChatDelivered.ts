@@ -63,7 +63,8 @@ const callContent = (call: JsonObject | undefined): string =>
 
 /**
  * Reads the `usage` member of a chunk or completion. Some providers leave reasoning tokens out of `completion_tokens`.
- * If the total is therefore larger than prompt plus completion, `outputWithin` adds the reasoning tokens to the output.
+ * If the total is therefore larger than prompt plus completion, `outputWithin` adds reasoning tokens, up to the
+ * difference, to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

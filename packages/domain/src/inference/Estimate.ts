@@ -1,13 +1,13 @@
 /**
  * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
- * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token, as
- * in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. A stream
- * sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole response sets
- * aside its largest possible output (docs/reference/billing.md#i2).
+ * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token,
+ * as in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. A
+ * stream sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole
+ * response sets aside its maximum output, or a default if no maximum is known (docs/reference/billing.md#i2).
  *
- * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A large
- * fixed number is set aside for it (docs/reference/billing.md#i11).
+ * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A
+ * large fixed number is set aside for it (docs/reference/billing.md#i11).
  */
 import { covers, coversEstimate, type Estimate, type Hold } from "../ledger/Hold.ts"
 import type { Price } from "../ledger/Price.ts"
@@ -36,7 +36,7 @@ export interface RequestSize {
 const ONE = Tokens.Tokens(1n)
 const MAX_BYTES_PER_TOKEN = 8
 const MIN_BYTES_PER_TOKEN = 3
-/** The largest output of a whole response if neither the request nor the catalog limits the output. */
+/** The output per choice that a whole response sets aside if neither the request nor the catalog limits the output. */
 const DEFAULT_MAX_OUTPUT = 16_384
 /** The prompt tokens that a request sets aside for all its unsized content: the context of a large model. */
 export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
@@ -65,7 +65,7 @@ export const estimatePrompt = (
   inputCeiling: Tokens.fromCount(Math.ceil(textBytes / MIN_BYTES_PER_TOKEN) + otherTokens)
 })
 
-/** The properties of a request, besides its size, that decide how much output is set aside. */
+/** The facts, besides the size of a request, that decide how much output is set aside. */
 export interface OutputLimits {
   readonly streamed: boolean
   /** The maximum number of output tokens of the model; undefined if the catalog does not state this number. */

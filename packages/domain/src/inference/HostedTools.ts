@@ -1,9 +1,10 @@
 /**
- * Decides which tools of a request are hosted (docs/reference/inference.md#x5). A hosted tool, such as a web search, is run
- * by the provider, which charges a fee for each call. Every other tool is run by the client or has no fee.
+ * Decides which tools of a request are hosted (docs/reference/inference.md#x5). A hosted tool, such as a web search, is
+ * run by the provider, which charges a fee for each call. Every other tool is run by the client or has no fee.
  *
  * The lists contain the types of the tools that are not hosted. A tool of any other type counts as hosted. Therefore a
- * tool that a provider adds later is refused. Otherwise the provider could run it for a fee that no customer pays.
+ * tool that a provider adds later is refused, unless the catalog allows it for the model. Otherwise the provider could
+ * run it for a fee that no customer pays.
  */
 import type { Protocol } from "./InferenceRequest.ts"
 
@@ -34,8 +35,8 @@ const VERSION = /(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$/
 export const MAX_HOSTED_TOOLS = 16
 
 /**
- * Returns the name of a hosted tool: its type without the version, for example `web_search`. Returns undefined for a tool
- * that is not hosted.
+ * Returns the name of a hosted tool: its type without the version, for example `web_search`; `mcp` for `mcp_toolset`.
+ * Returns undefined for a tool that is not hosted.
  */
 export const hostedToolOf = (protocol: ToolProtocol, type: string): string | undefined => {
   if (unhostedTools[protocol].has(type)) return undefined

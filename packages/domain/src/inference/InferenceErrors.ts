@@ -1,6 +1,6 @@
 /**
- * Defines the failures of inference requests. For each protocol, the HTTP adapter has a table that maps every failure
- * to an HTTP status and an error code.
+ * Defines the failures of inference requests. A table in the HTTP adapter maps each failure to an HTTP status and an
+ * error code.
  */
 import * as Schema from "effect/Schema"
 

@@ -18,7 +18,10 @@ export const contentOfEvent = (event: JsonObject): string => {
   return asText(delta.text) + asText(delta.thinking) + asText(delta.partial_json) + summaryIn(delta, "compaction_delta")
 }
 
-/** Returns the content of a whole message. A stream of it has the same content, except for white space in JSON. */
+/**
+ * Returns the content of a whole message. A stream of it has the same content, except for the form of the JSON in tool
+ * inputs.
+ */
 export const contentOfMessage = (message: JsonObject): string =>
   asArray(message.content)
     .map((block) => contentOfBlock(asObject(block) ?? {}))
@@ -27,7 +30,10 @@ export const contentOfMessage = (message: JsonObject): string =>
 const contentOfBlock = (block: JsonObject): string =>
   asText(block.text) + asText(block.thinking) + asText(block.name) + inputOf(block) + summaryIn(block, "compaction")
 
-/** Returns the input of a tool call as JSON. An empty input is a placeholder: the next deltas contain the input. */
+/**
+ * Returns the input of a tool call as JSON. In a stream, an empty input is a placeholder: the next deltas contain the
+ * input.
+ */
 const inputOf = ({ input }: JsonObject): string =>
   input === undefined || input === null || Object.keys(input).length === 0 ? "" : JSON.stringify(input)
 

@@ -8,7 +8,7 @@ export interface PromptText {
   readonly separateTexts?: ReadonlyArray<string>
   /** The sizes in bytes of the sample and of the whole text, if `text` is only a sample of a text too large to count. */
   readonly sampleOf?: { readonly sampleBytes: number; readonly textBytes: number }
-  /** The number of tokens that are not in the text: message framing and attachments. */
+  /** The number of tokens that are not in the texts: message framing, attachments and token ids. */
   readonly extraTokens: number
 }
 

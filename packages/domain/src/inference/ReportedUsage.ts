@@ -2,8 +2,8 @@
  * Merges the usage that a provider reports in the events of a stream.
  *
  * An unreported token count is undefined. A reported 0 is 0. Providers repeat counts, report them in parts, or send
- * zeros until the last frame. Therefore a later count replaces an earlier count, except that 0 never replaces a count
- * above 0.
+ * zeros until the last frame. Therefore a later report of the prompt, or of the output, replaces an earlier one, except
+ * that zeros never replace a report above 0.
  */
 
 import type { TokenUsage } from "../ledger/TokenUsage.ts"
@@ -36,9 +36,9 @@ export const countOf = (member: unknown): number | undefined => {
 }
 
 /**
- * Returns the output tokens. If the total exceeds prompt plus completion, the part of the excess that the provider
- * reports as reasoning is added to the output. The rest of the excess is not used, because nothing shows that the
- * provider has generated it. If the prompt is unreported, the total is not used.
+ * Returns the output tokens; undefined if the completion is unreported. If the total exceeds prompt plus completion,
+ * the part of the excess that the provider reports as reasoning is added to the output. The rest of the excess is not
+ * used, because nothing shows that the provider has generated it. If the prompt is unreported, the total is not used.
  */
 export const outputWithin = (
   prompt: number | undefined,

@@ -18,7 +18,7 @@ export interface OpenRecord {
   readonly hold: Hold
   readonly checkpoint: Checkpoint
   readonly node: string
-  /** True if the node is dead: it deregistered, or has sent no heartbeat for too long. */
+  /** True if the node is dead: it has deregistered, its row is missing, or its last heartbeat is too old. */
   readonly orphaned: boolean
 }
 

@@ -48,7 +48,7 @@ export const usageOfEvent = (event: JsonObject): ReportedUsage.ReportedUsage =>
 /**
  * Reads the `usage` member of a response. `input_tokens` includes the tokens read from a cache or written to a cache.
  * Some providers leave reasoning tokens out of `output_tokens`. If the total is therefore larger than input plus
- * output, `outputWithin` adds the reasoning tokens to the output.
+ * output, `outputWithin` adds reasoning tokens, up to the difference, to the output.
  */
 export const usageOf = (member: unknown): ReportedUsage.ReportedUsage => {
   const usage = asObject(member)

@@ -1,8 +1,8 @@
 /**
  * Extracts the prompt of a responses request: instructions, input, tool definitions and the requested format.
  *
- * Input items have many shapes, and providers add new shapes. Therefore every text in an item is counted, except the texts
- * of members that models do not read.
+ * Input items have many shapes, and providers add new shapes. Therefore every text in an item is counted, except the
+ * texts of attachments and of members that models do not read.
  */
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"

@@ -21,7 +21,7 @@ export type WriteOffReason =
   | "prompt_count"
   /** An image. Its cost is known only after the provider has finished. */
   | "image"
-  /** A request that another node settled at its last checkpoint, because its own node died. */
+  /** A request that a sweep settled at its last checkpoint, because its node died. */
   | "orphaned"
 
 /** The properties of a settlement that decide the reason of its write-off. */

@@ -21,7 +21,7 @@ import * as TokenUsage from "./TokenUsage.ts"
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
-/** The usage of a request in tokens, estimated only from the request body. */
+/** The usage of a request in tokens, estimated before the request is sent. */
 export interface Estimate {
   /** The minimum number of prompt tokens. */
   readonly inputFloor: Tokens.Tokens
@@ -78,12 +78,11 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
   covers(hold, expectedUsage(estimate), price)
 
 /**
- * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances do
- * not cover the smallest usage: the input floor, plus one output token if the request generates output.
+ * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances
+ * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * A prompt with unsized content can cost more than a hold that does not cover the estimate. Such a hold is created only
- * if the balances have no other hold. It sets aside everything that is available, so the next request is refused.
- * Therefore at most one open request with unsized content can cost more than its balances.
+ * if the balances have no other hold. It sets aside everything that is available.
  */
 export const decideHold = (
   estimate: Estimate,
@@ -169,7 +168,7 @@ const AMPLE_FACTOR = 100n
 
 /**
  * Returns whether the balances are so large that requests which are decided at the same time cannot use them up
- * (docs/reference/billing.md#i3). If they are, the request is sent to a provider while its hold is written.
+ * (docs/reference/billing.md#i3). If they are, the request may be sent to a provider while its hold is written.
  */
 export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
   const expected = expectedUsage(estimate)

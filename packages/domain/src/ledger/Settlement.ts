@@ -19,7 +19,7 @@ import * as TokenUsage from "./TokenUsage.ts"
 /** The origin of the charged token counts; `mixed` means partly reported by the provider and partly counted locally. */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
-/** The tokens that the customer is charged for, and the tokens that the provider is known to have used. */
+/** The tokens that the customer is charged for, and the tokens that the provider used, as far as they are known. */
 export interface Charge {
   readonly charged: TokenUsage.TokenUsage
   readonly consumed: TokenUsage.TokenUsage

@@ -7,7 +7,7 @@
  */
 import * as Tokens from "../money/Tokens.ts"
 
-/** The output tokens that a stream sets aside before it begins. */
+/** The maximum number of output tokens that a stream sets aside before it begins. */
 export const FIRST_SLICE = Tokens.Tokens(1_024n)
 const MAX_SLICE = Tokens.Tokens(65_536n)
 

@@ -23,7 +23,7 @@ export const none: TokenUsage = {
 /** Returns a usage without cached tokens. */
 export const plain = (input: Tokens.Tokens, output: Tokens.Tokens): TokenUsage => ({ ...none, input, output })
 
-/** Returns the sum of all four classes. This sum is debited from a plan and shown as `total_tokens`. */
+/** Returns the sum of all four classes, which is shown as `total_tokens`. */
 export const total = (usage: TokenUsage): Tokens.Tokens =>
   Tokens.Tokens(usage.input + usage.cacheWrite + usage.cacheRead + usage.output)
 

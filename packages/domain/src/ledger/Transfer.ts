@@ -3,7 +3,7 @@
  * or a credit by an operator.
  *
  * One row contains both accounts, one amount and one unit, so an unbalanced transfer cannot be stored. An operation has
- * at most one transfer per code. The charge of an inference request is not a transfer: it is recorded as a settlement.
+ * at most one transfer per code. A settlement is not a transfer.
  */
 import * as Brand from "effect/Brand"
 import type { AccountId } from "./Account.ts"
