@@ -12,9 +12,10 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
   ApiKeyAuthenticator,
   {
     /**
-     * Returns the principal: the id of the presented key, its expiry and its allowed models, and the id of its customer.
-     * The result may come from a short-lived cache, so the admission checks again whether the key is revoked. If the
-     * database is unreachable, a key that is not cached fails with {@link Overloaded}, never with {@link InvalidApiKey}.
+     * Returns the principal: the id of the presented key, its expiry and its allowed models, and the id of its
+     * customer. The result may come from a short-lived cache, so the admission checks again whether the key is revoked.
+     * If the database is unreachable, a well-formed key that is not cached fails with {@link Overloaded}, not with
+     * {@link InvalidApiKey}.
      */
     readonly authenticate: (
       presented: Redacted.Redacted<string>
