@@ -39,7 +39,7 @@ const startersOption = option(
 
 export const init = reportCommand(
   "init",
-  "Write a starter catalog file with a provider and a few models, for you to edit.",
+  "Write a starter catalog file with the chosen providers and a few models, for you to edit.",
   { file: newFile, names: startersOption },
   ({ file, names }) =>
     Effect.gen(function* () {

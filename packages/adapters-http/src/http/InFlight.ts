@@ -1,6 +1,6 @@
 /**
- * Counts the work in progress: requests that wait for their start, requests whose handler is running, and responses
- * that are not completely sent. The shutdown waits for all of it.
+ * Counts the work in progress of the relay and the HttpApi: requests that wait for their start, requests whose handler
+ * is running, and responses that are not completely sent. The shutdown waits for all of it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,10 @@ import * as Layer from "effect/Layer"
 export class InFlightRequests {
   #count = 0
   #waiting: Array<() => void> = []
-  /** True from the start of the drain on. A response whose head is written during the drain closes its connection. */
+  /**
+   * True from the start of the drain on. A response of the relay or the HttpApi whose head is written during the drain
+   * closes its connection.
+   */
   draining = false
   /** True when the delay of the drain is over. New requests except probes are then refused. */
   refusing = false

@@ -1,7 +1,7 @@
 /**
  * Limits the memory that all requests of one kind (for example all image requests) use together, and the share of each
- * party: a customer, or the IP address of a client. A request reserves bytes before it stores them, and releases all
- * its bytes when it ends.
+ * party to which requests are assigned: a customer, or the IP address of a client. A request reserves the bytes that it
+ * stores, and releases them all together.
  */
 
 /** The bytes that all requests of one kind have reserved, together and per party. */

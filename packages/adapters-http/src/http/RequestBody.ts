@@ -13,7 +13,7 @@ import { acceptBody } from "./UnreadBody.ts"
 
 /**
  * The maximum size in bytes of a body that is read without a check of the customer's funds. Ordinary bodies are
- * smaller, so no database query delays their reading. The admission checks the balances of every request.
+ * smaller, so no database query delays their reading. The admission checks the balances for a body of any size.
  */
 export const MAX_UNFUNDED_BYTES = 64 * 1024
 

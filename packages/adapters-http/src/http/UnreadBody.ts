@@ -47,8 +47,8 @@ export const limitDiscarding = (request: IncomingMessage): void => {
 }
 
 /**
- * The rate at which {@link DiscardedBodies} reads all its bodies together, per {@link TICK_MILLIS}: about 8 MiB per
- * second.
+ * The bytes that {@link DiscardedBodies} reads per {@link TICK_MILLIS} from up to {@link MAX_FAST_BODIES} bodies
+ * together: about 8 MiB per second.
  */
 const DISCARDED_BYTES_PER_TICK = 160 * 1024
 const TICK_MILLIS = 20

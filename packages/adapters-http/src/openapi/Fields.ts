@@ -1,5 +1,5 @@
 /**
- * Declares field types for the bodies and queries of all routes except the inference routes. The same schema documents
+ * Declares field types for the bodies and queries of routes other than the inference routes. The same schema documents
  * a response and gives the response its TypeScript type.
  */
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"

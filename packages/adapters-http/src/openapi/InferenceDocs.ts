@@ -55,7 +55,7 @@ const meanings = {
     "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
   key_budget_exceeded: "A spend limit of the API key does not cover the request.",
   rate_limited: "A rate limit of the API key is reached. See `retry-after` and the headers `x-ratelimit-*`.",
-  model_not_found: "No model with this name is available on this route.",
+  model_not_found: "The model does not exist, or this route or this API key cannot call it.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
   idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
   image_too_large: "The source image has too many bytes or pixels, or the multipart form has too many bytes.",

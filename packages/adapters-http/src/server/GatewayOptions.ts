@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly allBodiesBytes: number
   /** Maximum bytes of a provider's response that is not streamed. */
   readonly responseBytes: number
-  /** Maximum total bytes in memory for the unfinished responses and events of one provider. */
+  /** Maximum total bytes that the unfinished responses and events of one provider reserve. */
   readonly providerBytes: number
   /** Milliseconds between two checks for due keepalive comments and timeouts. */
   readonly tickMillis: number

@@ -59,7 +59,7 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
   readonly authenticator: ApiKeyAuthenticator["Type"]
   readonly funds: Funds["Type"]
   readonly relayRequest: RelayRequest
-  /** Runs an effect in a new fiber, for steps that few requests need. */
+  /** Runs an effect in a new fiber. */
   readonly run: Run
   /** Runs an effect in a new fiber and returns the fiber, for inference routes that have no `RelayExchange`. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>

@@ -71,7 +71,7 @@ export interface RelayProtocol<Request extends InferenceRequest> {
   readonly path: string
   /** The path that is appended to a provider's base URL. */
   readonly upstreamPath: string
-  /** Reads a request in slices. A body of ordinary size takes one slice. */
+  /** Reads a request in slices. A small body takes one slice. */
   readonly read: (body: Buffer) => Slices<Either.Either<Request, InvalidRequest>>
   /**
    * Returns the request body for the provider of one route. Only the JSON members that select the model and request a
