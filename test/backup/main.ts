@@ -110,7 +110,7 @@ const work = async (gateways: Gateways, name: string): Promise<string> => {
 const statusOf = async (gateways: Gateways, secret: string): Promise<number> =>
   (await fetch(`${gateways.urls[0]}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status
 
-/** Runs a command that must exit with 1, and returns the JSON that it prints. */
+/** Runs a command that must fail, and returns the JSON that it prints. */
 const problemOf = async (gateways: Gateways, ...args: ReadonlyArray<string>): Promise<unknown> => {
   try {
     await gateways.tollgate(...args)

@@ -1,9 +1,9 @@
 /**
- * Starts the processes of a benchmark. Each process runs one file of this folder, and receives requests from
- * the benchmark as messages.
+ * Starts the processes of a benchmark. Each process runs one file, and receives requests from the benchmark as
+ * messages.
  *
- * The measured process runs alone on CPU 0. All other processes share CPU 1. On a machine with one CPU, or without the
- * program `taskset`, every process can run on any CPU.
+ * If a benchmark assigns CPUs, the measured processes run on CPU 0, and the other processes share CPU 1. On a machine
+ * with one CPU, or without the program `taskset`, every process can run on any CPU.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -30,7 +30,10 @@ export interface BenchProcess {
   readonly stop: () => Promise<void>
 }
 
-/** Runs a file of this folder as a process, and waits until the process reports with the message `{ ready }`. */
+/**
+ * Runs a file, whose path is relative to this folder, as a process, and waits until the process reports with the
+ * message `{ ready }`.
+ */
 export const startBenchProcess = async <Ready>(
   file: string,
   cpu: number | undefined,

@@ -1,10 +1,10 @@
 /**
- * Compares the charges of a server with the content that the clients of the benchmark received.
+ * Compares the charges of a server with the usage that the clients of the benchmark received.
  */
 import type { LoadResult } from "./LoadGenerator.ts"
 import { PRICE, type TollgateTarget } from "./Tollgate.ts"
 
-/** The tokens that the clients of one server received since its start. */
+/** The tokens in the usage of the responses that the clients received, and the number of these responses. */
 export type Received = Pick<LoadResult, "promptTokens" | "completionTokens" | "requests">
 
 export const nothingReceived: Received = { promptTokens: 0, completionTokens: 0, requests: 0 }
@@ -15,9 +15,7 @@ export const added = (received: Received, { completionTokens, promptTokens, requ
   requests: received.requests + requests
 })
 
-/**
- * Checks that the charges equal the price of the received tokens, to the micro-USD, and that the audit finds no error.
- */
+/** Checks that the charges equal the price of this usage, to the micro-USD, and that the audit finds no error. */
 export const chargesMatch = async (
   tollgate: TollgateTarget,
   received: Received,

@@ -31,7 +31,10 @@ export type LoadCommand =
 
 export interface LoadResult {
   readonly requests: number
-  /** The number of broken connections, and of responses without status 200 or without reported completion tokens. */
+  /**
+   * The number of errors of connections, and of responses without status 200 or, except for rankings, without
+   * completion tokens.
+   */
   readonly errors: number
   readonly firstError: string | undefined
   readonly elapsedMillis: number

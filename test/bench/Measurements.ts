@@ -3,8 +3,8 @@
  * disturbed the first measurement. The report shows the best value of each figure over all rounds, because other work
  * on the machine can only make a round slower.
  *
- * The order of the targets changes with each round, so that no target gains from its position. The ratios depend less
- * on the machine than the absolute figures.
+ * The order of the targets varies over the rounds, so that no target gains from its position. The ratios depend less on
+ * the machine than the absolute figures.
  */
 
 import { type BenchProcess, MEASURED_CPU } from "./BenchProcess.ts"
@@ -181,7 +181,7 @@ export class Bench {
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** Returns the targets in the order of a round. The order changes with each round. */
+/** Returns the targets in the order of a round. */
 const inOrderOfRound = (targets: ReadonlyArray<Target>, round: number): ReadonlyArray<Target> => {
   const first = Math.floor(round / 2) % targets.length
   const rotated = [...targets.slice(first), ...targets.slice(0, first)]

@@ -55,7 +55,10 @@ const quick: Plan = {
 const options = readProgram({ quick: "flag", beside: path("DIR"), workers: "flag", traces: "flag" }).values
 buildThisCheckout()
 const plan = options.quick ? quick : full
-/** The number of measurements of the idle streams. Each uses new processes and reverses the order of the targets. */
+/**
+ * The number of measurements of the idle streams. Each reverses the order of the targets. All targets except nginx are
+ * restarted after each.
+ */
 const IDLE_PASSES = 2
 const TTFB_LOADS: ReadonlyArray<TtfbLoad> = [
   { afterMillis: 0, clients: "together" },

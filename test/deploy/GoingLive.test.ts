@@ -4,7 +4,7 @@
  *
  * Three programs of the machine are replaced, because a test cannot use them: `sudo` only runs the command, `psql`
  * sends the statements to the Postgres of the tests, and `systemctl` starts the command of the installed unit. The
- * first block of commands, which installs and builds, is not run.
+ * first block of commands, which installs and builds, and the query to Prometheus are not run.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -162,7 +162,7 @@ describe.skipIf(!hasTools)("the commands of docs/operations.md for systemd", () 
     expect(outputOf("invariant")).toMatch(/^ok /m)
   })
 
-  it("let Prometheus scrape the server with the token", async () => {
+  it("write the configuration of Prometheus, and the token that the metrics require", async () => {
     const read = (file: string) => readFileSync(join(directory, "etc/prometheus", file), "utf8")
     expect(read("prometheus.yml")).toContain("credentials_file: /etc/prometheus/tollgate-metrics-token")
     expect(read("alerts.yml")).toContain("alert: TollgateDown")

@@ -72,7 +72,7 @@ describe("the alert rules and the dashboard", () => {
     expect(used.filter((name) => !published.has(name))).toEqual([])
   })
 
-  it("are explained on the operations page, which also explains each metric", async () => {
+  it("have one row for each alert on the operations page, which also names each metric", async () => {
     const page = read("docs/operations.md")
     const alerts = [...read("deploy/prometheus/alerts.yml").matchAll(/alert: (\w+)/g)].map(([, name]) => name)
     const rows = [...page.matchAll(/^\| `(Tollgate\w+)` \|/gm)].map(([, name]) => name)
@@ -100,7 +100,7 @@ describe("promtool", () => {
     expect(promtool(undefined, "check", "config", "--syntax-only", "prometheus.yml")).toContain("SUCCESS")
   })
 
-  it("finds no error in the metrics of a server", async ({ skip }) => {
+  it("finds no error in the metrics that Tollgate defines", async ({ skip }) => {
     if (!installed) skip(MISSING)
     // promtool also reports metric names that do not follow its conventions. Node.js defines these names.
     const page = (await metricsPage()).replace(/^(# (HELP|TYPE) )?(nodejs|process)_.*\n/gm, "")
@@ -109,7 +109,7 @@ describe("promtool", () => {
 })
 
 describe("a real Prometheus", () => {
-  it("scrapes a server with METRICS_TOKEN, and evaluates the rules", { timeout: 120_000 }, async ({ skip }) => {
+  it("scrapes a server with METRICS_TOKEN, and reports no error of a rule", { timeout: 120_000 }, async ({ skip }) => {
     if (!installed) skip(MISSING)
     const directory = mkdtempSync(join(tmpdir(), "tollgate-prometheus-"))
     const token = join(directory, "token")

@@ -1,6 +1,6 @@
 /**
- * Starts the programs of a trial as an unprivileged user, because Postgres refuses to run as root. Each program writes
- * its output to a log file. `endAll` kills all of them at the end of the trial.
+ * Starts the programs of a trial, as an unprivileged user if this process runs as root, because Postgres refuses to run
+ * as root. Each program writes its output to a log file. `endAll` kills all of them at the end of the trial.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -69,7 +69,9 @@ export class Processes {
     child.once("exit", () => this.#forget(name, child))
   }
 
-  /** Starts a program again after each exit with another status than 0, as systemd does with `Restart=on-failure`. */
+  /**
+   * Starts a program, and starts it again after each exit with another status than 0, but not after a signal ended it.
+   */
   keepRunning(name: string, command: string, args: ReadonlyArray<string>): void {
     const child = this.#spawn(name, command, args)
     child.once("exit", (status) => {

@@ -1,6 +1,6 @@
 /**
  * Mints plans, buys quota and creates API keys until it is stopped. It records every operation that a gateway has
- * acknowledged. A mint that fails is repeated with the same operation id, as a careful client does.
+ * acknowledged. A mint or a top-up that fails is repeated with the same operation id, as a careful client does.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { activeMillis } from "./ActiveTime.ts"

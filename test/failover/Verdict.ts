@@ -43,7 +43,10 @@ export const checkCharges = async (url: string, received: ReadonlyArray<Received
   return { figures, faults: isBalanced ? faults : [...faults, unbalanced] }
 }
 
-/** Checks that every acknowledged operation of the reseller is booked exactly once. */
+/**
+ * Checks that each acknowledged mint and credit is booked exactly once, that no other mint is booked, and that each
+ * acknowledged order and API key exists.
+ */
 export const checkOperations = async (url: string, gateways: Gateways, load: ResellerLoad): Promise<Verdict> => {
   const faults: Array<string> = []
   const mints = await query<{ operation_id: string; count: number }>(

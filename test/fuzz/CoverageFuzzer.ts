@@ -1,6 +1,6 @@
 /**
  * Runs a target with inputs that are guided by coverage: an input that reaches code which no earlier input has reached
- * joins the pool, and later inputs are changed copies of inputs in the pool. V8 reports the coverage of blocks
+ * joins the pool, and most later inputs are changed copies of inputs in the pool. V8 reports the coverage of blocks
  * (CONTRIBUTING.md, Fuzzing).
  *
  * Reading the coverage takes milliseconds, so it is read once for many inputs. Only if a batch has reached new code, its

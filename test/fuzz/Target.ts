@@ -26,7 +26,7 @@ export interface FuzzTarget {
   readonly grammar: FastCheck.Arbitrary<Buffer>
   /** Texts that changes insert, because they have a meaning for the target. */
   readonly words: ReadonlyArray<string>
-  /** The number of inputs that `npm test` runs. */
+  /** The number of random inputs that `npm test` checks. */
   readonly testInputs: number
   /** Starts the services that the target needs. */
   readonly open: () => Promise<OpenTarget>

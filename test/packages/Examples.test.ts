@@ -169,7 +169,7 @@ describe("a packed package", () => {
     expect(files.filter((path) => path.endsWith(".tsbuildinfo"))).toEqual([])
   })
 
-  it("has no import of a .ts file in its outputs", async () => {
+  it("has no relative import of a .ts file in its outputs", async () => {
     const files = await filesOf(join(emptyProject(), "node_modules/@tollgate"))
     const outputs = files.filter((path) => /\/dist\/.*\.(js|d\.ts)$/.test(path))
     const texts = await Promise.all(outputs.map(async (path) => ({ path, text: await readFile(path, "utf8") })))
@@ -192,7 +192,7 @@ describe("the metering client", () => {
     [3, "client_gone: 11 + 3 tokens, 17 micro-USD"],
     [99, "complete: 11 + 10 tokens, 31 micro-USD"]
   ])(
-    "computes the charge for the prompt and the received deltas if it stops after %d deltas: %s",
+    "computes the charge for the prompt and the received deltas if it stops after at most %d deltas: %s",
     async (deltas, printed) => {
       expect(await bill(deltas)).toBe(printed)
     }

@@ -1,6 +1,6 @@
 /**
- * Checks each manifest (package.json). A manifest lists exactly the libraries that the sources of its package import,
- * and all manifests list the same exact version of a library.
+ * Checks each manifest (package.json). The manifest of a package lists the libraries that the sources of the package
+ * use, and all manifests list the same exact version of a library.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -80,13 +80,13 @@ const workspaces = ["packages", "apps"].flatMap((folder) =>
 const examples = readdirSync(join(ROOT, "examples")).map((name) => `examples/${name}`)
 
 describe("the manifest of", () => {
-  it.each(workspaces)("%s lists exactly the libraries that its sources import", (folder) => {
+  it.each(workspaces)("%s lists exactly the libraries that its sources use", (folder) => {
     // The console also needs the libraries of its build.
     const sources = sourcesIn(folder === "apps/console" ? folder : `${folder}/src`)
     expect(differences(manifestOf(folder), sources)).toEqual({ missing: [], unused: [] })
   })
 
-  it.each(examples)("%s lists exactly the libraries that its sources import, and its tools", (folder) => {
+  it.each(examples)("%s lists exactly the libraries that its sources use, and its tools", (folder) => {
     const { missing, unused } = differences(manifestOf(folder), sourcesIn(`${folder}/src`))
     expect(missing).toEqual([])
     expect(unused.filter((library) => library !== "typescript" && !library.startsWith("@types/"))).toEqual(

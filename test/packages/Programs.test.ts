@@ -1,4 +1,4 @@
-/** Tests that the programs that package.json starts refuse wrong options before they build or start anything. */
+/** Tests how the programs that package.json starts read their options, and refuse wrong ones. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -25,7 +25,7 @@ const options = {
 const LIST = "The options are: --seeds N, --minutes M, --only NAME,..., --input FILE, --keep"
 
 describe("the options of a program", () => {
-  it("are decoded, and absent without a value", () => {
+  it("are decoded; without an argument, an option is absent and a flag is false", () => {
     const args = ["--seeds", "7", "--minutes=0.5", "--only", "amounts,qris", "--keep"]
     expect(parseProgram(options, args)).toEqual({
       values: { seeds: 7, minutes: 0.5, only: ["qris", "amounts"], keep: true },

@@ -51,7 +51,7 @@ export class ChatProbe {
     return sorted[Math.floor(sorted.length * 0.99)] ?? 0
   }
 
-  /** Sends chats for this time, and waits for the last response. */
+  /** Sends chats for this time, and waits at most 20 seconds for the last response. */
   async during(period: Period, millis: number): Promise<void> {
     const record = this.#records[period]
     const startedAt = performance.now()

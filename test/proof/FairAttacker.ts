@@ -2,8 +2,8 @@
  * Runs one attack at a time, in its own process. The process also runs an upstream that accepts every connection and
  * never responds.
  *
- * The messages are {@link AttackCommand}s. The process replies to `start` when the attack is running, and to `stop` with the
- * number of responses for each status since the start.
+ * The messages are {@link AttackCommand}s. The process replies to `start` when the attack is running, and to `stop`
+ * with the number of responses for each status since the start, and of requests that it could not send.
  */
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"

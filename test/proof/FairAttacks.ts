@@ -153,7 +153,7 @@ export class Attack {
     socket.once("close", () => this.#after(1_000, () => this.#loop(next)))
   }
 
-  /** Sends one request per millisecond on as many connections as it needs, up to 2,000. */
+  /** Sends 1,000 requests per second on as many connections as it needs, up to 2,000. */
   #everyMillisecond(next: () => string): void {
     const idle: Array<Socket> = []
     const startedAt = performance.now()

@@ -16,7 +16,7 @@ const ATTACK_MILLIS = 4_000
 
 const [port = "", key = ""] = process.argv.slice(2)
 
-/** Returns a body of 31 MiB that consists of a head, a repeated unit and a tail. */
+/** Returns a body of nearly 31 MiB that consists of a head, a repeated unit and a tail. */
 const filled = (head: string, unit: string, tail: string): Buffer => {
   const times = Math.floor((BODY_BYTES - head.length - tail.length) / unit.length)
   return Buffer.from(head + unit.repeat(times - 1) + unit.replace(/,$/, "") + tail)
@@ -39,7 +39,7 @@ const shapes: ReadonlyArray<readonly [name: string, path: string, body: () => Bu
   ["escaped text", COUNT, () => filled(`${opening}{"role":"user","content":"`, "\\u0061", '"}]}')]
 ]
 
-/** Sends a body. Returns the status; 0 if the connection was reset before a response arrived. */
+/** Sends a body. Returns the status; 0 if the request failed before a response arrived. */
 const send = (path: string, body: Buffer): Promise<number> =>
   new Promise((resolve) => {
     const headers = {

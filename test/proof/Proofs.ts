@@ -1,6 +1,6 @@
 /**
- * Lists the proofs of `npm run proof`. Each proof runs a program or a part of the test suite with larger numbers than
- * `npm test`, and tests one guarantee of the README or of SECURITY.md.
+ * Lists the proofs of `npm run proof`. Each proof runs a program or a part of the test suite, and tests one guarantee
+ * of the README or of SECURITY.md. Several proofs use larger numbers than `npm test`.
  */
 
 /** The numbers of one run. `--scale` multiplies the full numbers, so that a short run can check the programs themselves. */

@@ -1,6 +1,6 @@
 /**
  * Runs the same random histories of ledger transactions on real Postgres and on the model of the database. Every
- * statement must return the same rows or the same SQLSTATE, and every step must leave the same rows.
+ * recorded statement must return the same rows or the same SQLSTATE, and every step must leave the same rows.
  */
 
 import { SqlClient } from "@effect/sql"

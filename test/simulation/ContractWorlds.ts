@@ -1,7 +1,7 @@
 /**
  * Two databases for the same ledger transactions: real Postgres, and the model that the simulation uses.
  *
- * Each world records every statement of the ledger with its rows or its SQLSTATE, so that the worlds can be compared
+ * Each world records the statements of the ledger with their rows or their SQLSTATE, so that the worlds can be compared
  * statement by statement.
  */
 import { SqlClient } from "@effect/sql"
@@ -37,7 +37,7 @@ export interface World {
   readonly driver: Driver
   /** Runs the work of one step to its end. */
   readonly step: <A>(work: () => Promise<A>) => Promise<A>
-  /** Runs work that another session blocks, and releases the lock when the work waits. */
+  /** Starts work while another session holds a lock, and releases the lock when the work waits or has ended. */
   readonly stepThatWaits: <A>(work: () => Promise<A>, held: HeldLock, credits: bigint) => Promise<A>
   readonly lock: (table: "account" | "open_request", id: string) => Promise<HeldLock>
   readonly rows: () => Promise<string>
@@ -71,7 +71,10 @@ export const sweepOf = (
   return (silent) => Effect.runPromise(silent === undefined ? holds.sweep : holds.sweepSilent(silent))
 }
 
-/** Returns a driver that records the statements of another driver, except those that open a connection. */
+/**
+ * Returns a driver that records the statements of another driver, except those that open a connection, end a backend or
+ * wait for a standby.
+ */
 const recorded = (driver: Driver, log: Array<string>): Driver => ({
   open: (settings) => {
     const client = driver.open(settings)

@@ -1,6 +1,6 @@
 /**
- * Runs one simulated history: nodes that serve requests over one database, while faults happen. After the faults have
- * ended, every request must be settled. The seed reproduces the history exactly.
+ * Runs one simulated history: nodes that serve requests over one database, while faults can happen. At the end, each
+ * request that had a hold must be settled. The seed reproduces the history exactly.
  */
 
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
@@ -26,7 +26,7 @@ export interface HistoryResult {
   readonly violation: string | undefined
 }
 
-/** The time after the busy phase in which the history must end, with every request settled. */
+/** The time after the busy phase in which the history must end, with every hold settled. */
 const CALM_MILLIS = 120_000
 
 export class History {

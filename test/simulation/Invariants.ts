@@ -153,7 +153,7 @@ export class Invariants {
     this.#require(settled?.ending === "complete", () => `${requestId} writes a whole response before its settlement`)
   }
 
-  /** Checks that a sweep selects only requests of dead nodes. */
+  /** Checks that a sweep selects only requests of dead or deregistered nodes. */
   checkSweep(
     requestIds: ReadonlyArray<string>,
     judgedBy: "database clock" | "heartbeats",

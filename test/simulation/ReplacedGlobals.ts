@@ -1,5 +1,5 @@
 /**
- * Replaces the timers, the clocks and the random numbers of Node.js while a history is simulated.
+ * Replaces the timers, clocks and random numbers of Node.js that the simulated code uses, while a history is simulated.
  *
  * A call outside an event of a simulated process uses the real function, so the test runner is not disturbed.
  */

@@ -40,10 +40,10 @@ export interface Scenario {
   readonly node: NodeOptions
   readonly customers: ReadonlyArray<CustomerOptions>
   readonly requests: number
-  /** The time in which requests arrive and faults happen. */
+  /** The time in which requests arrive and faults begin. */
   readonly busyMillis: number
   readonly rates: readonly [bigint, bigint, bigint, bigint]
-  /** How often faults happen: 0 is never. */
+  /** How many faults are planned: 0 means none. */
   readonly trouble: number
 }
 

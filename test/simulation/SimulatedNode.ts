@@ -31,7 +31,7 @@ const NO_LEDGER = {} as InferenceLedger["Type"]
 
 /** The tasks of a node that concern the ledger. */
 const LEDGER_TASKS = ["node heartbeat", "checkpoint of open requests", "sweep of dead nodes' holds"]
-/** The time after which a statement on a pooled connection fails if the network is frozen. */
+/** A statement on a pooled connection fails if the network is frozen until more than this time after it was sent. */
 const POOL_MILLIS = 5_000
 
 export class SimulatedNode {

@@ -80,7 +80,7 @@ export class SimulatedTime {
     return event
   }
 
-  /** Schedules a timer of the current process. A timer is never early, and sometimes late. */
+  /** Schedules a timer of the current process. A timer is never early, and up to 20 ms late. */
   timer(run: () => void, millis: number): Event {
     const process = this.current
     const late = this.random.chance(0.05) ? this.random.skewed(0, 20) : this.random.next()
@@ -96,7 +96,10 @@ export class SimulatedTime {
     return this.now * (this.current?.clockRate ?? 1)
   }
 
-  /** Handles events until `isOver` returns true or `deadlineMillis` is reached. Returns whether `isOver` returned true. */
+  /**
+   * Handles events until `isOver` returns true, `deadlineMillis` is reached or no event is left. Returns whether
+   * `isOver` returned true.
+   */
   async run(deadlineMillis: number, isOver: () => boolean, onStep: () => void): Promise<boolean> {
     while (!isOver()) {
       const event = this.#pop()

@@ -20,7 +20,7 @@ describe("simulated histories of the ledger", () => {
     expect(settled).toBeGreaterThan(SEEDS)
   })
 
-  it("are the same whenever the same seed is simulated", async () => {
+  it("have the same trace when the same seed is simulated twice", async () => {
     const traceOf = async (seed: number) => {
       const lines: Array<string> = []
       await runHistories(

@@ -1,8 +1,9 @@
 /**
  * Simulates histories of the ledger (`npm run simulate`).
  *
- *     --seeds N     the number of histories; 100,000 if neither a number nor a time is given
- *     --minutes M   ends after this time
+ *     --seeds N     the number of histories, rounded up to a multiple of 200; 100,000 if neither a number nor a time is
+ *                   given
+ *     --minutes M   begins no histories after this time
  *     --from F      the first seed; 1 if it is not given
  *     --seed S      runs the history of one seed and prints what happens in it
  *

@@ -3,9 +3,9 @@
  * streams the response to the client.
  *
  * It sends a request to another server only if the first server refused the connection, because then no server has
- * received a byte of the request. nginx, HAProxy and Envoy do the same with their usual settings. If a connection breaks
- * later, the client gets 502 or a broken stream. A response with 503 is passed to the client. The load balancer checks
- * `/readyz` of each server four times a second, and sends new requests only to servers that return 200.
+ * received a byte of the request. If a connection breaks later, the client gets 502 or a broken stream. A response with
+ * 503 is passed to the client. The load balancer checks `/readyz` of each server four times a second, and sends new
+ * requests only to servers that return 200.
  */
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -19,7 +19,7 @@ export class Load {
   readonly #running: ReadonlyArray<Promise<void>>
   #stopped = false
   succeeded = { streams: 0, whole: 0 }
-  /** One text per failed request. */
+  /** One text per failed request, and one if some requests did not end. */
   readonly failures: Array<string> = []
 
   constructor({ keys, streams, url, whole }: LoadOptions) {

@@ -15,7 +15,7 @@ const git = (...args: ReadonlyArray<string>): string =>
  */
 const OLDEST = "fba80584"
 
-/** Returns the newest tag that contains the commit OLDEST, or OLDEST if there is no such tag. */
+/** Returns the newest tag in the history of HEAD that contains the commit OLDEST, or OLDEST if there is no such tag. */
 export const previousRelease = (): string =>
   git("tag", "--contains", OLDEST, "--merged", "HEAD", "--sort=-creatordate").split("\n")[0] || OLDEST
 

@@ -1,6 +1,6 @@
 /**
  * Upgrades a deployment under load from one release to another, in the steps of docs/operations.md ("Upgrades"). Then
- * it replaces all servers of the new release by other servers of this release.
+ * it replaces all servers of the new release by other servers of the same release.
  *
  * Each old server is removed from the load balancer before it gets SIGTERM. The new servers get SIGTERM without being
  * removed first: the load balancer notices the stop by `/readyz`.

@@ -1,7 +1,7 @@
 /**
- * Upgrades a deployment under load from an earlier release to this one (`npm run upgrade:try -- --from REF`). Prints the
- * figures, and exits with 1 if a request failed or was not charged exactly once, a server did not exit normally, or the
- * audit found a difference.
+ * Upgrades a deployment under load from an earlier release to this one (`npm run upgrade:try -- --from REF`). Prints
+ * the figures, and exits with 1 if a request failed or was not charged exactly once, no stream or no whole response
+ * succeeded, a server did not exit normally, or the audit found a difference.
  *
  * REF is a tag or a commit; the default is the previous release. `--streams N` and `--whole N` set the number of
  * concurrent requests for streams and for whole responses, and `--servers N` the number of servers. `--pause SECONDS`

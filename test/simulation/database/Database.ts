@@ -25,7 +25,7 @@ export interface PriceRow {
   readonly rates: readonly [input: bigint, cacheWrite: bigint, cacheRead: bigint, output: bigint]
 }
 
-/** Faults of the database, as probabilities for each statement. */
+/** Faults of the database, as probabilities. */
 export interface DatabaseFaults {
   /** The database reports a transient error. */
   refused: number

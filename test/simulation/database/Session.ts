@@ -215,7 +215,7 @@ export class Session {
     this.#replies.push(refused)
   }
 
-  /** Runs a statement without parameters, which begins or ends a transaction or sets parameters of the session. */
+  /** Runs a statement without a name, for example one that begins or ends a transaction. */
   #control(text: string): void {
     if (/^\s*SET /.test(text)) {
       this.#lockMillis = millisOf(text, "lock_timeout")
@@ -223,7 +223,7 @@ export class Session {
       this.#idleMillis = millisOf(text, "idle_in_transaction_session_timeout")
       this.#replies.push({ rows: [], command: "SET" })
     } else if (text.includes("pg_logical_emit_message")) {
-      // The model has one node, so there is no standby to wait for.
+      // The model has one database server, so there is no standby to wait for.
       this.#replies.push({ rows: [], command: "COMMIT" })
     } else if (text.startsWith("BEGIN")) {
       this.#isExplicit = true
