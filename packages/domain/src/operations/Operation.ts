@@ -6,7 +6,7 @@ import { charactersWithin, noHalfSurrogate, noNul, oneLine } from "../validation
 
 /**
  * The caller's name for one mint, one top-up order or one change of a balance (docs/reference/reseller.md#mint-2,
- * docs/reference/reseller.md#d13). A repeated call with the same id changes nothing.
+ * docs/reference/reseller.md#d13). A repeated call with the id of an applied change changes nothing.
  */
 export const OperationId = Schema.String.pipe(
   Schema.filter(charactersWithin(1, 128)),

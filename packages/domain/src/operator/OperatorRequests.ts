@@ -1,6 +1,5 @@
 /**
- * Defines the bodies with which operators make changes over HTTP. Each member has the same rules as in the command
- * line.
+ * Defines the bodies with which operators make changes over HTTP.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -46,7 +46,7 @@ export const CodeRedemption = Schema.Struct({ code: Schema.Redacted(Schema.Strin
 export type CodeRedemption = typeof CodeRedemption.Type
 
 export const CODE_LIFETIME_MILLIS = 2 * 60_000
-/** A session expires if no request uses it for this time. */
+/** A session expires when this time has passed since its last recorded use. */
 export const IDLE_MILLIS = 30 * 60_000
 /** A session expires after this time since the redemption of its code, even if it is in use. */
 export const LIFETIME_MILLIS = 8 * 60 * 60_000

@@ -18,7 +18,10 @@ export interface RecentUsage {
   readonly previousTokens: Tokens
 }
 
-/** Returns the models that grew: new models first, then by growth factor. Ties are ordered by tokens, then by public name. */
+/**
+ * Returns the listed models with enough tokens that grew most: new models first, then by growth factor. Ties are
+ * ordered by tokens, then by public name.
+ */
 export const trendingOf = (usages: ReadonlyArray<RecentUsage>): ReadonlyArray<TrendingEntry> =>
   usages
     .filter(({ model, tokens, previousTokens }) => isListed(model) && tokens >= MIN_TOKENS && tokens > previousTokens)

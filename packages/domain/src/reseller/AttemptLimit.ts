@@ -55,7 +55,7 @@ export const operatorWindows = (address: ClientAddress): ReadonlyArray<AttemptWi
   { key: `operator from ${address}`, max: 10, windowMillis: MINUTE_MILLIS }
 ]
 
-/** Returns the windows that count a test event or a replay of a webhook (docs/reference/webhooks.md#wh9). */
+/** Returns the windows that count a reseller's test event or replay of a webhook (docs/reference/webhooks.md#wh9). */
 export const webhookWindows = (resellerId: ResellerId): ReadonlyArray<AttemptWindow> => [
   { key: `webhooks of ${resellerId}`, max: 30, windowMillis: MINUTE_MILLIS }
 ]

@@ -27,7 +27,7 @@ export type PaymentObservation = {
   readonly evidence?: PaymentEvidence | undefined
 } & (
   | { readonly _tag: "Pending" }
-  /** The payment is final at the provider. Its amount, reference and currency match the order. */
+  /** The payment is final at the provider. It covers the amount of the order, and its reference and currency match. */
   | { readonly _tag: "Paid"; readonly paidAt: Date | undefined }
   | { readonly _tag: "Expired" }
   /** The provider denied or cancelled the payment. */

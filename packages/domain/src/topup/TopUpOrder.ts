@@ -113,7 +113,7 @@ export const decideNewOrder = (
   return Either.left(new TooManyUnpaidOrders({ maxUnpaidOrders: MAX_UNPAID_ORDERS, retryAfterSeconds }))
 }
 
-/** No order has this id, or the order belongs to another reseller. */
+/** No visible order has this id, or the order belongs to another reseller. */
 export class TopUpNotFound extends Schema.TaggedError<TopUpNotFound>()("TopUpNotFound", {}) {}
 
 export const orderNumberOf = (id: OrderId): OrderNumber => OrderNumber.make(`RTO-${id}`)

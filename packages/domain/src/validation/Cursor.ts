@@ -1,7 +1,8 @@
 /**
  * Defines the pages of a list that is read with a cursor. The rows are ordered by time, in most lists the newest row
- * first. A cursor contains the position of the last row of a page. A new row is newer than all earlier rows. Therefore
- * a caller that continues from a cursor neither misses nor repeats a row that existed when it read the first page.
+ * first. A cursor contains the position of the last row of a page. A cursor is not a number of rows, so new rows do not
+ * move the following pages. A caller that continues from a cursor neither misses nor repeats a row that stays in the
+ * list.
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -61,8 +62,8 @@ export const positionFromText = (list: ListName, text: string): Option.Option<Po
 }
 
 /**
- * Reads the query of a page. `openCursor` returns the text in a cursor, or none if this deployment did not issue the
- * cursor.
+ * Reads the query of a page. `openCursor` returns the text in a cursor, or none if the signature of the cursor is not
+ * valid.
  */
 export const readCursorPage = (
   list: ListName,

@@ -1,6 +1,7 @@
 /**
- * Defines the stored form of an email address: trimmed, in lower case, in Unicode form NFKC. An address with invisible
- * characters is refused. Different spellings of one address therefore belong to one user.
+ * Defines the stored form of an email address: trimmed, in lower case, in Unicode form NFKC. An address with control or
+ * format characters is refused. Therefore addresses that differ only in case, outer white space or compatible
+ * characters belong to one user.
  */
 import * as Schema from "effect/Schema"
 

@@ -55,7 +55,7 @@ const MAX_PAUSE_MILLIS = 4 * 3_600_000
 export interface Attempt {
   /** The number of this attempt, from 1. */
   readonly number: number
-  /** The time of the last attempt: 24 hours after the delivery was written or replayed. */
+  /** The time at which the last attempt is due: 24 hours after the delivery was written or replayed. */
   readonly expiresAt: Date
 }
 
@@ -68,7 +68,7 @@ export const isAccepted = (result: CallResult): boolean =>
 
 /**
  * Decides the next state of a delivery after an attempt. Each pause is four times as long as the previous pause, up to
- * 4 hours. `jitter`, from 0 to 1, makes the pause up to 20 % shorter or longer. The last attempt is made at the expiry.
+ * 4 hours. `jitter`, from 0 to 1, makes the pause up to 20 % shorter or longer. The last attempt is due at the expiry.
  */
 export const decideDelivery = (
   { number, expiresAt }: Attempt,

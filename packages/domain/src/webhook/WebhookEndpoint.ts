@@ -17,7 +17,7 @@ export const MAX_THRESHOLD = 1_000_000_000_000
 /** The time for which the previous secret of an endpoint also signs after a rotation. */
 export const PREVIOUS_SECRET_HOURS = 24
 
-/** The thresholds of `balance.low`. A balance without a threshold is not watched. */
+/** The thresholds of `balance.low`. A balance without a threshold causes no `balance.low`. */
 export interface BalanceThresholds {
   readonly quotaUsdMicro: bigint | undefined
   readonly paygUsdMicro: bigint | undefined
