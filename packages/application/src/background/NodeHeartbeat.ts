@@ -1,11 +1,11 @@
 /**
  * Computes the intervals of a node's heartbeats, checkpoints and sweeps, and decides which other nodes are silent.
  *
- * With each of its own heartbeats, a node reads the heartbeats of the other nodes. A node is silent if its heartbeat has
- * not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a change of the system
- * time on any machine makes no node silent. The time is measured only while this node's own heartbeats are stored in
- * time. During a gap between these heartbeats, the other nodes may have been unable to store heartbeats too, or this
- * process may have been paused. Therefore the measurement begins again after a gap.
+ * With each of its own heartbeats, a node reads the heartbeats of the other nodes. A node is silent if its heartbeat
+ * has not changed for `deadAfter`. Only the monotonic clock of this process measures this time, so a change of the
+ * system time on any machine makes no node silent. The time is measured only while this node's own heartbeats are
+ * stored in time. During a gap between these heartbeats, the other nodes may have been unable to store heartbeats too,
+ * or this process may have been paused. Therefore the measurement begins again after a gap.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

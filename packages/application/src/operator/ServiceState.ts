@@ -53,8 +53,8 @@ const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
       )
 
 /**
- * Runs the checks of `Diagnosis.ts`, which `tollgate doctor` runs too. A provider is checked by the state of its circuit
- * breaker in this node.
+ * Runs the checks of `Diagnosis.ts`, which `tollgate doctor` runs too. A provider is checked by the state of its
+ * circuit breaker in this node.
  */
 export const runChecks = Effect.gen(function* () {
   const { isProduction } = yield* OperatorPolicy

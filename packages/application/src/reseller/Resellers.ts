@@ -50,16 +50,16 @@ export class Resellers extends Context.Tag("@tollgate/application/Resellers")<
     /** Returns a page of the resellers that the filter selects, newest first. */
     readonly page: (filter: ResellerFilter, page: CursorPage) => Effect.Effect<ReadonlyArray<ListedReseller>>
     /**
-     * Locks the reseller's row and applies `decideTokenEnd`, in one transaction. With a new password, stores its hash and
-     * writes an audit log entry. `caller` is the reseller as it was when its token was checked.
+     * Locks the reseller's row and applies `decideTokenEnd`, in one transaction. With a new password, stores its hash
+     * and writes an audit log entry. `caller` is the reseller as it was when its token was checked.
      */
     readonly endTokens: (
       caller: Reseller,
       newPassword: PasswordHash | undefined
     ) => Effect.Effect<Reseller, InvalidCredentials>
     /**
-     * Locks the reseller's row, applies `decideReview`, and writes the change, an audit log entry and the webhook event,
-     * in one transaction. If the reseller already has the new status, writes nothing.
+     * Locks the reseller's row, applies `decideReview`, and writes the change, an audit log entry and the webhook
+     * event, in one transaction. If the reseller already has the new status, writes nothing.
      */
     readonly review: (
       id: ResellerId,

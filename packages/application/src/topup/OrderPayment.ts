@@ -14,8 +14,8 @@ import {
 import type { Payer, StoredTopUp } from "./TopUpOrders.ts"
 
 /**
- * Returns the provider of an order or a draft; none if this provider is not configured. Also returns none if the payment
- * is simulated and the provider is not, or the reverse. A simulator must never confirm a payment of real money.
+ * Returns the provider of an order or a draft; none if this provider is not configured. Also returns none if the
+ * payment is simulated and the provider is not, or the reverse. A simulator must never confirm a payment of real money.
  */
 export const providerOf = ({
   provider,

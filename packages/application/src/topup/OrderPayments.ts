@@ -1,10 +1,12 @@
 /**
  * Opens the payments of orders, and refreshes orders. Limits this node's requests to payment providers: one refresh per
- * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an order.
+ * order at a time, a maximum number of concurrent refreshes and openings, and a pause between two refreshes of an
+ * order.
  *
- * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh of
- * an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second on a node. A
- * reseller's refresh of a `crediting` order ignores the pause, because this refresh sends no request to the provider.
+ * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh
+ * of an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second on a
+ * node. A reseller's refresh of a `crediting` order ignores the pause, because this refresh sends no request to the
+ * provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"

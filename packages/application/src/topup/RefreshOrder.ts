@@ -25,8 +25,8 @@ const PROVIDER_TIMEOUT = Duration.seconds(8)
 export interface RefreshResult {
   readonly order: TopUpOrder
   /**
-   * False if the order was not refreshed, for example because its provider is not configured, because the request to the
-   * provider failed, or because too many refreshes run.
+   * False if the order was not refreshed, for example because its provider is not configured, because the request to
+   * the provider failed, or because too many refreshes run.
    */
   readonly refreshed: boolean
 }

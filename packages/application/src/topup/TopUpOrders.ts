@@ -131,14 +131,14 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     /**
      * Credits a `crediting` order. Locks the order and then the reseller's quota account, applies `decideCrediting` at
      * the database time, and writes order, account, transfer and webhook event. Concurrent calls credit an order once,
-     * because they wait for the lock and because the pair (topup, order id) is unique in the transfers. An order that is
-     * not `crediting` is returned unchanged.
+     * because they wait for the lock and because the pair (topup, order id) is unique in the transfers. An order that
+     * is not `crediting` is returned unchanged.
      */
     readonly credit: (id: OrderId) => Effect.Effect<TopUpOrder>
     /**
      * Stores a repeated payment with the order of the original payment, and makes that order due for a refresh. The
-     * next refresh then reads the repeated payment too. An order stores at most 20 repeated payments. Returns none if no
-     * order with this provider label has the original payment.
+     * next refresh then reads the repeated payment too. An order stores at most 20 repeated payments. Returns none if
+     * no order with this provider label has the original payment.
      */
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**

@@ -1,8 +1,8 @@
 /**
  * Declares the store of deliveries, the sender of webhooks, and the balance watch.
  *
- * The event of a change is written in the transaction of the change, with one delivery for each endpoint that subscribes
- * to it.
+ * The event of a change is written in the transaction of the change, with one delivery for each endpoint that
+ * subscribes to it.
  */
 import type { Operator } from "@tollgate/domain/operations/Operation"
 import type { CursorPage, Position } from "@tollgate/domain/validation/Cursor"
@@ -90,8 +90,8 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
       id: WebhookDeliveryId
     ) => Effect.Effect<WebhookDelivery, WebhookDeliveryNotFound>
     /**
-     * Makes a delivery due again, with the same event id. The 24 hours of its attempts begin again. The audit log records
-     * the replay.
+     * Makes a delivery due again, with the same event id. The 24 hours of its attempts begin again. The audit log
+     * records the replay.
      */
     readonly replay: (
       scope: EndpointScope,
