@@ -72,7 +72,7 @@ interface TierRow {
 }
 
 /**
- * The stored catalog and its retired providers. A catalog file can reactivate a retired provider, so the retired
+ * The stored catalog, including its retired providers. A catalog file can reactivate a retired provider, so the retired
  * providers are needed to compare the file with the stored catalog.
  */
 export interface WholeCatalog extends StoredCatalog {

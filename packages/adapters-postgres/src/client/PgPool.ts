@@ -27,7 +27,10 @@ export interface PgPoolOptions {
   readonly maxConnections: number
 }
 
-/** The number of connections that parties cannot use. They stay free for background tasks and the readiness probe. */
+/**
+ * The number of connections that parties cannot use. They stay free for fibers without a party, such as background
+ * tasks and the readiness probe.
+ */
 const UNSHARED_CONNECTIONS = 2
 
 /**
@@ -37,7 +40,7 @@ const UNSHARED_CONNECTIONS = 2
  */
 const IDLE_MILLIS = 5 * 60_000
 
-/** Opens the first connection at the first statement, so a server can start while the database is down. */
+/** Opens the first connection at the first statement, so this layer can be built while the database is down. */
 export const layer = (
   options: PgPoolOptions = { maxConnections: 10 }
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, never, PgSettings> =>

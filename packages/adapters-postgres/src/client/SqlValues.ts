@@ -6,7 +6,9 @@ import { RANDOM_BYTES_PER_UUID, uuidV7 } from "@tollgate/domain/operations/UuidV
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** Generates the id of a new row. Ids sort by creation time, so new rows are added at the end of an index. */
+/**
+ * Generates the id of a new row. An id begins with its creation time, so new rows are added near the end of an index.
+ */
 export const nextUuidV7: Effect.Effect<string> = Effect.map(Clock.currentTimeMillis, (now) =>
   uuidV7(now, randomBytes(RANDOM_BYTES_PER_UUID))
 )

@@ -71,8 +71,8 @@ const defectOf = (error: SqlError): unknown =>
 /**
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
- * A caller that decides about rows locks the rows before it reads the time. The later of two decisions about one row
- * therefore has the later time.
+ * A caller that locks a row before it reads the time never gets an earlier time than a decision that has changed this
+ * row before.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,9 +1,9 @@
 /**
- * Reads and writes the limits of API keys. The limits that the ledger checks are in `counted_key`, with the counts. The
- * other limits are in `api_key`.
+ * Reads and writes the limits of API keys. The budgets, the rate limits and the limit of concurrent requests are in
+ * `counted_key`, with the counts. The expiry and the allowed models are in `api_key`.
  *
- * A write locks the row in `api_key` before the row in `counted_key`. Of these two tables, the ledger locks only rows in
- * `counted_key`, so a change of limits and the ledger cannot deadlock.
+ * A write locks the row in `api_key` before the row in `counted_key`. Of these two tables, the ledger waits only for
+ * rows in `counted_key`, so a change of limits and the ledger cannot deadlock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

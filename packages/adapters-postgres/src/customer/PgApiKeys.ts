@@ -49,7 +49,9 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | KeyMac> = 
   })
 )
 
-/** Provides the API key operations of resellers. Keys and customers of other resellers are reported as not found. */
+/**
+ * Provides the API key operations of resellers. For users that are not linked to the reseller, they fail as not found.
+ */
 export const customerKeysLayer: Layer.Layer<CustomerKeys, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   CustomerKeys,
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Reads the balances of customers from Postgres. One statement reads the accounts, the time, and the link between
- * customer and reseller, so all of them belong to one snapshot.
+ * Reads the balances of customers from Postgres. One statement reads the accounts and the time, and for a reseller also
+ * the link to the customer, so all of them belong to one snapshot.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Balances, type BalancesStatement } from "@tollgate/application/customer/Balances"

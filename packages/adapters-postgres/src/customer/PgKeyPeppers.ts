@@ -1,5 +1,5 @@
 /**
- * Stores used API keys under the current pepper, and counts the keys under each pepper.
+ * Stores used API keys under the current pepper, and counts the API keys and the webhook endpoints by pepper.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { KeyPeppers, type KeyRewrites } from "@tollgate/application/customer/KeyPeppers"
@@ -24,8 +24,8 @@ interface Rewrite {
 
 export interface WaitingRewrites extends Context.Tag.Service<KeyRewrites> {
   /**
-   * Records a verified key, unless it is stored under the current pepper. `pepperName` names the pepper under which the
-   * key is stored.
+   * Records a verified key, unless it is stored under the current pepper or too many keys wait. `pepperName` names the
+   * pepper under which the key is stored.
    */
   readonly add: (keyId: ApiKeyId, key: KeyMaterial, storedMac: Uint8Array, pepperName: string | null) => void
 }
@@ -76,7 +76,7 @@ const hexArray = (macs: ReadonlyArray<Uint8Array>): string =>
 /** Counts no keys, for a program that does not know the pepper. */
 export const unknownLayer = Layer.succeed(KeyPeppers, { count: Effect.succeedNone, countEndpoints: Effect.succeedNone })
 
-/** Counts the keys under the peppers of the `KeyMac`. */
+/** Counts the keys and endpoints, and compares their peppers with the peppers of the `KeyMac`. */
 export const layer: Layer.Layer<KeyPeppers, never, SqlClient.SqlClient | KeyMac> = Layer.effect(
   KeyPeppers,
   Effect.gen(function* () {

@@ -68,7 +68,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
 
     /**
      * Returns the condition for rows older than the given position, or older than the horizon when there is no
-     * position. No row can appear before a position that was already returned, so a position needs no horizon.
+     * position. Each returned position is older than a horizon, so a position needs no horizon.
      */
     const below = (after: Position | undefined) =>
       after === undefined
@@ -79,8 +79,8 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
      * Returns the condition for rows with charged tokens that match the filter. The condition does not contain the user
      * of the filter, because {@link users} selects by user.
      *
-     * A filter by a model that the customer uses rarely reads the customer's whole history. There is no index that
-     * contains the model, because such an index would double the WAL of every settlement.
+     * If the filter selects a model that the customer has rarely used, the query reads the customer's whole history. No
+     * index contains the model, because such an index would double the WAL of every settlement.
      */
     const selected = ({ from, before, model }: UsageFilter) =>
       sql.and([

@@ -118,8 +118,8 @@ export class ImageQueue {
   }
 
   /**
-   * Refuses further requests, and waits up to `flushMillis` until running requests are finished. Returns the number of
-   * unfinished requests.
+   * Refuses further requests, and waits up to `flushMillis` until the queued results are written. Returns the number of
+   * results that were not written.
    */
   async close(flushMillis: number): Promise<number> {
     const unreleased = this.#begins.close(flushMillis)

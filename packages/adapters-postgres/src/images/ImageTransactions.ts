@@ -195,5 +195,5 @@ const abandoned = (requestId: RequestId) => ({
   dispatched: CLIENT_GONE.dispatched
 })
 
-/** Measurement of an abandoned request. The time of the node's death is unknown, so the duration is 0. */
+/** Measurement of an abandoned request. The time at which its processing ended is unknown, so the duration is 0. */
 const NOTHING: Measured = { ending: "failed", charge: CLIENT_GONE.charge, ttftMillis: undefined, durationMillis: 0 }

@@ -19,7 +19,7 @@ import { logged } from "../ledger/QueueEvent.ts"
 import { ImageQueue, type ImageQueueLimits } from "./ImageQueue.ts"
 
 export interface ImageRequestsOptions extends ImageQueueLimits, ConnectionLimits {
-  /** Maximum time that a shutdown waits for requests to finish. */
+  /** Maximum time that a shutdown waits until the queued results are written. */
   readonly flushMillis: number
 }
 

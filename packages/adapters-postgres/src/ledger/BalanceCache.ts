@@ -2,7 +2,7 @@
  * Caches the balances, holds and limited keys that the transactions of a queue read or wrote last.
  *
  * A stale cache never causes a wrong charge. When a transaction writes a decision from cached rows, the database
- * refuses the write if a row differs from the cache. A stale cache therefore costs only a second transaction.
+ * refuses the write if a row differs from the cache. The transaction then decides again from locked rows.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"

@@ -1,6 +1,6 @@
 /**
- * Locks and reads the rows of limited keys, and writes their counts. A row contains the limits that the ledger checks,
- * and the counts.
+ * Locks and reads the rows of limited keys, and writes their counts. A row contains the budgets, the rate limits and
+ * the limit of concurrent requests of a key, and the counts.
  *
  * A transaction locks these rows after the holds and the accounts, in the order of the key ids. `LockedRows.ts` states
  * the exception. Each write of the counts or of the limits increments the revision of the row. The database refuses a

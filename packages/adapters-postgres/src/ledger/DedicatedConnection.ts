@@ -2,17 +2,18 @@
  * Keeps one database connection for a single caller, and opens another connection after a loss.
  *
  * Each statement with parameters is prepared once per connection, with a plan that finds rows by index. A transaction
- * that reads usually takes two round trips: the first begins the transaction and reads, the second writes and commits. A
- * transaction that only writes is a single statement. When a transaction exceeds its timeout, the socket is destroyed,
- * so an unresponsive database cannot block the caller.
+ * that reads usually takes two round trips: the first begins the transaction and reads, the second writes and commits.
+ * The method `write` runs a transaction of a single statement. When a transaction exceeds its timeout, the socket is
+ * destroyed, so an unresponsive database cannot block the caller.
  *
  * A backend is the Postgres process of one connection. A new connection first terminates the backend of the previous
  * connection. A later read therefore shows reliably whether the last transaction on the previous connection was
  * committed.
  *
  * With synchronous replication, a commit waits for the standby. If the backend is terminated during this wait, the
- * transaction becomes visible although no standby has stored it. A failover would lose such a transaction. Therefore a
- * new connection commits its own record, and waits until the standby has stored this record and all earlier records.
+ * transaction becomes visible although the standby may not have stored it. A failover can lose such a transaction.
+ * Therefore a new connection commits its own record, and waits until the standby has stored this record and all earlier
+ * records.
  */
 import * as Pg from "pg"
 import { IDLE_IN_TRANSACTION_MILLIS } from "../client/PgSettings.ts"
@@ -90,8 +91,8 @@ export class DedicatedConnection {
   /**
    * Runs one transaction. The caller must not start another transaction before this one ends. Fails with
    * {@link ConnectionLost}, with the database error, or with the error that `work` throws. After such a failure nothing
-   * is written, unless the connection was lost during the commit. The outcome is then unknown, and `onUnknownCommit` is
-   * called with the result that a successful commit would have had.
+   * is written, unless the outcome of the commit is unknown. `onUnknownCommit` is then called with the result that a
+   * successful commit would have had.
    */
   async transact<A>(
     work: (query: Query) => Promise<Decided<A>>,
@@ -132,8 +133,8 @@ export class DedicatedConnection {
 
   /**
    * Runs a transaction of one statement. The statement does not wait for locks: a session that has locked a row
-   * probably changes this row, so the decision of this transaction is probably outdated. Calls `onUnknownCommit` when the
-   * connection is lost and the outcome is unknown.
+   * probably changes this row, so the decision of this transaction is probably outdated. Calls `onUnknownCommit` when
+   * the outcome is unknown, for example because the connection was lost.
    */
   async write({ statement, values }: BoundStatement, onUnknownCommit: () => void): Promise<void> {
     const client = this.#open ?? (await this.#connect())

@@ -5,8 +5,8 @@
  *
  * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
- * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many settlements
- * are unwritten, it refuses admissions.
+ * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many
+ * settlements are unwritten, it refuses admissions.
  *
  * The queue retries a batch that fails with a transient error, until the batch succeeds or the queue stops. When the
  * database rejects a row, the queue bisects the batch until only the request with this row is left, and fails that
@@ -60,7 +60,7 @@ export interface QueueLimits {
 /** Runs one transaction. */
 export type RunTransaction<T extends WorkTypes> = (
   work: Work<T>,
-  /** Called if the connection is lost during the commit, with the results that are valid if the commit succeeded. */
+  /** Called if the outcome of the commit is unknown, with the results that are valid if the commit succeeded. */
   onUnknownCommit: (outcome: Outcome<T>) => void,
   lockWait: LockWait
 ) => Promise<Outcome<T>>
@@ -260,7 +260,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   /**
    * Calls the callbacks. A callback can queue a request, such as the settlement of a response that was complete before
-   * its hold was committed. The next batch is collected afterwards, so it contains this request.
+   * its hold was committed. The next batch is collected afterwards, so it can contain this request.
    */
   #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
     for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))

@@ -38,7 +38,9 @@ const HOLD: Columns<NewHold> = {
 }
 
 const HOLDS = columnsOf(HOLD)
-/** The additional columns are written only if a request has a limited key, so other statements spend no time on them. */
+/**
+ * The additional columns are written only if a request has a limited key, so other statements spend no time on them.
+ */
 const HOLDS_OF_COUNTED_KEYS = columnsOf<NewHold>({
   ...HOLD,
   key_pico: ["bigint", ({ held }) => held.hold.key?.budgetPico],
@@ -196,7 +198,8 @@ export const lockedHold = (row: ReadonlyArray<unknown>): LockedHold => {
 }
 
 /**
- * The columns of a hold that the limits of its key need. All are null if the key was not a limited key at the admission.
+ * The columns of a hold that the limits of its key need. All are null if the key was not a limited key at the
+ * admission.
  */
 export type KeyHoldColumns = readonly [keyPico: bigint | null, keyTokens: bigint | null, keyWindow: bigint | null]
 
@@ -225,8 +228,8 @@ const CHECKPOINT_BATCH_SIZE = 1_000
 /**
  * Saves the checkpoints of running streams. Only holds of this node are updated.
  *
- * A locked hold is skipped: it is being settled and needs no checkpoint, or is being extended and gets one in the next
- * round. A checkpoint therefore never waits for another transaction.
+ * A locked hold is skipped: usually it is being settled and needs no checkpoint, or is being extended and gets one in
+ * the next round. A checkpoint therefore never waits for a lock on a hold.
  */
 export const saveCheckpoints = async (
   connection: DedicatedConnection,

@@ -1,8 +1,8 @@
 /**
  * The part of the database driver that a dedicated connection uses.
  *
- * The simulation of the ledger (`npm run simulate`) replaces the driver by a model of the database. All code above the
- * driver runs unchanged in the simulation.
+ * The simulation of the ledger (`npm run simulate`) replaces the driver by a model of the database. The queues, the
+ * cache and the dedicated connections run unchanged in the simulation.
  */
 import { Socket } from "node:net"
 import * as Context from "effect/Context"

@@ -12,7 +12,7 @@
  *     write accounts, settlements and holds, commit               one round trip
  *
  * When another session holds a row lock for longer than the lock timeout, the transaction is repeated without waiting
- * for locks. The repeated transaction skips the users of locked rows.
+ * for these locks. The repeated transaction skips the users of locked rows.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -68,8 +68,9 @@ export class LedgerTransactions {
   }
 
   /**
-   * Runs one transaction. When the connection is lost during the commit, calls `onUnknownCommit` with the results that
-   * a successful commit would have had. With `lockWait` "none", users with locked rows are skipped immediately.
+   * Runs one transaction, and repeats it as described above. When the outcome of a commit is unknown, calls
+   * `onUnknownCommit` with the results that a successful commit would have had. With `lockWait` "none", users with
+   * locked rows are skipped immediately.
    */
   async run(
     work: LedgerWork,
@@ -119,7 +120,7 @@ export class LedgerTransactions {
 
   /**
    * Makes the decisions from the cache. Returns undefined when a row is not cached or when an earlier attempt may have
-   * been committed. Also returns undefined when a request would be refused, because a refusal needs current rows.
+   * been committed. Also returns undefined when `isRefusal` is true, because such a result needs current rows.
    */
   #fromCache(work: LedgerWork): { decisions: LedgerDecisions; write: BoundStatement } | undefined {
     const { settlements, admissions } = work

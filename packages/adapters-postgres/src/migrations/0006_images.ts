@@ -9,8 +9,8 @@ export const images = /* sql */ `
 CREATE TABLE image_request (
   request_id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES app_user,
-  -- SHA-256 of the idempotency key, kept for 90 days. Null when the request has no key, or when it has ended and
-  -- nothing was sent to a provider.
+  -- SHA-256 of the idempotency key, deleted after 90 days. Also null when the request has no key, or when it has ended
+  -- and nothing was sent to a provider.
   key_digest bytea CHECK (octet_length(key_digest) = 32),
   state text NOT NULL DEFAULT 'running' CHECK (state IN
     ('running', 'settled', 'unmetered', 'declined', 'timeout', 'withheld', 'failed', 'abandoned')),

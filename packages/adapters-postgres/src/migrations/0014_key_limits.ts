@@ -1,9 +1,9 @@
 /**
  * Adds the limits of API keys.
  *
- * Requests of a key without limits cause no additional write: such a key has no row in `counted_key`, and its open
- * requests have null in the new columns. A server of an earlier release ignores the new columns and the new table, so
- * it does not apply the limits. The new columns of `open_request` have no constraint, because its check would slow down
+ * A request of a key without limits causes no additional write: it changes no row of `counted_key`, and its open
+ * request has null in the new columns. A server of an earlier release ignores the new columns and the new table, so it
+ * does not apply the limits. The new columns of `open_request` have no constraint, because its check would slow down
  * every request.
  */
 export const keyLimits = /* sql */ `
@@ -14,8 +14,8 @@ ALTER TABLE api_key
   -- The public names of the models that the key may call; null if it may call every model.
   ADD COLUMN models text[] CHECK (cardinality(models) BETWEEN 1 AND 100);
 
--- The limits that the ledger checks, and the counts that it compares with them. The row stays when the limits are
--- removed, because open requests can refer to its windows.
+-- The limits with which the ledger compares counts, and these counts. The row stays when the limits are removed,
+-- because open requests can refer to its windows.
 CREATE TABLE counted_key (
   key_id uuid PRIMARY KEY REFERENCES api_key,
   -- Every change of the limits or the counts increments the revision.

@@ -47,7 +47,7 @@ CREATE TABLE webhook_delivery (
   -- During an attempt, the end of its lease.
   next_attempt_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
-  -- The last claim. A result is recorded only for this claim.
+  -- The claim of the current attempt; null if there is none. A result is recorded only for this claim.
   lease_id uuid,
   last_attempt_at timestamptz,
   last_status int CHECK (last_status BETWEEN 100 AND 999),
@@ -57,8 +57,8 @@ CREATE INDEX webhook_delivery_due ON webhook_delivery (endpoint_id, next_attempt
 CREATE INDEX webhook_delivery_of_endpoint ON webhook_delivery (endpoint_id, created_at DESC, id DESC);
 CREATE INDEX webhook_delivery_of_event ON webhook_delivery (event_id);
 
--- The balances that the balance watch last found below a threshold of an endpoint. There is no foreign key to account: it
--- would lock rows that the ledger writes, and no account is ever deleted.
+-- The balances that the balance watch last found below a threshold of an endpoint. There is no foreign key to account:
+-- it would lock rows that the ledger writes, and no account is ever deleted.
 CREATE TABLE webhook_low_balance (
   endpoint_id uuid NOT NULL REFERENCES webhook_endpoint ON DELETE CASCADE,
   measure text NOT NULL CHECK (measure IN ('reseller_quota', 'payg', 'plan', 'plan_exhausted')),

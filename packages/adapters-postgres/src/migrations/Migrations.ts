@@ -6,8 +6,8 @@
  * time, the second process waits for the lock, and then finds no missing migration.
  *
  * Servers run during a migration and after it, so migrations expand and contract the schema (ADR 0015). While a
- * migration waits for a table lock, every later statement on the table waits behind it. Therefore a migration waits
- * only for a short time. Then its transaction is rolled back, and repeated after a pause.
+ * migration waits for a table lock, later statements that conflict with this lock wait behind it. Therefore a migration
+ * waits only for a short time. Then its transaction is rolled back, and repeated after a pause.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -1,7 +1,7 @@
 /**
  * Finds the live nodes that cannot run after a pending migration. A node states the last migration of its program with
- * its heartbeat. A node of a release before `0019_node_versions` states none, so it can be as old as the oldest release
- * that supports upgrades without a stop.
+ * its first heartbeat. A node of a release before `0019_node_versions` states none, so it can be as old as the oldest
+ * release that supports upgrades without a stop.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { type OlderNode, OlderNodesRun } from "@tollgate/application/operations/Database"
@@ -34,8 +34,9 @@ export const olderNodes = (
 /**
  * Applies the missing migrations. Fails and applies none if a live node cannot run after one of them.
  *
- * The lock blocks the first heartbeat of a starting node until the commit. A node checks the schema again after its first
- * heartbeat. Therefore this query either finds a node that starts at the same time, or the node serves no requests.
+ * The lock blocks the first heartbeat of a starting node until the commit. A node checks the schema again after its
+ * first heartbeat. Therefore this query either finds a node that starts at the same time, or the node serves no
+ * requests.
  */
 export const migrateWithoutOlderNodes = (
   nodeDeadAfterSeconds: number,

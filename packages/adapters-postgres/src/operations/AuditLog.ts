@@ -1,7 +1,7 @@
 /**
- * Writes the audit log. It contains changes by operators, changes by a server at its start, and changes by resellers to
- * API keys, customer links, passwords and webhook endpoints. An entry is written in the same transaction as its change,
- * and is never modified.
+ * Writes the audit log. It contains changes by operators, changes by a server at its start, and actions of resellers
+ * that concern API keys, customer links, passwords and webhooks. An entry is written in the same transaction as its
+ * change, and is never modified.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

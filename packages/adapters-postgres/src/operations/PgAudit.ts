@@ -74,8 +74,7 @@ const readFigures = Effect.gen(function* () {
     { name: "accounts", value: row.accounts.toString() },
     { name: "settlements", value: row.settlements.toString() },
     { name: "holds_open", value: row.holds_open.toString() },
-    // Orders that are paid and not credited yet. A number that stays above zero means that these orders are not
-    // refreshed.
+    // Orders that are paid and not credited yet. If the number stays above zero, some of them may not be refreshed.
     { name: "topups_crediting", value: row.topups_crediting.toString() },
     { name: "quota_usd", value: usd(BigInt(row.quota_micro) * 1_000_000n) },
     { name: "written_off_usd", value: writtenOff(writeOffs) },

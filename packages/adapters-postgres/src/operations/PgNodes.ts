@@ -26,8 +26,8 @@ const deregister = (sql: SqlClient.SqlClient, node: NodeId): Effect.Effect<void>
   )
 
 /**
- * Writes the heartbeat of a node, and reads the last heartbeats of the other nodes with open requests. The upsert also
- * restores a row that another node deleted in the meantime.
+ * Writes the heartbeat of a node, and reads the last heartbeats of the other nodes that have open requests and are not
+ * deregistered. The upsert also restores a row that another node deleted in the meantime.
  */
 const BEAT: Statement = {
   name: "beat",

@@ -1,6 +1,6 @@
 /**
- * Lists the invariants of holds, settlements, image requests and usage roll-ups. Each invariant has a sentence, and a
- * query that counts the rows that violate the invariant.
+ * Lists the invariants of holds, settlements, models, image requests, limited keys and usage roll-ups. Each invariant
+ * has a sentence, and a query that counts the rows that violate the invariant.
  *
  * Roll-ups contain no money. The command `tollgate rankings rebuild` corrects them.
  */

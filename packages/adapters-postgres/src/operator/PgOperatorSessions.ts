@@ -1,8 +1,8 @@
 /**
  * Stores the sessions of operators in Postgres. Codes and tokens are random, and only their SHA-256 digests are stored.
  *
- * Decisions use the database time, not the clock of the server. `open`, `end` and `endAll` lock the rows before they read
- * this time. `use` locks no row, because it runs for every request of an operator.
+ * Decisions use the database time, not the clock of the server. `open`, `end` and `endAll` lock the rows before they
+ * read this time. `use` decides without a lock, because it runs for every request of an operator.
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"

@@ -3,8 +3,8 @@
  *
  * A node that finds no rows takes an advisory lock, reads the rows again, and computes the rankings if the rows are
  * still missing. The lock ends with its transaction, so a node that dies releases the lock. Each node runs at most one
- * computation, so that it uses at most two connections. The computation continues when the request that started it is
- * interrupted.
+ * computation at a time, so that its computations use at most two connections. The computation continues when the
+ * request that started it is interrupted.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -89,8 +89,8 @@ export const layer: Layer.Layer<RankingsCache, never, SqlClient.SqlClient> = Lay
     ): Effect.Effect<Either.Either<RankingsByWindow, E>> =>
       Effect.flatMap(Effect.context<never>(), (outside) =>
         Effect.gen(function* () {
-          // This transaction is idle while the computation uses the second connection. The idle transaction holds no row
-          // locks.
+          // This transaction is idle while the computation uses the second connection. The idle transaction holds no
+          // row locks.
           yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(String(COMPUTATION_TIMEOUT_MILLIS))}`
           yield* sql`SELECT pg_advisory_xact_lock(${COMPUTATION_LOCK})`
           const { queriedAtNanos, now, rankings } = yield* stored

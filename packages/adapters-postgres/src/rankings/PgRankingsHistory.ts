@@ -3,8 +3,8 @@
  * that are not yet added to the sums.
  *
  * Token counts are exact. Speeds come from a histogram. A value below 100 (10 tokens per second, 100 ms) has its own
- * bucket, so a median below 100 is exact. Above 100, each bucket is 1 % wider than the previous bucket, so the error of
- * a median is below 1 %.
+ * bucket, so a median below 100 is exact. From 100 on, each bucket ends about 1 % above its start, so the error of a
+ * median is below 1 %.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { RankingsHistory } from "@tollgate/application/rankings/ReadRankings"

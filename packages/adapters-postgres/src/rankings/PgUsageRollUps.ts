@@ -1,6 +1,7 @@
 /**
- * Stores usage in cells. A cell is the usage of one model in one minute, hour or day. Each settlement inserts rows into
- * `usage_delta`. A fold adds these rows to the cells. A rebuild recounts all cells from the settlements.
+ * Stores usage in cells. A cell is the usage of one model in one minute, hour or day. The statement that writes
+ * settlements inserts rows into `usage_delta`. A fold adds these rows to the cells. A rebuild recounts all cells from
+ * the settlements.
  *
  * A fold deletes rows and adds them to their cells in one statement, so a crash neither loses a row nor adds it twice.
  * Only one node folds at a time. A rebuild deletes the cells and the `usage_delta` rows of a day, and recounts the
@@ -28,7 +29,10 @@ export const layer: Layer.Layer<UsageRollUps, never, SqlClient.SqlClient> = Laye
   })
 )
 
-/** Folds rows in batches, each in its own transaction, until no row is left. Returns the number of folded rows. */
+/**
+ * Folds rows in batches, each in its own transaction, until no row is left or another node folds. Returns the number of
+ * folded rows.
+ */
 const fold: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.suspend(() =>
   Effect.flatMap(foldBatch, (folded) =>
     folded < BATCH_SIZE ? Effect.succeed(folded) : Effect.map(fold, (more) => folded + more)

@@ -1,8 +1,8 @@
 /**
  * Lists the movements of a reseller's quota from the journal.
  *
- * A transfer of a quota account is written while the account is locked, so a new transfer never gets an earlier time than
- * a committed one.
+ * A transfer of a quota account is written while the account is locked, so a new transfer never gets an earlier time
+ * than a committed transfer of the same account.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"

@@ -3,9 +3,10 @@
  * accounts, so the transactions of the ledger do no work for webhooks.
  *
  * The table `webhook_low_balance` contains the balances that the last round found low. A round writes an event for a
- * low balance that is not in this table, and deletes a balance that has reached its threshold again from the table. A
- * round reads the balances and this table in one snapshot, and writes the events and this table in one transaction.
- * Therefore no event is lost or written twice. A balance that falls and rises between two rounds has no event.
+ * low balance that is not in this table, unless the balance has not fallen (`WRITE_FALLEN`). A round deletes a balance
+ * that has reached its threshold again from the table. A round reads the balances and this table in one snapshot, and
+ * writes the events and this table in one transaction. Therefore no event is lost or written twice. A balance that
+ * falls and rises between two rounds has no event.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"
