@@ -2,9 +2,8 @@
  * Stores the selected language and its texts. Except for the texts of the operator's pages, each language is a separate
  * file of the build, so the browser loads only the texts of a selected language.
  *
- * Each language has one such table of texts. A text is a string, a list of texts, or a function that inserts values
- * into a string. TypeScript checks that both tables have the same texts with the same parameters
- * (docs/adr/0013-console.md).
+ * Each language has one such table of texts. A text is a string, or a function that inserts values into a string.
+ * TypeScript checks that both tables have the same texts with the same parameters (docs/adr/0013-console.md).
  */
 import { useStore } from "@nanostores/preact"
 import { atom } from "nanostores"

@@ -1,6 +1,6 @@
 /**
- * The settings of client programs. A test compares every line, except those for curl, with docs/clients.md, which names
- * the tested versions.
+ * The settings of client programs. A test searches docs/clients.md for the lines of these settings, except those for
+ * curl and the key. That document names the tested versions.
  */
 export const clientNames = ["curl", "openai", "anthropic", "claudeCode", "codex", "opencode"] as const
 export type ClientName = (typeof clientNames)[number]

@@ -14,7 +14,9 @@ const ProviderBody = Schema.Struct({
   api_key_env: text("The name of the environment variable that contains the API key.", "OPENAI_API_KEY"),
   auth: Schema.Literal("bearer", "x-api-key").annotations({ description: "The header that contains the API key." }),
   protocols: names("The protocols of the provider."),
-  allow_http: Schema.optional(flag("True if the base URL is allowed to begin with `http://`; absent otherwise.")),
+  allow_http: Schema.optional(
+    flag("True if the base URL begins with `http://` and is on another machine; absent otherwise.")
+  ),
   max_concurrency: integer("The maximum number of concurrent requests of each node.", 100),
   timeouts: Schema.Struct({
     first_byte_ms: integer("Milliseconds until the first byte of a response.", 60_000),

@@ -86,7 +86,8 @@ const NodeBody = Schema.Struct({
 
 const NodePage = pageOf(NodeBody, {
   identifier: "OperatorNodePage",
-  description: "The nodes of the last week, most recently started first.",
+  description:
+    "The nodes, most recently started first. A node that starts deletes the nodes that sent no heartbeat for a week.",
   example: node
 })
 

@@ -99,7 +99,9 @@ const ListedBody = Schema.Struct({
 }).annotations({ identifier: "ListedOperatorSession", examples: [listed] })
 
 const ListBody = Schema.Struct({
-  sessions: Schema.Array(ListedBody).annotations({ description: "The sessions of the last week, newest first." })
+  sessions: Schema.Array(ListedBody).annotations({
+    description: "The sessions, newest first. A new session deletes those that are older than a week."
+  })
 }).annotations({ identifier: "OperatorSessionList", examples: [{ sessions: [listed] }] })
 
 const EndBody = Schema.Struct(
@@ -131,7 +133,7 @@ const end = HttpApiEndpoint.del("endOperatorSession", PATH)
 
 const list = HttpApiEndpoint.get("listOperatorSessions", "/api/operator/sessions")
   .addSuccess(ListBody)
-  .annotateContext(documented({ summary: "List the sessions of the last week", errors: [] }))
+  .annotateContext(documented({ summary: "List the sessions of all operators", errors: [] }))
 
 const endOther = HttpApiEndpoint.post("revokeOperatorSession", "/api/operator/sessions/:sessionID/end")
   .setPath(Schema.Struct({ sessionID: uuid("The id of the session.", example.id) }))

@@ -20,7 +20,7 @@ import * as Layer from "effect/Layer"
  */
 export const WINDOW_BYTES = 1_024
 /**
- * The maximum number of text pieces whose counts `gpt-tokenizer` caches. A piece can be as large as a window, so a
+ * The maximum number of text pieces whose tokens `gpt-tokenizer` caches. A piece can be as large as a window, so a
  * large cache would let clients fill the memory.
  */
 const MAX_CACHED_PIECES = 1_000

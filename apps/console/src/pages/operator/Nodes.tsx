@@ -1,5 +1,5 @@
 /**
- * The nodes of the last week, and the providers as the node that responds sees them.
+ * The nodes, and the providers as the node that responds sees them.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { useLoaded } from "../../api/Loaded.ts"
