@@ -11,8 +11,8 @@ const WIDTH = 100
 const MAX_FIRST_COLUMN = 34
 
 /**
- * Returns the help page. `words` is the command line without options: the names of groups and of the command, then any
- * arguments.
+ * Returns the help page. `words` is the command line without the words that begin with `-`: the names of groups and of
+ * the command, then other words.
  */
 export const helpPage = (words: ReadonlyArray<string>, usage: Usage.Usage, doc: HelpDoc.HelpDoc): string => {
   const [name = "", ...parameters] = parametersOf(paragraphs(Usage.getHelp(usage)).join(" "))

@@ -3,7 +3,7 @@
  * and the error responses to every operation, and shortens the operation ids. Removes the parts that the server never
  * sends.
  *
- * A request can also get an error before its route reads it, for example 405. No operation can declare these errors, so
+ * A request can also get an error before its route reads it, for example 405. No operation declares these errors, so
  * the extension `x-common-responses` of the document lists them by status.
  */
 import { internalError, isInferencePath, statusOf, surfaceErrorBody } from "../http/SurfaceError.ts"

@@ -1,6 +1,6 @@
 /**
  * Declares error responses of the OpenAPI document. A route declares its error codes; {@link errorResponse} builds the
- * response, with an example of each code. The error table of the server builds the examples.
+ * response, with an example of each error. The error table of the server builds the examples.
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"

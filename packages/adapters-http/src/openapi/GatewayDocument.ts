@@ -1,5 +1,6 @@
 /**
- * Declares the parts of the OpenAPI document that belong to no single feature: the title and the description.
+ * Declares the parts of the OpenAPI document that belong to no single feature: the title, the description, and the
+ * marks for the required credentials.
  *
  * {@link gateway} is an API without route groups. `server/GatewayApi.ts` and `inference/RelayRoutes.ts` add the groups
  * of all features to it. To implement its groups, a feature adds only these groups to {@link gateway}, so that features

@@ -72,7 +72,7 @@ const meanings = {
 
 export type RefusalCode = keyof typeof meanings
 
-/** One error of the relay for each code. The document shows these errors as examples. */
+/** One error for each code that the relay can return. The document shows these errors as examples. */
 const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
   invalid_request: new InvalidRequest({ message: "'model' must be a non-empty string.", param: "model" }),
   invalid_api_key: new InvalidApiKey({ reason: "unknown" }),

@@ -6,8 +6,8 @@
  *
  * The status is sent with the first frame or the first keepalive. After that, no other route is tried.
  *
- * Frames that the hold does not cover yet are held back in order. Meanwhile nothing is read from the provider. No byte
- * is written before the hold is durable.
+ * Frames that the hold does not cover yet are held back in order. Meanwhile reading from the provider is paused. No
+ * byte is written before the hold is durable.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"

@@ -42,7 +42,7 @@ const itemEvents = (item: JsonObject, output_index: number): ReadonlyArray<Respo
 }
 
 /**
- * For each type of item: the member whose value a stream sends in deltas, and the event type without its suffix
+ * For each type of item with a member that a stream sends in deltas: this member, and the event type without its suffix
  * `.delta` or `.done`.
  */
 const CALLS: ReadonlyMap<string, readonly [member: string, event: string]> = new Map([
@@ -52,8 +52,8 @@ const CALLS: ReadonlyMap<string, readonly [member: string, event: string]> = new
   ["code_interpreter_call", ["code", "response.code_interpreter_call_code"]]
 ])
 /**
- * For each type of a content or summary part: the member that a stream sends in deltas, and the event type, as in
- * `CALLS`.
+ * For each type of content or summary part with a member that a stream sends in deltas: this member, and the event
+ * type, as in `CALLS`.
  */
 const PARTS: ReadonlyMap<string, readonly [member: string, event: string]> = new Map([
   ["output_text", ["text", "response.output_text"]],

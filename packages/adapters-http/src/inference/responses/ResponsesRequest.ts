@@ -42,7 +42,7 @@ const scan = slicedScanner({
   members,
   maxValues: MAX_PROMPT_VALUES,
   media: {
-    // Encrypted reasoning is not counted as text, because some models ignore it.
+    // Long encrypted reasoning is not counted as text, because some models ignore it.
     members: ["image_url", "file_data", "data", "result", "encrypted_content"],
     types: ["input_image", "input_file", "input_audio", "computer_screenshot", "image_generation_call"],
     unsizedTypes: ["input_audio", "input_file", "item_reference"]
