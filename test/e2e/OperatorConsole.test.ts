@@ -1,6 +1,6 @@
 /**
  * Uses the pages of an operator in a real browser: quota, customers, keys, top-ups, the catalog and the service. The actions
- * run in English. The last test opens every page in both languages and both themes.
+ * run in English. The last tests open the pages in both languages and both themes.
  */
 import { rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -92,7 +92,7 @@ const LONG_MILLIS = 30_000
 const reviews = async (state = "waiting"): Promise<ReadonlyArray<Body>> =>
   (await asOperator("GET", `/image-reviews?state=${state}`)).data as ReadonlyArray<Body>
 
-/** Requests an image and disconnects while the provider makes it. Then the image waits for a review. */
+/** Requests an image and disconnects. Waits for the review of the image, or for an image that was ready earlier. */
 const abandonImage = async (): Promise<void> => {
   const before = (await reviews()).length
   const leaving = new AbortController()
@@ -252,7 +252,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect((await asOperator("GET", `/keys/${ids.key}`)).revoked_at).not.toBeNull()
   })
 
-  it("refreshes one order, and all open orders", async () => {
+  it("refreshes one order, and requests the refresh of all open orders", async () => {
     await ani.follow("/console/operator/topups")
     await ani.page.getByRole("main").getByRole("link", { name: RESELLER }).click()
     await ani.at(`/console/operator/topups/${ids.order}`)
@@ -355,7 +355,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
   })
 })
 
-describe.skipIf(isMissing)("every page of an operator", () => {
+describe.skipIf(isMissing)("the pages of an operator", () => {
   it.each(combinations(2))(
     "is accessible and causes no error in the browser: $language, $theme, $device",
     async (options) => {

@@ -89,7 +89,7 @@ describe("resellers in the operator API", () => {
     expect(refusalIn(await ani.get("/resellers/nothing"))).toBe("404 reseller_not_found")
   })
 
-  it("get or lose quota once per operation id, and their quota never becomes negative", async () => {
+  it("lose quota once per operation id, and cannot lose more than their quota", async () => {
     const { id } = await programme.reseller({ quotaUsdMicro: 10_000_000n })
     const adjust = (amount_usd_micro: unknown, operation_id: string) =>
       ani.post(`/resellers/${id}/quota`, { amount_usd_micro, operation_id, reason: "ticket 9" })

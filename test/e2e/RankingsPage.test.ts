@@ -165,7 +165,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
     expect(await text(page, "#leaders-body tr:last-child th")).toBe("Other models")
   })
 
-  it("refreshes its data every minute without announcing it", async () => {
+  it("refreshes its data after a minute without announcing it", async () => {
     const page = await visit()
     const before = requestedUrls.filter((url) => url.includes("/api/rankings")).length
     await page.clock.runFor(61_000)

@@ -17,7 +17,7 @@ import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProg
 
 const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
-/** The operations of the OpenAPI document that require a reseller token, or that require none. */
+/** The operations of the OpenAPI document that require a reseller token, or those that do not. */
 const operationsWith = (hasToken: boolean) =>
   Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
     Object.entries(operations)

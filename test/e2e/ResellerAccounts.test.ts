@@ -174,7 +174,7 @@ describe("login", () => {
     expect((await programme.get("/api/reseller/me", { token: textOf(body.token) })).status).toBe(200)
   })
 
-  it("returns the same 401 invalid_credentials after one hash computation for a wrong password and for any unknown email", async () => {
+  it("returns the same 401 invalid_credentials after one hash for a wrong password and for unknown emails", async () => {
     const { email } = await programme.reseller()
     const { hashes } = programme.settings
     const messages = new Set<string>()

@@ -87,7 +87,7 @@ describe("the list of keys", () => {
     expect(data(later)).toEqual([{ ...expected, ...times }])
   })
 
-  it("has every key once, newest first, while keys are created between two pages", async () => {
+  it("has each earlier key once, newest first, while keys are created between two pages", async () => {
     const reseller = await programme.reseller()
     const [one, two] = [await programme.customerOf(reseller), await programme.customerOf(reseller)]
     for (let i = 0; i < 5; i++) await aKey(reseller, (i % 2 === 0 ? one : two).userId, `key ${i}`)
@@ -112,7 +112,7 @@ describe("the list of keys", () => {
 })
 
 describe("the list of mints", () => {
-  it("has every mint once, newest first, with the result that the mint returned", async () => {
+  it("has each earlier mint once, newest first, with the result that the mint returned", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 1_000_000_000n })
     const { userId, email } = await programme.customerOf(reseller)
     const results: Array<Json> = []

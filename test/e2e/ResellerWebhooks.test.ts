@@ -181,7 +181,7 @@ describe("a webhook", () => {
     expect(body).toContain("request_too_large")
   })
 
-  it("is accepted by POST only", async () => {
+  it("is refused with 405 for GET", async () => {
     expect(refusalIn(await programme.get("/webhooks/payments/midtrans"))).toBe("405 method_not_allowed")
   })
 })

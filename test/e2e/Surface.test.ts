@@ -142,7 +142,7 @@ describe("the public pages", () => {
     expect(refused.headers.get("access-control-expose-headers")).toBe("*")
   })
 
-  it("serve the documentation without external requests", async () => {
+  it("serve the documentation without references to other hosts", async () => {
     const response = await get("/docs")
     expect(response.status).toBe(200)
     expect(response.headers.get("content-type")).toContain("text/html")
@@ -157,7 +157,7 @@ describe("the public pages", () => {
     expect(page).toContain("/v1/chat/completions")
   })
 
-  it("let the documentation run only its own script, and let no other host embed the page", async () => {
+  it("let the documentation run only its own script, and let no page embed it", async () => {
     const policyOf = async (path: string) => (await get(path)).headers.get("content-security-policy") ?? ""
     const [page, policy] = [await (await get("/docs")).text(), await policyOf("/docs?x=1")]
     const hashes = [...policy.matchAll(/'sha256-([^']+)'/g)].map(([, hash]) => hash)
@@ -266,7 +266,7 @@ describe("the OpenAPI document", () => {
 })
 
 describe("a silent stream", () => {
-  it("contains keepalives before the first token and between tokens, never inside a frame", async () => {
+  it("contains keepalives before the first token and between tokens, and none inside a frame", async () => {
     const headed = signal()
     const half = signal()
     const rest = signal()

@@ -90,6 +90,7 @@ it("traces have one span each for the request, the admission, the attempt and th
   for (const requestId of [streamed, whole]) {
     const trace = traceOf(requestId)
     expect([...trace.keys()].sort()).toEqual(["admission", "inference request", "settlement", "upstream"])
+    expect(spans.filter(({ traceId }) => traceId === requestId.replaceAll("-", ""))).toHaveLength(4)
     const root = trace.get("inference request") as Span
     expect(root.parentSpanId ?? "").toBe("")
     expect(attributesOf(root)).toMatchObject({ request_id: requestId, model: "m", protocol: "chat" })
