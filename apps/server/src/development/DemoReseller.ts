@@ -1,5 +1,5 @@
 /**
- * Creates the demo reseller, which is active, has a quota of 100 USD, and is linked to the demo customer. The server
+ * Creates the demo reseller, approves it, gives it a quota of 100 USD, and links it to the demo customer. The server
  * prints the password, because the demo does not run in production. A server with real payment providers creates no
  * demo reseller.
  */

@@ -64,8 +64,8 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
 }
 
 /**
- * Authenticates a request to a route that the relay does not serve. Returns the principal: the API key, its limits, and
- * the customer that owns it.
+ * Authenticates a request to a route of the HttpApi. Returns the principal: the API key, its limits, and the customer
+ * that owns it.
  */
 export const caller: Effect.Effect<
   Principal,
