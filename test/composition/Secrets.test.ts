@@ -30,7 +30,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("differs for each name", () =>
+  it.effect("differs for two names", () =>
     Effect.gen(function* () {
       const pepper = yield* readOrCreate(directory, "key-pepper")
       expect(Redacted.value(yield* readOrCreate(directory, "jwt-secret"))).not.toBe(Redacted.value(pepper))

@@ -169,7 +169,7 @@ describe("the pepper of API keys", () => {
     )
 
     it.scoped(
-      "needs one MAC per pepper in the lookup of any key, and one more for a key under the previous pepper",
+      "needs one MAC per pepper in the lookup of a known or unknown key, and one more under the previous pepper",
       () =>
         Effect.gen(function* () {
           const [before, during] = [yield* aServer("before"), yield* aServer("during")]
@@ -200,7 +200,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced once for each key, even if several servers have authenticated the key", () =>
+    it.scoped("is replaced once for each of ten keys, even if three servers have authenticated the key", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const keys = yield* Effect.replicateEffect(before.create, 10)

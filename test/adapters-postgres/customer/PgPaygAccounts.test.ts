@@ -89,7 +89,7 @@ describe("the pay-as-you-go account store in Postgres", () => {
       })
     )
 
-    it.effect("books forty different concurrent credits, and returns the balance after each credit", () =>
+    it.effect("books forty concurrent credits with different operation ids, and returns forty different balances", () =>
       Effect.gen(function* () {
         const user = yield* Stores.aUser
         const outcomes = yield* Effect.all(

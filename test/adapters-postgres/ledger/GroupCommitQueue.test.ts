@@ -114,7 +114,7 @@ const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
   })
 
 describe("the group commit queue", () => {
-  it("starts a batch immediately when idle, and collects requests while a transaction runs", async () => {
+  it("starts a batch when idle, and collects requests while a transaction runs", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     admit("a", "b")
     const first = await transaction(0)
@@ -450,7 +450,7 @@ describe("the group commit queue", () => {
   })
 
   describe("while another session locks the rows of a user", () => {
-    it("serves all other users, and retries the requests of that user separately and in order", async () => {
+    it("serves another user, and retries the requests of the locked user separately and in order", async () => {
       const { transaction, admit, settle, results, events } = controlledQueue()
       settle("c1", "a1", "c2")
       admit("c3")
@@ -478,7 +478,7 @@ describe("the group commit queue", () => {
       expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("retries all contended users in turn, even if one of them has many requests", async () => {
+    it("retries two contended users in turn, even if one of them has more requests than a batch", async () => {
       const { transaction, settle } = controlledQueue({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")

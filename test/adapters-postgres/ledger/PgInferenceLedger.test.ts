@@ -407,7 +407,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("keeps the ledger consistent with several queues", () =>
+    it.scoped("keeps the ledger consistent with three queues", () =>
       Effect.gen(function* () {
         const customers = yield* Effect.all(
           Array.from({ length: 8 }, () => aCustomer({ usdMicro: 10n, planTokens: 500n }))

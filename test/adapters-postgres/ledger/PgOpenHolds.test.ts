@@ -116,7 +116,7 @@ describe("open holds in Postgres", () => {
     )
 
     it.scoped(
-      "are swept by a node only if their node has deregistered or is silent, whatever the database's clock shows",
+      "are swept by a node only if their node has deregistered or is silent, even if stored heartbeats are an hour old",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -156,7 +156,7 @@ describe("open holds in Postgres", () => {
     )
 
     it.scoped(
-      "are settled once when several nodes sweep them and the node that was judged dead settles them concurrently",
+      "are settled once when three nodes sweep them and the node that was judged dead settles them concurrently",
       () =>
         Effect.gen(function* () {
           const customer = yield* aCustomer({ usdMicro: 100n })

@@ -241,7 +241,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("spend the remaining quota only once when they run concurrently", () =>
+    it.effect("succeed twice of twenty concurrent times if the quota covers two", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(14_000_000n)
@@ -255,7 +255,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("add to one plan when several resellers mint concurrently for one customer", () =>
+    it.effect("add to one plan when eight resellers mint concurrently for one customer", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const resellers = yield* Effect.all(Array.from({ length: 8 }, () => aReseller(5_000_000n)))

@@ -45,7 +45,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable, and many callers open only one connection, when the database never responds", () =>
+  it.scopedLive("is not reachable, and forty callers open only one connection, when the database never responds", () =>
     Effect.gen(function* () {
       let connections = 0
       const port = yield* Effect.async<number>((resume) => {

@@ -221,7 +221,7 @@ describe("usage roll-ups in Postgres", () => {
       })
     )
 
-    it.scoped("are rebuilt from one snapshot, so a request that settles meanwhile is counted once", () =>
+    it.scoped("count a request once if it is settled during a rebuild", () =>
       Effect.gen(function* () {
         const { rebuild } = yield* UsageRollUps
         const { rollUps } = yield* aNode

@@ -90,20 +90,18 @@ describe("a quota in Postgres", () => {
       })
     )
 
-    it.effect(
-      "never becomes negative during thirty concurrent deductions, and each deduction returns the balance after it",
-      () =>
-        Effect.gen(function* () {
-          const { id } = yield* aReseller(20n)
-          const outcomes = yield* Effect.all(
-            Array.from({ length: 30 }, () => Effect.either(adjust(id, -1n))),
-            { concurrency: "unbounded" }
-          )
-          const balances = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
-          expect(new Set(balances).size).toBe(20)
-          expect(yield* balance(id)).toBe(0n)
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
+    it.effect("allows twenty of thirty concurrent deductions, which return different balances, and is then zero", () =>
+      Effect.gen(function* () {
+        const { id } = yield* aReseller(20n)
+        const outcomes = yield* Effect.all(
+          Array.from({ length: 30 }, () => Effect.either(adjust(id, -1n))),
+          { concurrency: "unbounded" }
+        )
+        const balances = outcomes.flatMap((one) => (Either.isRight(one) ? [one.right.balanceUsdMicro] : []))
+        expect(new Set(balances).size).toBe(20)
+        expect(yield* balance(id)).toBe(0n)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
   })
 })

@@ -363,7 +363,7 @@ describe("a top-up in Postgres", () => {
         })
     )
 
-    it.effect("is credited with its quota when it is paid; an order paid by a QR code is then never due again", () =>
+    it.effect("is credited with its quota when it is paid; an order paid by a QR code is then not due again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const counts = (yield* TopUpCounts).all.find(({ method }) => method === "qris")

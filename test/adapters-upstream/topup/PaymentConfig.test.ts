@@ -134,7 +134,7 @@ describe("the check of the payment settings", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 
-  it("refuses a private key, an impossible quorum and a publicly known wallet before any node is called", () => {
+  it("refuses a private key, an impossible quorum and a publicly known wallet", () => {
     const publicWallet = HDKey.fromMasterSeed(
       Buffer.from(
         "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4",

@@ -15,7 +15,7 @@ const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight
 })
 
 describe("single-flight", () => {
-  it.scoped("runs one execution for all concurrent callers with the same key, and another execution afterwards", () =>
+  it.scoped("runs one execution for fifty concurrent callers with the same key, and another execution afterwards", () =>
     Effect.gen(function* () {
       const { flight, count, slow } = yield* aFlight
       const calls = yield* Effect.fork(
@@ -45,7 +45,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("returns a failure or an exception to every waiting caller, and does not cache it", () =>
+  it.scoped("returns a failure or an exception to both waiting callers, and does not cache it", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       for (const failure of [Effect.fail("refused"), Effect.die("a bug")]) {

@@ -150,7 +150,7 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("causes one credit if it is sent many times", () => {
+  it.effect("causes one credit if it is sent a hundred times", () => {
     const fixture = notified()
     return Effect.gen(function* () {
       const sent = Effect.all(

@@ -73,7 +73,7 @@ const yields = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(
 
 describe("the webhook dispatcher", () => {
   it.scoped(
-    "makes at most four concurrent attempts at an endpoint that hangs, and sends to other endpoints meanwhile",
+    "makes at most four concurrent attempts at an endpoint that hangs, and sends to another endpoint meanwhile",
     () =>
       Effect.gen(function* () {
         const queue = new Queue()

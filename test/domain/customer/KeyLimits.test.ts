@@ -66,7 +66,7 @@ describe("limits of a key", () => {
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })
 
-  it("are undefined for a key that has none, so the key does not expire and allows every model", () => {
+  it("are undefined for a key that has none; undefined limits have not expired and allow a model", () => {
     expect(localLimits(false, undefined, undefined)).toBeUndefined()
     expect(hasExpired(undefined, 0)).toBe(false)
     expect(allowsModel(undefined, "m")).toBe(true)

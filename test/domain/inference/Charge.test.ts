@@ -165,7 +165,7 @@ describe("the charge of a request", () => {
   )
 
   property(
-    "never has more output than was delivered if the stream is cut",
+    "never has more output than the local count if the stream is cut",
     [outcome, tokens(), tokens()],
     (o, p, output) => {
       const { charged } = chargeFor(o, counts(p, output))

@@ -82,7 +82,7 @@ describe("an estimate", () => {
     }
   )
 
-  it("sets aside 200,000 prompt tokens for all unsized content of a request", () => {
+  it("sets aside 200,000 prompt tokens for the unsized content of a request", () => {
     const one = { textBytes: 30, attachments: 0, maxOutputTokens: 10, choices: 1 }
     expect(estimate({ ...one, hasUnsizedContent: true }).unsizedInput).toBe(200_000n)
     expect(estimate({ ...one, hasUnsizedContent: false }).unsizedInput).toBeUndefined()

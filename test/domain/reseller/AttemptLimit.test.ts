@@ -45,11 +45,11 @@ describe("a login attempt", () => {
     expect(Either.isRight(attempts.attempt(attemptOf("1.1.1.1", "other@b.c"), 1_000))).toBe(true)
   })
 
-  it("is refused after 20 attempts per minute for one email from all client addresses", () => {
+  it("is refused after 20 attempts per minute for one email from different client addresses", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf(`1.1.1.${i}`, "a@b.c"))).toBe(20)
   })
 
-  it("is refused after 60 attempts per minute from one client address for all emails", () => {
+  it("is refused after 60 attempts per minute from one client address for different emails", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 

@@ -53,7 +53,7 @@ describe("a signup", () => {
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("is refused with messages that do not contain its values, because one value is a password", () => {
+  it("is refused with messages that do not contain an invalid password or body", () => {
     const issues = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
