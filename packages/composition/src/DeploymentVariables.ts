@@ -102,7 +102,7 @@ export const DeploymentVariables = Schema.Struct({
   RANKINGS_ENABLED: withDefault(
     Setting.Switch,
     true,
-    "Whether `/api/rankings` and `/rankings` publish the usage of each model"
+    "Whether `/api/rankings` and `/rankings` publish the usage of models"
   ),
   PUBLIC_PRICES: optional(
     Setting.Switch,

@@ -1,10 +1,11 @@
 /**
- * Counts the tokens of a prompt for a client. If no provider of the model returns a count, the count is made locally.
+ * Counts the tokens of a prompt for a client. If no provider of the model returns a count in time, the count is made
+ * locally.
  *
  *     find the model ─▶ query its providers, with one timeout for all ─▶ count locally
  *
- * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). A count
- * is free for the customer, so limits bound the time and the work of a count.
+ * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). A count is
+ * free for the customer, so limits bound the time and the work of a count.
  */
 import { type Candidate, candidatesOf, known } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"

@@ -1,6 +1,6 @@
 /**
- * Traces sampled requests. A trace has one span each for the request, its admission, each of its attempts and its
- * settlement.
+ * Traces sampled requests. A trace has one span for the request, and one for each of its steps: its admission, its
+ * attempts and its settlement.
  *
  * Without a configured collector there is no object `Traces`, and tracing costs each request only a few comparisons. A
  * traced text request runs the same use case, but with a connection and a ledger that start and end the spans. The use

@@ -1,6 +1,6 @@
 /**
- * Sums the write-offs of this process since its start, by reason. The stores add each committed settlement, and the
- * metrics read the sums.
+ * Sums the write-offs of this process since its start, by reason. The stores add the write-off of each committed
+ * settlement, and the metrics read the sums.
  */
 import { type WriteOffReason, writeOffReasons } from "@tollgate/domain/inference/WriteOff"
 import * as UsdPico from "@tollgate/domain/money/UsdPico"

@@ -42,7 +42,7 @@ export class UnknownModels extends Schema.TaggedError<UnknownModels>()("UnknownM
   models: Schema.Array(Schema.String)
 }) {}
 
-/** A budget is at most 1,000,000 USD, so that every amount in pico-USD fits a 64-bit integer. */
+/** A budget is at most 1,000,000 USD, so that every budget in pico-USD fits a 64-bit integer. */
 export const MAX_SPEND_USD_MICRO = 1_000_000_000_000
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000

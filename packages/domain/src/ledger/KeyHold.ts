@@ -2,10 +2,9 @@
  * The part of a hold that a limited key needs: an amount of its budget, and the tokens that its rate window counts
  * (docs/reference/key-limits.md).
  *
- * The budget part of a hold is the list price of the usage that the hold covers, whether a token plan or the
- * pay-as-you-go balance pays for it. A stream delivers no output that its budget part does not cover. The gateway cannot
- * limit the cost of a whole response or of unsized content in this way. Such a request is admitted only if the budget
- * covers its whole estimate.
+ * The budget counts the list price of tokens, whether a token plan or the pay-as-you-go balance pays for them. A stream
+ * delivers no output that its budget part does not cover. The gateway cannot limit the cost of a whole response or of
+ * unsized content in this way. Such a request is admitted only if the budget covers its whole estimate.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
