@@ -2,8 +2,8 @@
  * Bundles the programs of this repository, for tests that start processes. A bundle starts ten times faster than a program
  * that compiles every module, and no build has to run first. A test run makes each bundle once.
  *
- * The first process of a bundle that exits stores its compiled functions in a file. The later processes read them from
- * there, which saves about a third of the processor time of a start.
+ * A process of a bundle stores its compiled functions in a file when it exits. Processes that start later read them
+ * from there, which saves about a third of the processor time of a start.
  */
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -81,9 +81,9 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
 }
 
 /**
- * Runs `program.cjs` with the compiled functions in `program.cache`. At the exit of the process, it creates this file if it
- * does not exist yet. V8 ignores the file if the process has other V8 flags than the process that created it. Therefore
- * the flag that the server changes at its start has its default value again when the file is created.
+ * Runs `program.cjs` with the compiled functions in `program.cache`. At the exit of the process, it creates this file
+ * if it did not exist at the start. V8 ignores the file if the process has other V8 flags than the process that created
+ * it. Therefore the flag that the server changes at its start has its default value again when the file is created.
  */
 const MAIN = `
 const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs")

@@ -1,6 +1,6 @@
 /**
- * Provides the ports of resellers, customers and operators for a gateway whose test uses none of them. A call of a method
- * fails the test.
+ * Provides the ports of resellers, customers and operators for a gateway whose test uses none of them. A call of a
+ * method, except `PasswordHasher.refusalFor`, ends with a defect.
  */
 import { TrustedProxies } from "@tollgate/adapters-http/http/TrustedProxies"
 import { QrLinks } from "@tollgate/adapters-http/topup/QrLinks"
@@ -36,7 +36,7 @@ import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveri
 import { WebhookEndpoints, WebhookTargets } from "@tollgate/application/webhook/WebhookEndpoints"
 import { type Context, Effect, Layer } from "effect"
 
-/** Provides a service that has these members. A call of any other member fails the test. */
+/** Provides a service that has these members. A call of any other member ends with a defect. */
 const absent = <Id, Service extends object>(
   tag: Context.Tag<Id, Service>,
   members: Partial<Service> = {}

@@ -6,7 +6,7 @@
  *     await client.until(({ body }) => body.includes("hello"))
  *     client.reset()
  *
- * Each connection carries one request.
+ * `response` is the first response on the connection.
  */
 import { connect, type Socket } from "node:net"
 

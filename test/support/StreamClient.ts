@@ -1,5 +1,6 @@
 /**
- * Implements a client that requests one chat stream on its own connection. It records every frame with its arrival time.
+ * Implements a client that requests one chat stream on its own connection. It records every frame that has data, with
+ * its arrival time.
  *
  *     const client = StreamClient.open(gateway.url, gateway.key)
  *     await client.received(3)     // waits for three content deltas
@@ -17,7 +18,7 @@ export interface Frame {
 export type Ending =
   /** The stream ended with `[DONE]`. */
   | "done"
-  /** The response is complete, but its last frame is not `[DONE]`: it is an error frame. */
+  /** The response is complete, but its last frame is not `[DONE]`, for example because it is an error frame. */
   | "error"
   /** The connection broke before the end of the stream. */
   | "cut"

@@ -1,5 +1,6 @@
 /**
- * Creates a database for one test suite, with the schema and no rows. The database is dropped when the scope of the layer ends.
+ * Creates a database for one test suite, with the schema and only the rows of the migrations. The database is dropped
+ * when the scope of the layer ends.
  *
  *     layer(TestDatabase.layer, { excludeTestServices: true })("credits", (it) => { … })
  */

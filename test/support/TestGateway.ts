@@ -36,9 +36,14 @@ import { identifyingWords } from "./upstream/ProviderIdentity.ts"
 const operator = { actor: "test", reason: "required by a test" }
 const PROVIDER = "scripted-provider"
 export const PROVIDER_KEY = "sk-provider-0123456789abcdefghijklmnop"
-/** The key pepper of every test gateway, so that an API key of one gateway is valid at another. */
+/**
+ * The key pepper of every test gateway, so that an API key of one gateway is valid at another with the same database.
+ */
 export const TEST_PEPPER = "the pepper of every test gateway"
-/** The signing secret of every test gateway, so that a login token of one gateway is valid at another. */
+/**
+ * The signing secret of every test gateway, so that a login token of one gateway is valid at another with the same
+ * database.
+ */
 export const TEST_JWT_SECRET = "the signing secret of every test gateway"
 
 export interface SettlementRow {
@@ -281,7 +286,9 @@ export class TestGateway {
     )
   }
 
-  /** The places where a client received the name of the provider, a cost or a key, with the surrounding text. */
+  /**
+   * The places where a client received data that identifies the provider, a cost or a key, with the surrounding text.
+   */
   get leaks(): ReadonlyArray<string> {
     if (this.#proxy === undefined || this.#proxy.transcripts.length === 0) throw new Error("no response was recorded")
     const { host } = new URL(this.upstream.baseUrl)

@@ -1,6 +1,6 @@
 /**
  * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundled servers.
- * Every suite gets a copy of the template; see `TestDatabase`.
+ * The databases of the suites are copies of the template; see `TestDatabase`.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"

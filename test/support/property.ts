@@ -1,5 +1,6 @@
 /**
- * Registers property tests. `property("costs add up", [arbitrary], holds)` checks that `holds` returns true for every input.
+ * Registers property tests. `property("costs add up", [arbitrary], holds)` checks that `holds` returns true for 500
+ * random inputs.
  */
 import { FastCheck } from "effect"
 import { it } from "vitest"

@@ -180,7 +180,9 @@ export const window: FastCheck.Arbitrary<Window> = FastCheck.constantFrom("day",
 /** Midnight in Jakarta on a Monday that is also the first day of a month. */
 const A_MONDAY = Date.parse("2026-06-01T00:00:00.000+07:00")
 
-/** An offset of at most one minute in either direction, in milliseconds. Half of the offsets are boundary values. */
+/**
+ * An offset of at most one minute in either direction, in milliseconds. About half of the offsets are boundary values.
+ */
 const nearby = FastCheck.oneof(
   FastCheck.constantFrom(0, -1, 1, -1_000, 1_000, 59_999, -MINUTE, MINUTE),
   FastCheck.integer({ min: -MINUTE, max: MINUTE })
@@ -194,7 +196,10 @@ export const now: FastCheck.Arbitrary<Date> = FastCheck.oneof(
   nearby
 ).map((millis) => new Date(A_MONDAY + millis))
 
-/** Any instant from 70 days before a snapshot to 5 minutes after it, often close to the edge of a window or an hour. */
+/**
+ * Any instant from about 70 days before a snapshot to 5 minutes after it, often close to the edge of a window or an
+ * hour.
+ */
 const settledAround = (now: Date): FastCheck.Arbitrary<Date> => {
   const minute = minuteOf(now).getTime()
   const edges = [0, 1, 2, 7, 14, 30, 60].map((days) => minute - days * DAY)

@@ -127,7 +127,7 @@ export const observation: FastCheck.Arbitrary<PaymentObservation> = FastCheck.tu
   )
 ).map(([received, evidence, paidAt, _tag]) => ({ _tag, received, evidence, paidAt, reason: "because" }))
 
-/** An order in any state. */
+/** An order with any status. */
 export const order: FastCheck.Arbitrary<TopUpOrder> = FastCheck.tuple(
   FastCheck.constantFrom(...TopUpStatus.literals),
   received,

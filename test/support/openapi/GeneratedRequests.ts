@@ -1,6 +1,6 @@
 /**
  * Generates valid and invalid requests to an operation of the OpenAPI document: with and without credentials, with
- * changed path parameters, query parameters and body members, and with every method.
+ * changed path parameters, query parameters and body members, and with other methods.
  */
 import { type MediaType, type Operation, resolved } from "./Document.ts"
 

@@ -1,12 +1,12 @@
 /**
- * Defines data that identifies the provider. A test upstream adds it to every response: as headers, and as members of the
- * body, of the usage and of errors. Clients must not see this data.
+ * Defines data that identifies the provider. A test upstream that reveals its provider adds it to each response: as
+ * headers, and as members of the body, of the usage and of errors. Clients must not see this data.
  */
 const NAME = "kwyjibo"
 const HOST = "kwyjibo.example"
 const COST = 0.0073131
 
-/** Texts that no response may contain. */
+/** Texts that no response to a client may contain. */
 export const identifyingWords: ReadonlyArray<string> = [NAME, String(COST), "upstream-model"]
 
 export const identifyingHeaders: Readonly<Record<string, string>> = {
