@@ -24,7 +24,7 @@ const lookUp = async (name: string): Promise<UnprivilegedUser> => {
   return { uid: parseInt(uid, 10), gid: parseInt(gid, 10) }
 }
 
-/** The id of the unprivileged user that every system has: 65534 on Linux, -2 on macOS. */
+/** The id of an unprivileged user: 65534 on Linux, -2 on macOS. */
 const FALLBACK_ID = process.platform === "darwin" ? 4_294_967_294 : 65_534
 const FALLBACK: UnprivilegedUser = { uid: FALLBACK_ID, gid: FALLBACK_ID }
 

@@ -1,5 +1,5 @@
 /**
- * The icons of the navigation, and the logo of the header. Each icon and the logo stand beside a text, so `aria-hidden`
+ * The icons of the console, and the logo of the header. Each icon and the logo stand beside a text, so `aria-hidden`
  * hides these drawings from screen readers.
  */
 const home = "M3 11l9-7 9 7v9a1 1 0 0 1-1 1h-5v-6h-6v6H4a1 1 0 0 1-1-1z"

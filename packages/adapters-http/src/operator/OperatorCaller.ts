@@ -2,8 +2,8 @@
  * Authenticates requests to the operator API by `Authorization: Bearer <token of the session>`, and builds their
  * responses.
  *
- * The code of the console adds this header to each request. A browser adds no credential by itself, so another web page
- * cannot send a request in the name of an operator (docs/adr/0012-operator-session.md).
+ * The code of the console adds this header to the requests of a session. A browser adds no credential by itself, so
+ * another web page cannot send a request in the name of an operator (docs/adr/0012-operator-session.md).
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"

@@ -1,5 +1,5 @@
 /**
- * Serves `GET /api/rankings`: the tokens of each model and author (docs/reference/rankings.md).
+ * Serves `GET /api/rankings`, which returns a rankings document (docs/reference/rankings.md).
  *
  * The application computes the `Rankings` object of a window at most once a minute, and returns this object to all
  * requests of the minute. Therefore each object is encoded and compressed only once.

@@ -1,6 +1,6 @@
 /**
- * Serves the page at `/rankings`, in English and in Indonesian, and the files that the page loads. All files are read
- * once, when the server starts.
+ * Serves the page at `/rankings`, in English and in Indonesian, and the files that the page loads from `/rankings/`.
+ * These files are read once, when the server starts.
  */
 import { readFile } from "node:fs/promises"
 import * as Module from "node:module"
@@ -56,7 +56,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const resolve = Module.createRequire(import.meta.url).resolve
 
 const SECURITY_HEADERS = { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" }
-/** Makes browsers revalidate each file on every load, so that all files of a page have the same version. */
+/** Makes browsers revalidate each file on every load, so that a page does not use an old version of a file. */
 const cacheControl = "no-cache"
 
 const read = async (file: string): Promise<Representation.Representation> => {

@@ -6,8 +6,8 @@
  * flood of logins from many addresses, reading and validating the bodies doubled the latency of chats.
  *
  * A request takes its place only after its body was read. Therefore the requests that arrived shortly before are
- * expected to take a place first. Otherwise all requests that arrive together would be handled even if only one place
- * is free.
+ * expected to take a place first. Otherwise all requests that arrive together would reach the handler even if only one
+ * place is free.
  */
 import type { IncomingMessage } from "node:http"
 import { type HashingQueue, PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"

@@ -23,8 +23,8 @@ import * as ProviderGate from "./ProviderGate.ts"
 import { UndiciExchange } from "./UndiciExchange.ts"
 
 /**
- * Returns the API key of a provider: the value that the environment variable `apiKeyEnv` had at the start of the
- * process. The function is called for every request.
+ * Returns the API key that belongs to the environment variable `apiKeyEnv`; undefined if there is none. The function is
+ * called for every request.
  */
 export type ProviderKeys = (apiKeyEnv: string) => Redacted.Redacted<string> | undefined
 

@@ -11,7 +11,8 @@ import type { ConfiguredProvider, PaymentProviderDescriptor, Variables } from ".
 
 export interface PaymentConfig {
   /**
-   * The TCP port of the payment simulator; undefined if the simulator is off. While it is on, it takes all payments.
+   * The TCP port of the payment simulator; undefined if the simulator is off. While it is on, it takes the payments of
+   * all methods.
    */
   readonly simulatorPort: number | undefined
   /**

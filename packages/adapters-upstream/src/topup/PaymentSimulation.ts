@@ -11,8 +11,8 @@ import type * as Scope from "effect/Scope"
 export interface SimulatedDeployment {
   readonly simulatorUrl: string
   /**
-   * Identifies the database. Servers with the same database use the same deposit addresses. Servers with different
-   * databases use different deposit addresses, even if they share a simulator.
+   * Identifies the database. Servers with the same database derive deposit addresses from the same wallet. Servers with
+   * different databases use different wallets, even if they share a simulator.
    */
   readonly deployment: string
   /**

@@ -1,5 +1,5 @@
 /**
- * Sends webhooks. Each attempt has its own connection, because the endpoints belong to different owners.
+ * Sends webhooks. No two attempts share a connection, because the endpoints belong to different owners.
  *
  * If the host of a public endpoint is a name, each attempt resolves the name once, checks at most 8 of its addresses,
  * and connects only to these addresses. A name server can therefore not pass the check with one address and then return

@@ -44,7 +44,7 @@ export const make = (): SimulatedProtocol => ({
     })
 })
 
-/** Computes a vector of Euclidean length 1. Each SHA-256 hash of a counter and the seed gives eight values. */
+/** Computes a vector of Euclidean length 1. A SHA-256 hash of a counter and the seed gives up to eight values. */
 const vectorOf = (seed: string, dimensions: number): Float32Array => {
   const vector = new Float32Array(dimensions)
   for (let block = 0; block * 8 < dimensions; block++) {

@@ -6,14 +6,14 @@ import { html, json, type WireResponse } from "./payment/SimulatedProvider.ts"
 /**
  * The modes `503`, `429` and `html` (an HTML page instead of JSON, with status 200) replace the response of the
  * provider, which then does not process the request. In the modes `hang` and `reset` the provider processes the
- * request, but its response is lost: the response never arrives, or the connection is reset.
+ * request, but its response is lost: the connection is reset after a minute (`hang`) or immediately (`reset`).
  */
 export const FAULT_MODES = ["none", "503", "429", "hang", "reset", "html"] as const
 export type FaultMode = (typeof FAULT_MODES)[number]
 
 const isFaultMode = (mode: unknown): mode is FaultMode => FAULT_MODES.some((each) => each === mode)
 
-/** A response that is not sent: the connection stays open without a response, or is reset. */
+/** A response that is not sent: the connection stays open without a response for a minute, or is reset immediately. */
 export type LostResponse = "hang" | "reset"
 
 const ALL = "all"

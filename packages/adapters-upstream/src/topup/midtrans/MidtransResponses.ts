@@ -70,7 +70,7 @@ export const readCharge = (
   if (qrContent === undefined || qrContent === null || qrContent === "")
     return unusable("the response has no qr_string")
   const fault = Qris.faultOf(qrContent, total)
-  // The QRIS codes of Midtrans' sandbox are never valid, so their faults are ignored.
+  // The QRIS codes of Midtrans' sandbox are not valid, so their faults are ignored.
   if (fault !== undefined && !isSandbox(settings.baseUrl)) return unusable(`its QRIS code cannot be used: ${fault}`)
   return Either.right({
     providerPaymentId: transactionId,

@@ -101,7 +101,7 @@ const meaningOf = (payment: Payment, amount: UsdMicro): Meaning => {
       return { _tag: "Failed", reason: "failed" }
     case "refunded":
       return { _tag: "Refunded", reason: `payment ${payment.payment_id} was refunded` }
-    // All other statuses can still change. For example, a partial payment can still be completed.
+    // A payment with another status may still change. For example, a partial payment can still be completed.
     default:
       return { _tag: "Pending" }
   }

@@ -1,5 +1,5 @@
 /**
- * Limits the concurrent calls to one payment provider. A circuit breaker pauses all calls after repeated failures.
+ * Limits the concurrent calls to one payment provider. A circuit breaker pauses the calls after repeated outages.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"

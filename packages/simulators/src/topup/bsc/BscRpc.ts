@@ -31,7 +31,7 @@ const ZERO_WORD = `0x${"0".repeat(64)}`
 
 export interface BscRpcOptions {
   readonly chain: SimulatedChain
-  /** Called for each request for a token balance. */
+  /** Called for each valid request for a balance of USDT or USDC. */
   readonly onBalance: (contract: string, address: string, now: number) => void
 }
 

@@ -47,8 +47,8 @@ export class SimulatedChain {
   }
 
   /**
-   * Returns the balance at a block. Without a block number, the balance includes all transfers, even those in future
-   * blocks.
+   * Returns the balance at a block. Without a block number, the balance includes all stored transfers, even those in
+   * future blocks.
    */
   balanceOf(contract: string, address: string, block: number = Number.POSITIVE_INFINITY): bigint {
     return this.transfers(0, block)
@@ -57,8 +57,8 @@ export class SimulatedChain {
   }
 
   /**
-   * Returns the time at which all transfers to an address are final, in Unix milliseconds; `now` if they are already
-   * final or there are none.
+   * Returns the time at which all stored transfers to an address are final, in Unix milliseconds; `now` if they are
+   * already final or there are none.
    */
   finalAt(address: string, now: number): number {
     const last = this.#transfers.findLast(({ to }) => to === address.toLowerCase())

@@ -177,7 +177,7 @@ const addressOn = (network: string): string =>
     ? `TSimuLatorNotReaL${randomBytes(16).toString("hex").replaceAll("0", "x").slice(0, 17)}`
     : `0xFa4E${randomBytes(18).toString("hex")}`
 
-/** Converts an amount to a JSON number. An amount with at most six decimals is written exactly. */
+/** Converts an amount to a JSON number. An amount of at most 15 digits is written exactly. */
 const numberOf = (amount: bigint): number => Number(decimalText(amount, DECIMALS))
 
 const iso = (millis: number): string => new Date(millis).toISOString()
