@@ -300,7 +300,7 @@ describe("a request body", () => {
       client.leave()
     }))
 
-  it("can repeat any member that the gateway does not read", async () => {
+  it("can repeat members that the gateway does not read", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const body = `{"model":"m","seed":1,"seed":2,"messages":${user},"x":{"model":"y","model":"z"}}`
     expect((await ask({ key: gateway.key, body })).status).toBe(200)

@@ -110,7 +110,7 @@ describe("the usage of a customer in the operator API", () => {
 })
 
 describe("top-ups in the operator API", () => {
-  it("are all refreshed by one request, and the paid orders are credited", async () => {
+  it("are refreshed together by one request, and the paid order is credited", async () => {
     const order = async () => {
       const options = { token: reseller.token, body: { method: "qris", amount_idr: 10_000 } }
       return (await programme.post("/api/reseller/topup", options)).body

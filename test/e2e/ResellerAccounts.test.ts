@@ -58,7 +58,7 @@ describe("signup", () => {
     expect(headers.get("x-request-id")).toBe(headers.get("request-id"))
   })
 
-  it("returns 409 email_exists for a known email in any letter case", async () => {
+  it("returns 409 email_exists for a known email in another letter case", async () => {
     await signUp({ email: "twice@example.com" })
     expect(refusalIn(await signUp({ email: "TWICE@example.com" }))).toBe("409 email_exists")
   })

@@ -22,7 +22,7 @@ const change = ({ token }: Actor, current_password: string, new_password = NEW_P
   programme.post(PASSWORD, { token, body: { current_password, new_password } })
 
 describe("a change of the password", () => {
-  it("ends all earlier tokens, returns a new token, and is recorded in the audit log without the password", async () => {
+  it("ends the earlier tokens, returns a new token, and is recorded in the audit log without the password", async () => {
     const reseller = await programme.reseller()
     const other = textOf((await logIn(reseller, reseller.password)).body.token)
     const changed = await change(reseller, reseller.password)
@@ -73,7 +73,7 @@ describe("a change of the password", () => {
 })
 
 describe("a logout", () => {
-  it("ends all tokens of the reseller, and a new login works", async () => {
+  it("ends the tokens of the reseller, and a new login works", async () => {
     const reseller = await programme.reseller()
     const other = textOf((await logIn(reseller, reseller.password)).body.token)
     const loggedOut = await programme.post("/api/reseller/auth/logout", { token: reseller.token })

@@ -99,7 +99,7 @@ describe("a whole response", () => {
     expect(lastRequest()?.head).not.toContain(gateway.key)
   })
 
-  it("is returned for a string, for messages and for items of any shape", async () => {
+  it("is returned for a string, for messages and for items of several types", async () => {
     const conversation = [
       { role: "user", content: [{ type: "input_text", text: "Look." }] },
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },

@@ -65,7 +65,7 @@ describe("a token", () => {
       })
   )
 
-  effectIt.effect("is valid for exactly 24 hours", () =>
+  effectIt.effect("is valid for 24 hours", () =>
     Effect.gen(function* () {
       const token = Redacted.value(yield* signer.issue(claims))
       yield* TestClock.adjust("86399 seconds")

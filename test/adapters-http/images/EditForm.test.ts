@@ -81,7 +81,7 @@ describe("a form", () => {
     expect(resultOf(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
   })
 
-  it("is parsed into text fields and one file, for any chunk sizes", () => {
+  it("is parsed into text fields and one file, for random chunk sizes", () => {
     // The file contains a text that is almost a boundary.
     const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])
     const parts = [model, prompt, image(file)]

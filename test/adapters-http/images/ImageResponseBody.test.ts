@@ -87,7 +87,7 @@ describe("the response body for a client", () => {
     expect((await bodyFor(response)).data[0].b64_json).toBe(image)
   })
 
-  it("contains the provider's image byte for byte, for any chunk sizes", async () => {
+  it("contains the provider's image byte for byte, for random chunk sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 3_000 }),

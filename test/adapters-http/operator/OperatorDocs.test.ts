@@ -126,7 +126,7 @@ describe("the OpenAPI document of the operator API", () => {
       expectResponses(route, responses, route === "POST /api/operator/session" ? undefined : "operatorToken")
   )
 
-  it("describes every member of every body", () => {
+  it("describes the members of every body, except objects, lists and fixed values", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 

@@ -144,7 +144,7 @@ describe("the OpenAPI document of the reseller routes", () => {
       )
   )
 
-  it("describes every member of every body", () => {
+  it("describes the members of every body, except objects, lists and fixed values", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 

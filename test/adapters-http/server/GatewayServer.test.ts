@@ -80,7 +80,7 @@ describe("every response", () => {
     }
   })
 
-  it("has a request id from the server, whatever id the client sends", async () => {
+  it("has a request id from the server, even if the client sends an id", async () => {
     const { headers } = await get("/", "GET", "x-request-id: mine", "request-id: mine")
     expect(headers.get("x-request-id")).toMatch(UUID_V7)
   })

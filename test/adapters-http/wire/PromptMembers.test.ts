@@ -16,7 +16,7 @@ const neverParsed = () => {
 }
 
 describe("the prompt of a body", () => {
-  it("is parsed if it is small, whatever the other members are", () => {
+  it("is parsed if it is small, even if another member has many values", () => {
     const rest = `"x":[${Array(50_000).fill("{}").join()}]`
     expect(promptOf(`{${rest},${chatOf('"hello"').slice(1)}`)).toEqual({ text: "userhello", extraTokens: 6 })
   })
@@ -37,7 +37,7 @@ describe("the prompt of a body", () => {
     expect(text.split(" ").length / text.length).toBeCloseTo(1 / 8, 2)
   })
 
-  it("is a sample of whole characters, whatever their escapes are", () => {
+  it("is a sample of whole characters, except for surrogate pairs in two escapes", () => {
     const characters = ["\\n", "\\u00e9", "\\ud83d\\ude00", "é", "字", "\\\\", '\\"', "a"]
     for (const character of characters) {
       const { text } = promptOf(chatOf(`"${character.repeat(Math.ceil(600_000 / Buffer.byteLength(character)))}"`))

@@ -77,7 +77,7 @@ describe("a provider's message", () => {
 
   const word = FastCheck.stringMatching(/^[a-z]{6,12}$/)
   property(
-    "never contains a secret word",
+    "contains no secret word when it is shown",
     [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
       const message = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`

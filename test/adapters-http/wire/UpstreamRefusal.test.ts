@@ -68,7 +68,7 @@ describe("a provider's refusal", () => {
   })
 
   it.each([301, 401, 402, 403, 404, 405, 408, 409, 410, 415, 451, 418, 500, 501, 502, 503, 504, 520, 529])(
-    "with any other status (%i) is an upstream failure",
+    "with another status (%i) is an upstream failure",
     (status) => {
       expect(refusal(status, { error: { message: "sk-secret" } })).toMatchObject({
         _tag: "UpstreamFailed",

@@ -112,7 +112,7 @@ describe("a chat completion that is rewritten without parsing", () => {
     )
   })
 
-  property("is produced for every completion whose message is plain text", [FastCheck.fullUnicodeString()], (text) => {
+  property("is produced for a completion whose message is plain text", [FastCheck.fullUnicodeString()], (text) => {
     const response = spliced(JSON.stringify({ ...completion({ content: [text], usage: usage(7, 2) }), error: null }))
     return response !== undefined && response.content() === text
   })

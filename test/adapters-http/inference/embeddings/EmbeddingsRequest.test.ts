@@ -85,7 +85,7 @@ describe("an embeddings request", () => {
   )
 
   property(
-    "has an estimate of at least one input token and no output tokens, for every valid input",
+    "has an estimate of at least one input token and no output tokens, for valid inputs",
     [anyInput],
     (input) => {
       const { inputFloor, inputCeiling, output } = estimate(accepted(requestWith(input)).size)

@@ -140,7 +140,7 @@ describe("an embeddings response", () => {
   )
 
   property(
-    "is refused or translated without an exception for any text in place of an embedding",
+    "is refused or translated without an exception for random texts in place of an embedding",
     [FastCheck.string()],
     (body) => Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )

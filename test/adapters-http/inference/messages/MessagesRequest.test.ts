@@ -61,7 +61,7 @@ describe("a messages request", () => {
   it.each([
     ["a system prompt in blocks", { system: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] }],
     [
-      "content of any shape",
+      "content of unexpected shapes",
       {
         messages: [
           { role: "user", content: { anything: 1 } },

@@ -66,7 +66,7 @@ export class Journal {
   plan: PlanAccount = planOf(1_000_000_000n)
   /** The holds of the open requests. */
   readonly holds = new Map<string, Hold>()
-  /** The output tokens of each extension that was requested. */
+  /** The output tokens that the hold must cover, of each extension that was requested. */
   readonly extensions: Array<bigint> = []
   /** The error with which the next extensions fail; undefined if they succeed. */
   extensionRefusal: Overloaded | undefined

@@ -25,7 +25,10 @@ describe("a responses request", () => {
     ["a string", "hi"],
     ["messages", [{ role: "user", content: "hi" }]],
     ["content parts", [{ type: "input_text", text: "hi" }]],
-    ["items of any shape", [{ type: "item_reference", id: "msg_1" }, { type: "brand_new", x: 1 }, "odd", null, 7]]
+    [
+      "items of unexpected shapes",
+      [{ type: "item_reference", id: "msg_1" }, { type: "brand_new", x: 1 }, "odd", null, 7]
+    ]
   ])("is accepted with %s as its input", (_, input) => {
     expect(refusedParam({ model: "m", input })).toBe("accepted")
   })
