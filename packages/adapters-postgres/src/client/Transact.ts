@@ -25,8 +25,8 @@ const FIRST_BACKOFF_MILLIS = 10
 const MAX_BACKOFF_MILLIS = 1_000
 
 /**
- * Returns a delay that doubles with each attempt, up to one second. Jitter prevents two sessions from retrying at the
- * same time.
+ * Returns a random delay of at most one second. Its range doubles with each attempt. Because the delay is random, two
+ * sessions rarely retry at the same time.
  */
 const backoffMillis = (attempt: number): number => {
   const longest = Math.min(MAX_BACKOFF_MILLIS, FIRST_BACKOFF_MILLIS * 2 ** Math.min(attempt, 10))

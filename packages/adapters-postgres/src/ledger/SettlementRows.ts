@@ -127,8 +127,7 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
 })
 
 /**
- * The SQL expressions below define which part of a settlement the rankings count. All SQL of the rankings uses these
- * expressions.
+ * The SQL expressions below define which part of a settlement the rankings count.
  *
  * Counted tokens are the tokens that the provider is known to have used, charged or not, without the tokens that the
  * provider read from its cache (docs/reference/rankings.md#c6). A failed request is counted when its provider used

@@ -2,8 +2,8 @@
  * Adds the indexes that serve the lists of API keys, mints and quota movements, and the table of the last uses of keys.
  *
  * The indexes are on tables to which few requests add a row. Building the indexes takes about a second for each million
- * rows. During this time the tables can be read but not written. The table `settlement` gets no index, because every
- * request writes to it.
+ * rows. While an index is built, its table can be read but not written. After an index is dropped, its table can be
+ * neither read nor written until the commit. The table `settlement` gets no index, because every request writes to it.
  */
 export const resellerLists = /* sql */ `
 CREATE INDEX api_key_list ON api_key (user_id, created_at DESC, id DESC);

@@ -37,7 +37,7 @@ export interface OlderNode {
   readonly endedBy: ReadonlyArray<string>
 }
 
-/** A migration was refused, because these live nodes cannot run after it. */
+/** The pending migrations were not applied, because each of these live nodes cannot run after at least one of them. */
 export class OlderNodesRun extends Data.TaggedError("OlderNodesRun")<{ readonly nodes: ReadonlyArray<OlderNode> }> {}
 
 export class Database extends Context.Tag("@tollgate/application/Database")<

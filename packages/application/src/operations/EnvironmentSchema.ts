@@ -40,7 +40,7 @@ export const Secret = kind(
 )
 /** A secret that another company issued, such as a payment provider, in the format of that company. */
 export const Credential = kind("a key without spaces", Schema.Redacted(Schema.String.pipe(Schema.pattern(/^\S+$/))))
-/** A base URL. A trailing slash is removed, so that paths can be appended. */
+/** A base URL. Trailing slashes are removed, so that paths can be appended. */
 export const HttpAddress = kind(
   "a URL like https://example.com, without a query,",
   Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)), Schema.String, {

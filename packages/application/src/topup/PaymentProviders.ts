@@ -106,8 +106,8 @@ export interface PaymentProvider {
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
   /**
-   * Checks that the provider can be used with the current settings. A server runs it at its start and for the checks of
-   * the operator API, and `tollgate doctor` runs it.
+   * Checks that the provider can be used with the current settings. A server runs it at its start, unless payments are
+   * simulated, and for the checks of the operator API. `tollgate doctor` runs it too.
    */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>

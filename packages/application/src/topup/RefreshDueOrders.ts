@@ -1,7 +1,7 @@
 /**
  * Refreshes orders in batches. In the background, the due orders are refreshed, so that a payment is credited even if
- * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, all `crediting` and `pending` orders
- * are refreshed too.
+ * the payer has closed the page (docs/reference/reseller.md#d10). For an operator, the `crediting` and `pending` orders
+ * that are not due are refreshed too.
  *
  * Several nodes can refresh orders concurrently: a claim gives each due order to one node at a time.
  */
@@ -32,7 +32,6 @@ export interface RefreshCounts {
   readonly attempted: number
   /**
    * The number of the attempted orders whose payment was read from the provider, or whose refresh needed no provider.
-   * The other orders are unchanged.
    */
   readonly refreshed: number
   /** The number of the attempted orders that became `credited` during this run. */

@@ -31,7 +31,7 @@ export interface ListedDelivery extends WebhookDelivery {
   readonly position: Position
 }
 
-/** A delivery that this node attempts. Until the lease ends, no other node attempts it. */
+/** A delivery that this node attempts. Until the lease ends, no other node attempts it, unless it is replayed. */
 export interface ClaimedDelivery {
   readonly id: WebhookDeliveryId
   readonly endpointId: WebhookEndpointId
@@ -72,7 +72,7 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
     readonly claim: (claim: DeliveryClaim) => Effect.Effect<ReadonlyArray<ClaimedDelivery>>
     /**
      * Applies `decideDelivery` to the result of a claimed attempt, and stores the decision. Returns the new status.
-     * Returns none if the lease has ended and another attempt was claimed, or if the delivery was deleted.
+     * Returns none if another attempt was claimed since, or if the delivery was replayed or deleted.
      */
     readonly record: (
       claimed: ClaimedDelivery,
