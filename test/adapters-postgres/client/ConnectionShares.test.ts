@@ -3,7 +3,7 @@ import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Effect, type Fiber, Option } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Acquires connections for parties, and records the party of each connection in use. */
+/** Acquires shares of the connections for parties, and records the party of each share in use. */
 class Users {
   readonly shares: ConnectionShares
   readonly using: Array<string> = []

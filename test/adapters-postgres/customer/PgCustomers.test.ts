@@ -96,7 +96,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("links a user once when operators link the user concurrently, and writes one audit log entry", () =>
+    it.effect("links a user once for eight concurrent links, and writes one audit log entry", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const reseller = yield* aReseller()

@@ -536,7 +536,7 @@ describe("image requests in Postgres", () => {
           const begun = yield* begins.tryBegin(admission, key)
           if (begun !== "begun") return begun
           const what = yield* Random.nextIntBetween(0, 10)
-          // Some requests never finish, or another node can abandon them before they finish.
+          // Some requests never finish. Another node can abandon other requests before they finish.
           if (what === 0) return begun
           if (what === 1) yield* Effect.zipRight(expireLeases, other.abandon)
           const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)

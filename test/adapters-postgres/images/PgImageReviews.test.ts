@@ -91,7 +91,7 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("are resolved once when operators resolve them concurrently while text requests run", () =>
+    it.scoped("are resolved once for twenty concurrent resolutions while text requests run", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()

@@ -44,7 +44,7 @@ export interface Customer {
   readonly model: Model
 }
 
-/** Creates a customer with this pay-as-you-go balance, and with plan tokens for a model. */
+/** Creates a customer and a model, and optionally a pay-as-you-go balance and a plan for the model. */
 export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTokens?: bigint }) =>
   Effect.gen(function* () {
     const user = balance.usdMicro === undefined ? yield* Stores.aUser : yield* Stores.aPayer(balance.usdMicro)

@@ -192,7 +192,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("are made once for two hundred concurrent requests with one operation id on two nodes", () =>
+    it.scoped("are made once for two hundred requests, forty at a time, with one operation id on two nodes", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
@@ -213,32 +213,34 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("are allowed for exactly thirty of three hundred concurrent requests of a reseller on two nodes", () =>
-      Effect.gen(function* () {
-        const { small } = yield* sold
-        const here = yield* Mints
-        const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
-        const reseller = yield* aReseller(5_000_000_000n)
-        const customers = yield* Effect.all([Stores.aUser, Stores.aUser, Stores.aUser])
-        const requests = Array.from({ length: 300 }, (_, i) =>
-          mintRequest(small, customers[i % 3]?.email ?? Stores.anEmail())
-        )
-        const outcomes = yield* Effect.forEach(
-          requests,
-          (request, i) => Effect.either((i % 2 === 0 ? here : there).mint(reseller.id, request)),
-          { concurrency: 40 }
-        )
-        expect(outcomes.filter(Either.isRight)).toHaveLength(30)
-        for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
-        expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
+    it.scoped(
+      "are allowed for exactly thirty of three hundred requests of a reseller, forty at a time, on two nodes",
+      () =>
+        Effect.gen(function* () {
+          const { small } = yield* sold
+          const here = yield* Mints
+          const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
+          const reseller = yield* aReseller(5_000_000_000n)
+          const customers = yield* Effect.all([Stores.aUser, Stores.aUser, Stores.aUser])
+          const requests = Array.from({ length: 300 }, (_, i) =>
+            mintRequest(small, customers[i % 3]?.email ?? Stores.anEmail())
+          )
+          const outcomes = yield* Effect.forEach(
+            requests,
+            (request, i) => Effect.either((i % 2 === 0 ? here : there).mint(reseller.id, request)),
+            { concurrency: 40 }
+          )
+          expect(outcomes.filter(Either.isRight)).toHaveLength(30)
+          for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
+          expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
 
-        // Repeated requests do not count towards the limit, and other resellers have their own limit.
-        const first = outcomes.findIndex(Either.isRight)
-        expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
-        const other = yield* aReseller(5_000_000n)
-        yield* mint(other.id, mintRequest(small, customers[0].email))
-        expect(yield* Stores.brokenInvariants).toEqual([])
-      })
+          // Repeated requests do not count towards the limit, and other resellers have their own limit.
+          const first = outcomes.findIndex(Either.isRight)
+          expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
+          const other = yield* aReseller(5_000_000n)
+          yield* mint(other.id, mintRequest(small, customers[0].email))
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
     )
 
     it.effect("succeed twice of twenty concurrent times if the quota covers two", () =>

@@ -127,7 +127,7 @@ describe("a top-up in Postgres", () => {
     )
 
     it.scoped(
-      "is refused while its reseller has 50 unpaid orders: of 80 concurrent orders on two nodes, exactly 50 are created",
+      "is refused while its reseller has 50 unpaid orders: of 80 orders, 20 at a time, on two nodes, 50 are created",
       () =>
         Effect.gen(function* () {
           const orders = yield* TopUpOrders
@@ -421,7 +421,7 @@ describe("a top-up in Postgres", () => {
       })
     )
 
-    it.scoped("is credited once by two hundred concurrent refreshes on two nodes", () =>
+    it.scoped("is credited once by two hundred refreshes, forty at a time, on two nodes", () =>
       Effect.gen(function* () {
         const here = yield* TopUpOrders
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)

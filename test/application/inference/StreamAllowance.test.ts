@@ -24,7 +24,7 @@ import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Effect, Either, Exit, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** The prompt of every request, in UTF-8 bytes and in tokens. */
+/** The text of the prompt of every request. */
 const PROMPT = "Say hello to everyone who reads this."
 const tokensOf = (text: string): Tokens.Tokens => Tokens.fromCount(Math.ceil(text.length / 3))
 const counter = { count: (text: string) => Effect.succeed(tokensOf(text)) }

@@ -14,7 +14,7 @@ const request = FastCheck.record({
   source: FastCheck.option(FastCheck.constant({}), { nil: undefined })
 })
 
-/** Token counts that providers reported for images of this size. */
+/** The quality, width, height and reported token count of images from providers. */
 const observed = [
   ["low", 1024, 1024, 272],
   ["low", 1024, 1536, 408],

@@ -5,7 +5,7 @@ import { aModel, aSettlement, DAY, documentOf, ranksOf } from "../../support/ran
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 const TO = Date.parse("2026-06-10T05:30:00Z")
 
-/** Generates streams of one model at any time of the last seven days, with 100 output tokens each. */
+/** Generates streams of one model, by default with 100 output tokens and at times of the last seven days. */
 const streams = (model: string, samples: number, facts: Partial<RankedSettlement> = {}) =>
   Array.from({ length: samples }, (_, i) =>
     aSettlement(model, new Date(TO - 1 - ((i * 7_919_777) % (7 * DAY))), 0, {

@@ -6,7 +6,7 @@ import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
 import { aNode, rpcFailed } from "./FakeNode.ts"
 
-/** Creates nodes that record each call. A node with a failure fails; every other node responds. */
+/** Creates nodes that record each query for a balance. A node with a failure fails; every other node responds. */
 const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
   const called: Array<number> = []
   const nodes = failures.map((failure, i) =>
