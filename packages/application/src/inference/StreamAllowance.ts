@@ -4,15 +4,15 @@
  *
  * Nothing may be written before the hold is durable. After that, content may be written as long as the hold covers it.
  * The tokens of the written content are not counted immediately: text has at most one token for each UTF-8 byte, so the
- * number of bytes is an upper limit. An exact count replaces this limit when the hold would not cover the limit, or
- * when the hold is about to grow and many bytes are uncounted.
+ * number of bytes is an upper limit. A count by the `TokenCounter` replaces this limit when the hold would not cover
+ * the limit, or when the hold is about to grow and many bytes are uncounted.
  *
  * When content waits, the prompt is counted too, unless its size is known. This count does not include the unsized
  * content of the prompt. The tokens that the hold sets aside for the unsized content are not used for output until the
  * provider reports the prompt.
  *
  *     permits(content) ── covered ─▶ true: the caller writes the content
- *        └── not covered ─▶ false ─▶ count exactly ─▶ extend the hold ─▶ onChange: the caller tries again
+ *        └── not covered ─▶ false ─▶ count tokens ─▶ extend the hold ─▶ onChange: the caller tries again
  *                                                          └── still not covered ─▶ `refusal` is set
  */
 

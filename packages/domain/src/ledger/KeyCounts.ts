@@ -59,7 +59,7 @@ const MAX_SPENT = 9_000_000_000_000_000_000n
 
 /**
  * Returns the counts at a time. A new day or month begins without spend. The day never changes to an earlier day, even
- * if the clock of a server is behind.
+ * if the clock goes back.
  */
 export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
   const today = dateOf(new Date(nowMillis))

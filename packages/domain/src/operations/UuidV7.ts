@@ -1,5 +1,6 @@
 /**
- * Creates UUIDs of version 7 (RFC 9562). They sort by creation time, so new rows are inserted at the end of an index.
+ * Creates UUIDs of version 7 (RFC 9562). They sort by creation time in milliseconds, so new rows are inserted near the
+ * end of an index.
  */
 
 export const RANDOM_BYTES_PER_UUID = 10

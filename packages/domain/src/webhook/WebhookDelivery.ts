@@ -67,8 +67,9 @@ export const isAccepted = (result: CallResult): boolean =>
   result._tag === "Responded" && result.status >= 200 && result.status <= 299
 
 /**
- * Decides the next state of a delivery after an attempt. Each pause is four times as long as the previous pause, up to
- * 4 hours. `jitter`, from 0 to 1, makes the pause up to 20 % shorter or longer. The last attempt is due at the expiry.
+ * Decides the next state of a delivery after an attempt. Without jitter, each pause is four times as long as the
+ * previous pause, up to 4 hours. `jitter`, from 0 to 1, makes the pause up to 20 % shorter or longer. The last attempt
+ * is due at the expiry.
  */
 export const decideDelivery = (
   { number, expiresAt }: Attempt,
