@@ -145,7 +145,7 @@ export const RankingsBody = Schema.Struct({
   }),
   fastest: Schema.Array(SpeedBody).annotations({
     description:
-      "The models with at least 200 streamed requests in the last 7 days, for every window; the fastest model first."
+      "The listed models with at least 200 complete streams in the last 7 days, for every window; the fastest first."
   })
 }).annotations({ identifier: "Rankings" })
 

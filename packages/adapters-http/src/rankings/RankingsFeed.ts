@@ -2,7 +2,7 @@
  * Serves `GET /api/rankings`, which returns a rankings document (docs/reference/rankings.md).
  *
  * The application computes the `Rankings` object of a window at most once a minute, and returns this object to all
- * requests of the minute. Therefore each object is encoded and compressed only once.
+ * requests of the minute. Therefore each object is encoded and compressed at most once.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
