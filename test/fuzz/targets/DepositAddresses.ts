@@ -1,7 +1,7 @@
 /**
  * The target of deposit addresses on BNB Smart Chain. The checksum of an address must be the one of EIP-55 and change
- * nothing but the case. An address that is derived from the public key must be the address of the private key. A
- * changed extended public key must be refused.
+ * nothing but the case. An address that is derived from the public key must be the address of the private key. A text
+ * that is not an extended key must be refused.
  */
 
 import { keccak_256 } from "@noble/hashes/sha3.js"
@@ -21,7 +21,9 @@ const wallet = HDKey.fromMasterSeed(Buffer.alloc(32, 7)).derive("m/44'/60'/0'")
 const chain = wallet.deriveChild(0)
 const XPUB = chain.publicExtendedKey
 
-/** An input is the extended public key, a space, and the deposit index or an address in hexadecimal digits. */
+/**
+ * An input is an extended public key or nothing, a space, and the deposit index or an address in hexadecimal digits.
+ */
 const check =
   ({ checksummed, read }: DepositAddressSubject) =>
   (input: Buffer): void => {

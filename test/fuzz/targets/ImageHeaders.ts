@@ -1,6 +1,7 @@
 /**
- * The target of the headers of source images. Format, width and height of an accepted image must be those that a second
- * reading finds. The second reading first lists all chunks or segments of the file, and then searches the list.
+ * The target of the headers of source images. Width and height of an accepted image must be those that a second reading
+ * of its format finds. For PNG and WebP, the second reading first lists all chunks of the file, and then searches the
+ * list.
  */
 import type { readSource } from "@tollgate/adapters-http/images/SourceHeader"
 import { isWithinLimits } from "@tollgate/domain/images/ImageFields"

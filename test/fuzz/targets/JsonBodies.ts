@@ -1,7 +1,8 @@
 /**
  * The target of request bodies: the scanner of JSON and the replacement of members. The scanner must accept exactly the
- * bodies that `JSON.parse` accepts, except for two differences: the scanner refuses deep nesting, and repeated or almost
- * equal names of members that the gateway reads. A body for a provider must parse to the client's body with the new values.
+ * JSON objects in UTF-8 that `JSON.parse` accepts, except for three differences: the scanner refuses deep nesting,
+ * repeated or almost equal names of members that the gateway reads, and elements without a required member. A body for
+ * a provider must parse to the client's body with the new values.
  */
 import { isUtf8 } from "node:buffer"
 import { isDeepStrictEqual } from "node:util"

@@ -22,7 +22,7 @@ const kind = FastCheck.constantFrom<JsonChange["kind"]>(
   ...(["drop", "double", "exchange", "replace", "replace", "replace", "remove", "add"] as const)
 )
 
-/** Lists of up to three changes. Half of the lists are empty. */
+/** Lists of up to three changes. About half of the lists are empty. */
 export const jsonChanges: FastCheck.Arbitrary<ReadonlyArray<JsonChange>> = FastCheck.oneof(
   FastCheck.constant([]),
   FastCheck.array(

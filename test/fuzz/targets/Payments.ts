@@ -1,6 +1,7 @@
 /**
  * The targets of payment data. QRIS: a second, independent parser finds the required fields, the right checksum and the
- * amount of the order in every accepted text. Amounts: every reader returns the exact value of the text or refuses it.
+ * amount of the order in every accepted text. Amounts: each reader returns the exact value of the text, which only
+ * `floorUsdMicroOf` rounds down, or refuses it.
  */
 import { parse as parseExact } from "@tollgate/adapters-upstream/topup/wire/ExactJson"
 import type { faultOf } from "@tollgate/adapters-upstream/topup/wire/Qris"

@@ -149,7 +149,7 @@ const wireOf = (protocol: StreamedProtocol, frames: ReadonlyArray<unknown>): Buf
 
 const framesOf = { chat: chatStream, messages: messagesStream, responses: responsesStream }
 
-/** The bytes of a provider's stream. Half of the streams have changes. */
+/** The bytes of a provider's stream. About half of the streams have changes. */
 export const providerStream = (protocol: StreamedProtocol): FastCheck.Arbitrary<Buffer> =>
   FastCheck.tuple<[ReadonlyArray<unknown>, Parameters<typeof changedFrames>[1]]>(framesOf[protocol], jsonChanges).map(
     ([frames, changes]) => wireOf(protocol, changedFrames(frames, changes))
@@ -173,7 +173,7 @@ const wholeOf: { readonly [P in StreamedProtocol]: FastCheck.Arbitrary<object> }
   }).map(({ output, usage }) => Responses.response({ usage }, { output, provider: "p" }))
 }
 
-/** The bytes of a provider's whole response. Half of the responses have changes. */
+/** The bytes of a provider's whole response. About half of the responses have changes. */
 export const providerResponse = (protocol: StreamedProtocol): FastCheck.Arbitrary<Buffer> =>
   FastCheck.tuple(wholeOf[protocol], jsonChanges, FastCheck.constantFrom(undefined, 1, "\t")).map(
     ([whole, changes, indent]) => Buffer.from(JSON.stringify(changedValue(whole, changes), null, indent) ?? "")

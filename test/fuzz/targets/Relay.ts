@@ -54,7 +54,10 @@ class ScriptedProvider {
   }
 }
 
-/** An input is one byte for the protocol, one byte for the way in which the response ends, and the bytes of the provider. */
+/**
+ * An input is one byte for the protocol, one byte for the content type and the end of the response, and the bytes of
+ * the provider.
+ */
 const check = async (gateway: TestGateway, provider: ScriptedProvider, subject: RelaySubject, input: Buffer) => {
   const protocol = PROTOCOLS[(input[0] ?? 0) % PROTOCOLS.length] as StreamedProtocol
   const ending = (input[1] ?? 0) % 8
