@@ -235,7 +235,7 @@ describe("an object of another reseller", () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const all = routes.filter(([, path]) => path.includes("{"))
-    // The routes that delete come last, because after a deletion every other route returns 404 for the owner too.
+    // The routes that delete come last, because the owner too gets 404 for a deleted object.
     const naming = [...all.filter(([method]) => method !== "DELETE"), ...all.filter(([method]) => method === "DELETE")]
     expect(naming).toHaveLength(13)
     for (const [method, path] of naming) {

@@ -43,7 +43,7 @@ const mint = async (actor: Actor, operation_id: string, customer_email: string):
 
 const data = (response: ApiResponse) => listOf(response.body.data)
 
-/** Reads all pages of a list. `between` runs after each page. */
+/** Reads all pages of a list. `between` runs after each page except the last. */
 const pagesOf = async ({ token }: Actor, path: string, between: () => Promise<unknown> = async () => {}) => {
   const rows: Array<Json> = []
   for (let cursor = ""; ; ) {

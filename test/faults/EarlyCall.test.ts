@@ -1,6 +1,7 @@
 /**
- * Freezes the database while a server writes a hold and the request is already sent to the provider. The client must
- * receive nothing before the hold is durable. A server that is killed at this moment must leave no charge.
+ * Freezes the connection of a server to its database before a request. The request is sent to the provider while its
+ * hold is not durable. The client must receive nothing before the hold is durable. A server that is killed at this
+ * moment must leave no charge.
  *
  * KILLS sets the number of servers that are killed (default 3).
  */

@@ -9,7 +9,7 @@ import { property } from "../../support/property.ts"
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** Returns the number of bytes of all objects that are in use. */
+/** Collects garbage, and returns the bytes in use on the JavaScript heap and outside it. */
 const memoryInUse = (): number => {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()

@@ -40,7 +40,7 @@ describe("the OpenAPI document", () => {
           "info-license": "off",
           // The probes and the links of the server have no 4xx response.
           "operation-4xx-response": "off",
-          // This rule does not see references in extensions. A test below checks that each component is used.
+          // This rule does not see references in extensions. A test below checks the references to components.
           "no-unused-components": "off"
         }
       })

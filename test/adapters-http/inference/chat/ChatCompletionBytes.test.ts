@@ -1,6 +1,6 @@
 /**
- * Rewrites random chat completions without parsing them. The result must be the same as if the completion were parsed,
- * rewritten and encoded.
+ * Rewrites random chat completions without parsing them. A completion that cannot be rewritten in this way has no
+ * result. Each result must be the same as if the completion were parsed, rewritten and encoded.
  */
 import { isDeepStrictEqual } from "node:util"
 import { splicedCompletion } from "@tollgate/adapters-http/inference/chat/ChatCompletionBytes"

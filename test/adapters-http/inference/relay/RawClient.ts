@@ -140,6 +140,6 @@ export const post = (url: string, body: unknown, headers: Record<string, string>
     body: typeof body === "string" ? body : JSON.stringify(body)
   })
 
-/** Returns the content of each delta in the text of a stream. */
+/** Returns the contents of the deltas in the text of a stream that are not empty. */
 export const contents = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/"content":"([^"]+)"/g)].map(([, content]) => content ?? "")
