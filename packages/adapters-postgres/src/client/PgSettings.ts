@@ -38,8 +38,9 @@ export const IDLE_IN_TRANSACTION_MILLIS = 5_000
 export const STATEMENT_TIMEOUT_MILLIS = 30_000
 
 /**
- * Settings of every connection. Every wait has a timeout. Long transactions (the audit, migrations, reports of the
- * command line, the rebuild of the rankings) disable the statement timeout for themselves.
+ * Default settings of the connections, with timeouts for connecting, for a statement and for an idle transaction. Long
+ * transactions (the audit, migrations, reports of the command line, the rebuild of the rankings) disable the statement
+ * timeout for themselves.
  */
 const common: Pg.ClientConfig = {
   application_name: "tollgate",

@@ -121,7 +121,7 @@ export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (CONNECTION_CLASSES.has(classOf(error)) && !isStale(error))
 
 /**
- * Returns true if the outcome of the commit is unknown: Postgres reported no error, or reported an operator
+ * Returns true if the outcome of the commit may be unknown: Postgres reported no error, or reported an operator
  * intervention such as a shutdown. After any other error from Postgres, nothing was committed.
  */
 export const mayHaveCommitted = (error: unknown): boolean =>

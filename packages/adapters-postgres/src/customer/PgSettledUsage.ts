@@ -102,7 +102,7 @@ export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Laye
      *
      * The newest item of each customer is cheap to find. When the customers are sorted by their newest items, the first
      * N customers have at least N items. Therefore a page of N items contains no item older than the newest item of the
-     * N-th customer. The query reads the history of at most N customers.
+     * N-th customer. The query does not read the history of a customer whose newest item is older.
      */
     const pageOf = (customers: Fragment, condition: Fragment, limit: number) => {
       const newestFirst = sql.literal("ORDER BY settled_at DESC, request_id DESC")

@@ -43,7 +43,9 @@ import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 export interface Facts {
   /** Returns the hold of this request; undefined when the request has no hold. */
   readonly hold: (requestId: RequestId) => Hold | undefined
-  /** Returns the result of a settlement that an earlier attempt has committed; undefined when the result is unknown. */
+  /**
+   * Returns the result of a settlement that an earlier attempt has committed; undefined when no such result is known.
+   */
   readonly settledBefore: (entry: LedgerSettlement) => Settled | undefined
   /**
    * Returns the result of an admission that needs no balances, such as an admission with an invalid API key; otherwise

@@ -6,10 +6,10 @@
  * locked. In the second mode, the transaction does not wait: it locks the free rows (rows that no other session has
  * locked) and skips the users of the other rows.
  *
- * Every transaction locks holds, then accounts, then limited keys, and the rows of each table in the order of their ids,
- * so two transactions cannot deadlock. Only `withMissingKeys` can lock a key after a key with a higher id. In the first
- * mode, the lock timeout ends a deadlock of such transactions, and the transaction is repeated in the second mode. In the
- * second mode, a transaction never waits for these locks.
+ * Every transaction locks holds, then accounts, then limited keys, and the rows of each table in the order of their
+ * ids, so that two transactions do not deadlock. Only `withMissingKeys` can lock a key after a key with a higher id. In
+ * the first mode, the lock timeout ends a deadlock of such transactions, and the transaction is repeated in the second
+ * mode. In the second mode, a transaction never waits for these locks.
  */
 import { ModelId } from "@tollgate/domain/catalog/Model"
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
@@ -70,8 +70,8 @@ export const freeRows: LockMode = { lockRows: lockFreeRows, lockMissingKeys: loc
 
 /**
  * Locks the limited keys that are not locked yet, such as a key whose limits were set after its request was
- * authenticated. Locks no key for the requests of contended users, because the transaction skips these requests. `valid`
- * contains the valid keys of the admissions, and whether each key is limited.
+ * authenticated. Locks no key for the requests of contended users, because the transaction skips these requests.
+ * `valid` contains the valid keys of the admissions, and whether each key is limited.
  */
 export const withMissingKeys = async (
   query: Query,

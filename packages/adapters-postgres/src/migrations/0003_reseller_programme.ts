@@ -99,7 +99,7 @@ ALTER TABLE transfer ADD UNIQUE (code, ref, amount);
 
 -- Top-ups -------------------------------------------------------------------------------------------------------
 
--- A deposit index is never used twice, because a deposit address is derived from each index.
+-- No two stored orders have the same deposit index, because a deposit address is derived from each index.
 CREATE SEQUENCE topup_deposit_index AS int;
 
 CREATE TABLE topup_order (
@@ -125,7 +125,7 @@ CREATE TABLE topup_order (
   expires_at timestamptz,
 
   status text CHECK (status IN ('pending', 'crediting', 'credited', 'expired', 'failed')),
-  -- 78 digits are enough for a 256-bit number, so every amount that a chain or a provider reports can be stored.
+  -- 78 digits are enough for a 256-bit number, so every token amount of a chain can be stored.
   received_raw numeric(78, 0) CHECK (received_raw >= 0),
   received_usd_micro numeric(78, 0) CHECK (received_usd_micro >= 0),
   evidence jsonb NOT NULL DEFAULT '{"transactions": [], "remarks": []}',

@@ -132,7 +132,7 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         Effect.gen(function* () {
           yield* find(scope, id)
           const now = yield* databaseTime
-          // The lease is removed, so that a running attempt cannot record its result. The result would end the replayed
+          // The lease is removed, so that a running attempt cannot record its result. The result could end the replayed
           // delivery, or move its next attempt.
           yield* sql`UPDATE webhook_delivery SET status = 'pending', attempts = 0, lease_id = NULL,
             next_attempt_at = ${now}, expires_at = ${expiryOf(now)} WHERE id = ${id}`

@@ -38,8 +38,8 @@ export const seal = (keys: Keys, endpointId: WebhookEndpointId, secret: Secret):
 }
 
 /**
- * Returns the secret; undefined if the pepper of the derived key is not configured, or if the stored bytes were
- * altered.
+ * Returns the secret; undefined if the pepper of the derived key is not configured, or if the stored bytes cannot be
+ * decrypted, for example because they were altered.
  */
 export const open = (
   keys: Keys,

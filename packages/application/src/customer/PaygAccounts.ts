@@ -21,7 +21,9 @@ export interface CreditedPayg {
 export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccounts")<
   PaygAccounts,
   {
-    /** Credits a user once per operation id. Fails if the id was used for another user or amount. */
+    /**
+     * Credits a user once per operation id. Fails if the user does not exist, or if the id has another user or amount.
+     */
     readonly credit: (credit: {
       readonly email: Email
       readonly amount: UsdMicro

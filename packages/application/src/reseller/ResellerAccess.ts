@@ -42,8 +42,8 @@ export class Attempts extends Context.Tag("@tollgate/application/Attempts")<
   {
     /**
      * Counts or refuses an attempt, in one transaction. Locks the rows of the windows in the given order, applies
-     * `decideAttempt` at the database time, and writes the result. No window exceeds its limit, even if many attempts run
-     * concurrently on many nodes.
+     * `decideAttempt` at the database time, and writes the result. No window exceeds its limit, even if many attempts
+     * run concurrently on many nodes.
      */
     readonly count: (windows: ReadonlyArray<AttemptWindow>) => Effect.Effect<void, RateLimited>
   }
@@ -70,8 +70,8 @@ export class TokenSigner extends Context.Tag("@tollgate/application/TokenSigner"
     /** Signs a token for `AUDIENCE` with a unique id. The token is valid for `LIFETIME_SECONDS`. */
     readonly issue: (claims: ResellerClaims) => Effect.Effect<Redacted.Redacted<string>>
     /**
-     * Returns the claims of a token. Fails if the token is expired, was not signed by this deployment, or has another
-     * audience or algorithm.
+     * Returns the claims of a token. Fails if the token is expired or malformed, was not signed by this deployment, or
+     * has another issuer, audience or algorithm.
      */
     readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<ResellerClaims, InvalidCredentials>
   }

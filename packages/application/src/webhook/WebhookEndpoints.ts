@@ -63,7 +63,7 @@ export class WebhookEndpoints extends Context.Tag("@tollgate/application/Webhook
 export class WebhookTargets extends Context.Tag("@tollgate/application/WebhookTargets")<
   WebhookTargets,
   {
-    /** Returns the URL in its normal form. Fails if it is forbidden to send webhooks to the URL. */
+    /** Returns the URL in its normal form. Fails if the text is not a URL to which webhooks may be sent. */
     readonly check: (url: string) => Either.Either<string, ValidationFailed>
   }
 >() {}
