@@ -323,7 +323,7 @@ describe("the schema of the ledger", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("accepts all rows of a consistent ledger", () =>
+    it.effect("accepts the rows of a consistent ledger", () =>
       Effect.gen(function* () {
         yield* aLedger
         expect(yield* Stores.brokenInvariants).toEqual([])

@@ -145,7 +145,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("stores nothing after a failed computation, and lets the next request try again", () =>
+    it.scoped("computes the documents at the next request after failed computations", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const node = yield* aNode

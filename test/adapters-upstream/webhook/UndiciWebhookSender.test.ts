@@ -95,7 +95,7 @@ describe("a webhook", () => {
     expect(await send(origin)).toEqual({ _tag: "Responded", status })
   })
 
-  it("follows no redirect", async () => {
+  it("does not follow a redirect with the status 307", async () => {
     const target = await listening((response) => response.end())
     const { origin } = await listening((response) => response.writeHead(307, { location: target.origin }).end())
     const privateOrigins = new Set([origin, target.origin])

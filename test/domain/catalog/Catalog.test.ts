@@ -115,7 +115,7 @@ describe("a catalog file", () => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
-  it("is refused with one line for each wrong member, which names the values that are allowed", () => {
+  it("is refused with one line for each wrong member, which names the expected values or type", () => {
     const wrong = file(
       [
         model("x", { kind: "txt", hidden: "yes", capabilities: ["draw"], routes: "all" }),

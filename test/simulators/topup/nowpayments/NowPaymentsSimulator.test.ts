@@ -84,7 +84,7 @@ describe("the simulated API of NOWPayments", () => {
       })
   )
 
-  it.scopedLive("lists the coins of the account and the minimum amount of each coin", () =>
+  it.scopedLive("lists the coins of the account, and returns the minimum amount of a coin", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened([])
       const coins = yield* simulator.get("/nowpayments/v1/merchant/coins", key)

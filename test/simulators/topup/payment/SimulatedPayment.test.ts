@@ -73,6 +73,7 @@ describe("the payments of a simulator", () => {
     payments.put(aPayment({ reference: "2", payTo: "0xAbC" }))
     expect(payments.named("RTO-1", 0).map(({ reference }) => reference)).toEqual(["1", "2"])
     expect(payments.named("0xabc", 0).map(({ reference }) => reference)).toEqual(["2"])
+    expect(payments.named("2", 0).map(({ reference }) => reference)).toEqual(["2"])
     expect(payments.named("2", 0, "midtrans")).toEqual([])
     expect(payments.named("", 0)).toEqual([])
   })
