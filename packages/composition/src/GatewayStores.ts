@@ -50,8 +50,8 @@ import type { ServerConfig } from "./ServerConfig.ts"
 import { StartFailed } from "./StartFailed.ts"
 
 /**
- * Connections reserved for lookups of API keys and funds, the list of holds, and the start and end of the node. Many
- * logins or mints that wait for locks can occupy the pool of the other stores, but they must not delay inference.
+ * Connections reserved for the API keys and funds of requests, the list of holds, and the start and end of the node.
+ * Many logins or mints that wait for locks can occupy the pool of the other stores, but they must not delay inference.
  */
 const reservedConnections = Layer.orDie(PgPool.layer({ name: "reserved", maxConnections: 4 }))
 

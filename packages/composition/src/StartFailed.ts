@@ -1,5 +1,6 @@
 /**
- * Defines the error of a program that cannot start, or that must stop because its embedded Postgres exited.
+ * Defines the error of a program that cannot start, or that must stop, for example because its embedded Postgres
+ * exited.
  */
 import * as Data from "effect/Data"
 
