@@ -1,15 +1,12 @@
 import { isLoopback, servesOperators } from "@tollgate/composition/DeploymentVariables"
 import { expect, it } from "vitest"
 
-it.each(["127.0.0.1", "127.9.9.9", "localhost", "::1"])(
-  "the host %s accepts connections of this machine only",
-  (host) => {
-    expect(isLoopback(host)).toBe(true)
-  }
-)
+it.each(["127.0.0.1", "127.9.9.9", "localhost", "::1"])("the host %s counts as a loopback host", (host) => {
+  expect(isLoopback(host)).toBe(true)
+})
 
 it.each(["0.0.0.0", "::", "192.168.1.5", "gateway.example", "127.example.com"])(
-  "the host %s can accept connections of other machines",
+  "the host %s does not count as a loopback host",
   (host) => expect(isLoopback(host)).toBe(false)
 )
 
