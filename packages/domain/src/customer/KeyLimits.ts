@@ -3,7 +3,8 @@
  * (docs/reference/key-limits.md).
  *
  * The ledger checks the budgets, the rate limits and the limit of concurrent requests, because these limits apply to
- * the requests of all nodes together. A node checks the expiry and the models without the ledger, with the cached key.
+ * the requests of all nodes together. A node checks the expiry and the models with the cached key. The admission checks
+ * the expiry again.
  */
 import * as Schema from "effect/Schema"
 import type { CountedLimits } from "../ledger/KeyCounts.ts"

@@ -1,6 +1,6 @@
 /**
- * Defines the list of settled requests, which resellers and customers read in pages, newest first, and its daily sums
- * (docs/reference/balances-and-usage.md#bal-6, docs/reference/balances-and-usage.md#e5).
+ * Defines the list of settled requests with charged tokens, which resellers and customers read in pages, newest first,
+ * and its daily sums (docs/reference/balances-and-usage.md#bal-6, docs/reference/balances-and-usage.md#e5).
  */
 import * as Either from "effect/Either"
 import type * as Option from "effect/Option"
@@ -49,7 +49,7 @@ export interface UsagePage extends CursorPage {
   readonly filter: UsageFilter
 }
 
-/** The settled requests of one day in Asia/Jakarta. */
+/** The settled requests with charged tokens of one day in Asia/Jakarta. */
 export interface UsageDay {
   readonly day: string
   readonly requests: bigint
