@@ -96,6 +96,8 @@ describe("tollgate keys", () => {
           { key_id: newer.key_id, revoked: false, revoked_at: null },
           revoked as object
         ])
+        const limited = yield* tollgate("keys", "list", "--user", "linus@example.com", "--limit", "1", "--json")
+        expect(documentOf(limited)).toMatchObject([{ key_id: newer.key_id }])
         const revocations = (yield* audited).filter(({ action }) => action === "key.revoke")
         expect(revocations).toMatchObject([{ actor: userInfo().username, reason: "leaked" }])
       })

@@ -70,15 +70,15 @@ const list = reportCommand(
             Option.getOrElse(reseller, () => ""),
             limit
           ),
-        onSome: keysOfUser
+        onSome: (email) => keysOfUser(email, limit)
       })
     })
 )
 
-const keysOfUser = (user: Email) =>
-  Effect.map(
-    Effect.flatMap(ApiKeys, (keys) => keys.list(user)),
-    (keys): Report => ({
+const keysOfUser = (user: Email, limit: number) =>
+  Effect.gen(function* () {
+    const keys = (yield* (yield* ApiKeys).list(user)).slice(0, limit)
+    return {
       document: keys.map(keyDocument),
       text:
         keys.length === 0
@@ -93,8 +93,8 @@ const keysOfUser = (user: Email) =>
               ],
               keys
             )
-    })
-  )
+    } satisfies Report
+  })
 
 const keysOfReseller = (reseller: string, limit: number) =>
   Effect.gen(function* () {
