@@ -81,6 +81,7 @@ describe("a server during shutdown", () => {
       expect(headers.get("connection")).toBe("keep-alive")
     }
     const unused = await RawClient.connect(gateway.port)
+    const preflight = await RawClient.connect(gateway.port)
     const early = await streaming(running)
     const late = await streaming(running)
     const waiting = (await RawClient.connect(gateway.port)).sendChat(hello())
@@ -106,6 +107,8 @@ describe("a server during shutdown", () => {
     // idle connection, on a new connection, and on a connection whose stream has ended.
     complete(open)
     expect(await closed(waiting)).toEqual([200, "close"])
+    preflight.send("OPTIONS /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+    expect(await closed(preflight)).toEqual([204, "close"])
     for (const client of [chatClient, await RawClient.connect(gateway.port)]) {
       client.sendChat(hello())
       complete(await upstreams.next())

@@ -156,6 +156,7 @@ export const layer = (
         if (route !== undefined) {
           relay.serve(request, response, requestId, route)
         } else if (request.method === "OPTIONS" && options.corsAllowOrigin !== undefined) {
+          if (inFlight.draining) response.shouldKeepAlive = false
           respondToPreflight(request, response, headers, requestId)
           limitDiscarding(request)
         } else {
