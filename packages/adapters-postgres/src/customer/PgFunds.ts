@@ -1,6 +1,6 @@
 /**
  * Reads whether a customer has funds. Concurrent calls for one customer share one query, so concurrent requests of one
- * customer use only one database connection. No result is cached, so a credit takes effect at the next request.
+ * customer use only one database connection. No result is cached, so a credit takes effect at the next query.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Funds } from "@tollgate/application/inference/Funds"

@@ -3,11 +3,11 @@
  * appear.
  *
  * A transaction acquires the write lock on the table before it inserts a settlement. The settlement gets its timestamp
- * from the insertion. Therefore a transaction that holds the lock writes only timestamps after its own start, and a
- * transaction that acquires the lock later writes only later timestamps. The horizon is the start time of the oldest
- * transaction that holds the lock, or the current time if no transaction holds the lock. The rows are read after the
- * horizon is known, so they include every settlement before the horizon. Transactions that only read, such as a backup,
- * do not delay the horizon.
+ * from the insertion. Therefore a transaction that holds the lock writes only timestamps after its own start. A
+ * transaction that acquires the lock after the horizon is read writes only timestamps after this read. The horizon is
+ * the start time of the oldest transaction that holds the lock, or the current time if no transaction holds the lock.
+ * The rows are read after the horizon is known, so they include every settlement before the horizon. Transactions that
+ * only read, such as a backup, do not delay the horizon.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"

@@ -8,7 +8,7 @@
  * A cell is the usage of one model in one minute, hour or day. The grain of a cell is this length of time. The usage in
  * a window is a sum of cells. A long window consists mostly of whole days, so only few cells are read.
  *
- * The migration counts all cells from the settlements.
+ * The migration counts the cells from the settlements.
  */
 export const usageByGrain = /* sql */ `
 DROP TABLE usage_delta, usage_hour, speed_hour;

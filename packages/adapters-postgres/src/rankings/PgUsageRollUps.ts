@@ -1,6 +1,6 @@
 /**
  * Stores usage in cells. A cell is the usage of one model in one minute, hour or day. The statement that writes
- * settlements inserts rows into `usage_delta`. A fold adds these rows to the cells. A rebuild recounts all cells from
+ * settlements inserts rows into `usage_delta`. A fold adds these rows to the cells. A rebuild recounts the cells from
  * the settlements.
  *
  * A fold deletes rows and adds them to their cells in one statement, so a crash neither loses a row nor adds it twice.

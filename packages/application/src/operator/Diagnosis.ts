@@ -134,6 +134,6 @@ const probeOne = (provider: PaymentProvider): Effect.Effect<Finding> => {
   })
 }
 
-/** Returns true for a failure that can end without a change of the settings, unlike most other failures. */
+/** Returns true for a failure that usually ends without a change of the settings. */
 const isTransient = (kind: ProviderUnavailable["kind"]): boolean =>
   kind === "network" || kind === "timeout" || kind === "rate_limited" || kind === "server_error"

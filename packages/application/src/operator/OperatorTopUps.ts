@@ -34,7 +34,7 @@ export const refreshForOperator = (name: string) =>
     return { refreshed, stored: yield* showTopUpForOperator(name) }
   })
 
-/** All open orders, and the other orders that are due for a refresh, for operators. */
+/** Refreshes the open orders and the other due orders for operators. */
 export class OpenTopUps extends Context.Tag("@tollgate/application/OpenTopUps")<
   OpenTopUps,
   {

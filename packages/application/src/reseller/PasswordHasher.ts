@@ -14,7 +14,7 @@ import type * as Scope from "effect/Scope"
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
-/** Signups wait in one queue, logins and changes of passwords in another, so that neither queue can fill the other. */
+/** Signups wait in one queue, logins and changes of passwords in another, so that signups cannot delay logins. */
 export type HashingQueue = "login" | "signup"
 
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<
