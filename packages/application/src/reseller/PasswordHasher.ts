@@ -14,7 +14,9 @@ import type * as Scope from "effect/Scope"
 export type PasswordHash = Redacted.Redacted<string> & Brand.Brand<"PasswordHash">
 export const PasswordHash = Brand.nominal<PasswordHash>()
 
-/** Signups wait in one queue, logins and changes of passwords in another, so that signups cannot delay logins. */
+/**
+ * Signups wait in one queue, logins and changes of passwords in another, so that signups never take places of logins.
+ */
 export type HashingQueue = "login" | "signup"
 
 export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordHasher")<

@@ -7,8 +7,9 @@ import * as Context from "effect/Context"
 
 export const topUpOutcomes = ["opened", "not_opened", "credited", "expired", "failed"] as const
 /**
- * `opened`: the payment was opened, so the order is visible. `not_opened`: the draft was abandoned. The other outcomes are
- * the statuses with the same names. An expired order that is credited later is counted with both outcomes.
+ * `opened`: the payment was opened, so the order is visible. `not_opened`: the draft was abandoned. The other outcomes
+ * are the statuses with the same names. An order is counted with each outcome that it reaches, for example `opened` and
+ * later `expired`.
  */
 export type TopUpOutcome = (typeof topUpOutcomes)[number]
 
