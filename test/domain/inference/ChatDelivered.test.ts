@@ -151,6 +151,14 @@ describe("the text of a chat prompt", () => {
     expect(extraTokens).toBe(3 + 3 * 3 + 765)
   })
 
+  it("has no attachment for a part with an empty text", () => {
+    const content = [
+      { type: "text", text: "" },
+      { type: "refusal", refusal: "" }
+    ]
+    expect(promptText({ messages: [{ role: "user", content }] }).extraTokens).toBe(3 + 3)
+  })
+
   it("is empty for a malformed body", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(promptText({ messages: [null, 7, { content: [null] }] }).text).toBe("")

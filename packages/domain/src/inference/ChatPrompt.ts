@@ -17,9 +17,9 @@ export const promptText = (body: unknown): PromptText => {
     parts.push(asText(message.role), asText(message.name), asText(message.content))
     for (const part of asArray(message.content)) {
       const piece = asObject(part)
-      const text = asText(piece?.text) || asText(piece?.refusal)
-      if (text === "" && piece !== undefined) attachments += 1
-      parts.push(text)
+      const text = piece?.text ?? piece?.refusal
+      if (piece !== undefined && typeof text !== "string") attachments += 1
+      parts.push(asText(text))
     }
     for (const call of asArray(message.tool_calls)) parts.push(asText(asObject(asObject(call)?.function)?.name))
     for (const call of asArray(message.tool_calls)) parts.push(asText(asObject(asObject(call)?.function)?.arguments))
