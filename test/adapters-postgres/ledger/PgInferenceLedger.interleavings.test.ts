@@ -25,9 +25,11 @@ import {
   openHolds
 } from "./Customers.ts"
 
+type Ledger = Effect.Effect.Success<ReturnType<typeof aNode>>["ledger"]
+
 /**
  * The events of one request. Node 2 has deregistered, so it is dead for sweeps. Nodes 0 and 1 deregister at the end of
- * the first run.
+ * their run.
  */
 interface Story {
   readonly customer: 0 | 1 | 2
@@ -130,18 +132,10 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
       Effect.gen(function* () {
         const { credit } = yield* PaygAccounts
         const holds = yield* OpenHolds
-        const nodes = yield* Effect.all([
-          aNode({ batchSize: 9 }),
-          aNode({ batchSize: 4, queues: 2 }),
-          aNode({ batchSize: 6 })
-        ])
-        const [, , dead] = nodes
-        yield* dead.nodes.leave
         let operations = 0
 
-        const play = ({ node, input, output, extensions, end, also }: Story, customer: Customer) =>
+        const play = ({ input, output, extensions, end, also }: Story, ledger: Ledger, customer: Customer) =>
           Effect.gen(function* () {
-            const { ledger } = nodes[node]
             const request = aRequest(customer, input, output)
             const { requestId } = request
             const admitted = yield* Effect.either(ledger.admit(request))
@@ -182,9 +176,17 @@ describe("three nodes with concurrent requests, sweeps, credits and mints", () =
             aCustomer({ usdMicro: 1n, planTokens: 1_500n }),
             aCustomer({ planTokens: 900n })
           ])
-          const settledIds = yield* Effect.forEach(stories, (one) => play(one, customers[one.customer]), {
-            concurrency: 40
-          })
+          const nodes = yield* Effect.all([
+            aNode({ batchSize: 9 }),
+            aNode({ batchSize: 4, queues: 2 }),
+            aNode({ batchSize: 6 })
+          ])
+          yield* nodes[2].nodes.leave
+          const settledIds = yield* Effect.forEach(
+            stories,
+            (one) => play(one, nodes[one.node].ledger, customers[one.customer]),
+            { concurrency: 40 }
+          )
           yield* Effect.forEach(nodes, ({ nodes }) => nodes.leave)
           yield* Effect.all([holds.sweep, holds.sweep], { concurrency: 2 })
 
