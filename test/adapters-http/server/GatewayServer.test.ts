@@ -192,6 +192,17 @@ describe("an invalid request", () => {
   })
 })
 
+describe("a request that is refused because of its head", () => {
+  it("gets the error format of its path, also if its target is an absolute URL", async () => {
+    const errorOf = async (target: string) =>
+      JSON.parse((await send(`GET ${target} HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n`)).body).error
+    for (const origin of ["", "http://x"]) {
+      expect(await errorOf(`${origin}/v1/models`)).toHaveProperty("type")
+      expect(await errorOf(`${origin}/api/rankings`)).not.toHaveProperty("type")
+    }
+  })
+})
+
 describe("a login or signup without a place in the hashing queue", () => {
   it("is refused with 429 before its body arrives, and its connection stays open", async () => {
     const requested: Array<string> = []

@@ -131,7 +131,13 @@ export const layer = (
         error: SurfaceError
       ) => {
         response.shouldKeepAlive = false
-        write(request, response, requestId, surfaceErrorBody(error, pathOf(request.url ?? "/"), requestId), ANY_LENGTH)
+        write(
+          request,
+          response,
+          requestId,
+          surfaceErrorBody(error, pathOf(originForm(request.url ?? "/")), requestId),
+          ANY_LENGTH
+        )
       }
       const dispatch = (
         request: IncomingMessage,
