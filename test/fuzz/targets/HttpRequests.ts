@@ -74,6 +74,8 @@ const checkResponse = (input: Buffer, text: string): void => {
   if (Number(status) < 400) return
   must(/^x-request-id: \S+/im.test(head), `a response with status ${status} has no request id`)
   if (method === "HEAD") return
+  // A browser gets an HTML page instead of an error body.
+  if (/^content-type: text\/html/im.test(head) && /accept:[^\r\n]*text\/html/i.test(input.toString("latin1"))) return
   // Bytes after the request are another request, and its response follows.
   const length = Number(LENGTH.exec(head)?.[1] ?? final.length)
   const body = bodyOf(final.slice(head.length, head.length + length))
