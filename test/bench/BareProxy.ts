@@ -1,8 +1,7 @@
 /**
  * Implements the baseline of the benchmarks: a minimal proxy. It receives requests with node:http, sends them with
  * undici's `dispatch`, and forwards the response bytes with backpressure. It has no API keys, balances or metrics. The
- * report states the figures of Tollgate as multiples of the figures of this proxy. The proxy runs in a separate
- * process.
+ * report compares the figures of Tollgate with those of this proxy. The proxy runs in a separate process.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"

@@ -1,11 +1,12 @@
 /**
- * Proves that one client address, one reseller or one provider cannot prevent the service for others. During each
+ * Proves that one client, one reseller or one provider cannot prevent the service for others. During each
  * attack the chats of another customer get status 200, and the 99th percentile of their latency is at most twice that
  * of the quiet period. Exits with 1 if one of these conditions is not met. The server must be built.
  *
  *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]
  *
- * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load affects both.
+ * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load
+ * affects quiet periods and attacks alike.
  * The upstream of the measured chats responds immediately, because the response time of a real provider would hide a delay
  * of the gateway.
  */

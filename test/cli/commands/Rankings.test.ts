@@ -5,9 +5,9 @@ import { aLedger } from "../../support/LedgerRows.ts"
 import * as Stores from "../../support/Stores.ts"
 import { layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
 
-describe("tollgate rankings rebuild", () => {
+describe("tollgate rankings", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("rebuilds the sums of usage, and reports how many sums were wrong", () =>
+    it.effect("rebuild: rebuilds the sums of usage, and reports how many sums were wrong", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect(yield* tollgate("rankings", "rebuild")).toEqual({

@@ -16,22 +16,22 @@ import { identifyingError } from "./IdentifyingData.ts"
 
 export interface EventWire {
   readonly usage: (prompt: number, output: number) => object
-  /** Returns all events of a stream, with one word in each content event. No usage is reported if `usage` is absent. */
+  /** Returns the events of a whole stream, without pings. Each delta has one word. Without `usage`, none is reported. */
   readonly events: (words: ReadonlyArray<string>, usage?: object) => ReadonlyArray<WireEvent>
-  /** Returns whether an event carries a word. */
+  /** Returns whether an event is a delta with a word. */
   readonly isWord: (event: WireEvent) => boolean
   /** Returns a whole response with this value as its usage. */
   readonly whole: (text: string, usage?: unknown) => object
-  /** Events that report a failure and end the response, by the label of the test. */
+  /** Events that report a failure and end the response. Each key is the name of its event in the test labels. */
   readonly failures: Readonly<Record<string, WireEvent>>
   /** An event that reports a rate limit. */
   readonly limit: WireEvent
   /**
-   * The charge for a cut stream. In the messages protocol the first event reports 7 prompt tokens. In the responses
-   * protocol only the last event reports usage.
+   * The charge for a stream that is cut after a word. In the messages protocol the first event reports 7 prompt tokens.
+   * In the responses protocol only the last event reports usage.
    */
   readonly chargeWhenCut: ExpectedCharge
-  /** The usage that the client reads when the upstream reports none. */
+  /** The usage that the client reads in a stream whose upstream reports none; empty if the client reads no usage. */
   readonly usageUnreported: { readonly usage?: readonly [number, number] }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Creates metrics that read their values when Prometheus scrapes them. The server counts with plain numbers, so a
- * counter costs a request only an addition.
+ * Creates metrics that read their values when Prometheus scrapes them. The server counts in variables of its own, so
+ * counting a request usually takes only an addition.
  */
 import { Counter, Gauge, type Registry } from "prom-client"
 

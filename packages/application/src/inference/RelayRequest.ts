@@ -1,5 +1,5 @@
 /**
- * Handles one inference request, from admission to settlement. The caller has authenticated the API key and read the
+ * Handles one relayed request, from admission to settlement. The caller has authenticated the API key and read the
  * body.
  *
  *     find the model ─▶ check the tools ─▶ admit ─▶ try routes ─▶ settle ─▶ respond
@@ -10,8 +10,8 @@
  * settled after its end. A whole response is written after its settlement, so that the charge is visible as soon as the
  * client has the response. If a sweep has settled the request before, the whole response is not written.
  *
- * Each step calls the next step directly (ADR 0007). In a fiber, a request would wait three times: for its hold, its
- * upstream and its settlement. These waits would cost about a quarter of the gateway's processor time.
+ * A request waits three times: for its hold, its upstream and its settlement. Each step calls the next step directly
+ * (ADR 0007), because a fiber with these three waits would cost about a quarter of the gateway's processor time.
  */
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
@@ -36,8 +36,9 @@ const NO_TOOLS: ReadonlyArray<HostedTool> = []
 
 /**
  * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function that
- * writes the response. For a stream, or if no attempt succeeds, it calls back as soon as the settlement is queued. If
- * the model is not found, a tool is refused or the admission fails, it calls back without a settlement.
+ * writes the response, or with an error. For a stream, or if no response can be charged, it calls back as soon as the
+ * settlement is queued. If the model is not found, a tool is refused or the admission fails, it calls back without a
+ * settlement.
  */
 export type RelayRequest = <Request extends InferenceRequest>(
   connection: RelayConnection<Request>,

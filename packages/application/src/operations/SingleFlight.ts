@@ -1,6 +1,7 @@
 /**
- * Single-flight: concurrent callers with the same key share one execution. The number of executions that further
- * callers can join is limited.
+ * Single-flight: concurrent callers with the same key share one execution. An execution can run the effect `leave`. From
+ * then on, new callers do not join it, but start another execution. The number of executions that have not run `leave`
+ * is limited.
  *
  * An execution runs in the scope and context in which the single-flight was made, not in the scope and context of a
  * caller. If a caller is interrupted, the execution continues, even if no caller waits any more.
@@ -14,7 +15,7 @@ import type * as Scope from "effect/Scope"
 export interface SingleFlight<K, A, E, R> {
   /**
    * Waits for the running execution of this key, or starts an execution. If the limit is reached, runs `whenFull`
-   * instead of a new execution. After an execution has run `leave`, the next caller starts another execution.
+   * instead of a new execution.
    */
   readonly run: (
     key: K,

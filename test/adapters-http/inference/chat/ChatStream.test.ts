@@ -296,7 +296,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "unknown members of deltas are kept",
+      name: "reasoning, refusals, annotations and audio in deltas are kept",
       sent: sse(
         chunk({ role: "assistant", reasoning_content: "hm", annotations: [{ type: "url_citation" }] }),
         chunk({ reasoning: "so", refusal: null, audio: { id: "a", transcript: "la" }, content: "x" }),
@@ -466,7 +466,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       "UpstreamFailed"
     ],
     ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
-    ["an object of the type `error`", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
+    ["an object whose member `object` is `error`", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
     ["a rate-limit error with the code 429", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
     [
       "a rate-limit error with the type `rate_limit_error`",
@@ -570,7 +570,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       ]
     },
     {
-      name: "log probabilities of a token without text are written in a separate chunk",
+      name: "a chunk with log probabilities is written even if its delta has no text",
       sent: sse(choices({ index: 0, delta: { content: "" }, logprobs: { content: [1] } }), hi, stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }, 0, { logprobs: { content: [1] } }), writtenHi, writtenStop, "[DONE]"]
     },
@@ -599,7 +599,7 @@ describe("chat stream translation", () => {
     expect(written(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
-  it.each(table)("%s, even with a chunk boundary at any byte", (_, row) => {
+  it.each(table)("%s, even if the bytes arrive in two pieces, divided at any byte", (_, row) => {
     const bytes = Buffer.from(row.sent)
     const uncut = translatedStream([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {

@@ -32,7 +32,7 @@ const startWith = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   return { upstream, gateway, journal: gateway.journal }
 }
 
-describe("a stream whose balance is ample", () => {
+describe("a stream whose balance covers all its content", () => {
   it("is delivered completely while its hold grows, and its settlement releases the whole hold", async () => {
     const { gateway, journal } = await startWith([...words(2_000), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
@@ -102,7 +102,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("stops all parallel streams of the customer, which together cost at most the balance", async () => {
+  it("ends, like every parallel stream of the customer, and together they cost at most the balance", async () => {
     const { gateway, journal } = await startWith([...words(5_000), stall])
     journal.plan = planOf(30_000n)
     const texts = await Promise.all(
@@ -149,7 +149,7 @@ describe("a stream whose hold cannot be extended", () => {
     expect(journal.settled[0]?.charge.charged.output).toBe(BigInt(delivered))
   })
 
-  it("continues if the hold is extended before the write timeout", async () => {
+  it("continues if the hold can be extended again before the write timeout", async () => {
     const { gateway, journal } = await startWith([...words(1_000), ...stop], { writeStallSeconds: 5 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     setTimeout(() => {
@@ -173,7 +173,7 @@ describe("a stream whose hold cannot be extended", () => {
 })
 
 describe("a stream that another node has settled", () => {
-  it("ends at its next frame even if no content waits for an extension when the ledger reports the settlement", async () => {
+  it("ends before its next frame is written, even if no content waited when the ledger reported the settlement", async () => {
     const settled = signal()
     // The last of these words requests the next slice. The hold still covers the words themselves.
     const steps = [delta("a"), until(settled), ...words(53), wait(100), delta(WORD), stall]
@@ -221,7 +221,7 @@ describe("a request with an ample balance", () => {
     durable.fire()
   })
 
-  it("is not written before its hold is durable if it is not a stream", async () => {
+  it("gets no byte of a whole response before its hold is durable", async () => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([])
     upstream.always(json(completion({ content: ["hi"], usage: usage(3, 4) })))
     const client = (await RawClient.connect(gateway.port)).sendChat(hello())
@@ -235,7 +235,7 @@ describe("a request with an ample balance", () => {
 
   const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
     ["the balance is used up before its hold is durable", new InsufficientBalance(), 402],
-    ["the database is unreachable", new Overloaded({ retryAfterSeconds: 1 }), 503]
+    ["the ledger is overloaded", new Overloaded({ retryAfterSeconds: 1 }), 503]
   ]
   it.each(refusals)("is refused, and its upstream request is aborted, if %s", async (_, refusal, status) => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([delta("secret"), stall])

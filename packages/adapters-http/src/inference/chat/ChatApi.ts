@@ -127,7 +127,7 @@ const stream = withEventStream({
   eventSchema,
   description:
     "The stream consists of `data:` lines with `chat.completion.chunk` objects, then `data: [DONE]`. While " +
-    "there is no output, a comment line is sent regularly, by default every 15 seconds. A failure after the first byte " +
+    "no event is sent, a comment line is sent regularly, by default every 15 seconds. A failure after the first byte " +
     "is reported by a `data:` line with an `error` object; in this case no `[DONE]` follows.",
   example: [
     'data: {"id":"chatcmpl-019a","object":"chat.completion.chunk","created":1763620000,"model":"demo-chat",' +

@@ -1,6 +1,6 @@
 /**
- * This file declares `POST /v1/messages` and `POST /v1/messages/count_tokens` for the OpenAPI document. Both routes
- * also pass on JSON members that are not declared here.
+ * This file declares `POST /v1/messages` and `POST /v1/messages/count_tokens` for the OpenAPI document. Members of a
+ * request that are not declared here are sent to the provider too.
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -25,7 +25,7 @@ const messages = Schema.NonEmptyArray(
 
 const system = Schema.optional(Schema.Unknown).annotations({ description: "Text, or a list of text blocks." })
 
-const otherMembersPass = "Any other member is passed on to the model unchanged."
+const otherMembersPass = "Any other member is passed on to the provider unchanged."
 
 const MessageRequest = Schema.Struct(
   {
@@ -56,7 +56,9 @@ const Message = Schema.Struct(
     stop_reason: Schema.NullOr(Schema.String),
     usage: Schema.optional(
       Schema.NullOr(Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }, otherMembers))
-    ).annotations({ description: "The usage, if the provider reports it." })
+    ).annotations({
+      description: "The usage that the provider reports. Without a report, a `message_start` event has zeros."
+    })
   },
   otherMembers
 ).annotations({
@@ -76,7 +78,7 @@ const Message = Schema.Struct(
 
 const eventSchema = {
   description:
-    "An event of a streamed message. The events of Anthropic's protocol are passed on with all their members.",
+    "An event of a streamed message. Members of the provider's events are passed on, except those that identify it.",
   type: "object",
   required: ["type"],
   properties: {
@@ -98,7 +100,7 @@ const stream = withEventStream({
   eventSchema,
   description:
     "The stream consists of the events from `message_start` to `message_stop`, each with an `event:` line. `ping` " +
-    "events can occur between them. While there is no output, a comment line is sent regularly, by default every 15 " +
+    "events can occur between them. While no event is sent, a comment line is sent regularly, by default every 15 " +
     "seconds. A failure after the first byte is reported by an `error` event; in this case no `message_stop` follows.",
   example: [
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_019a","type":"message","role":"assistant",' +

@@ -98,7 +98,7 @@ const stream = withEventStream({
   eventSchema,
   description:
     "The stream consists of `response.*` events, each with an `event:` line. The last event is `response.completed` " +
-    "or `response.incomplete`. While there is no output, a comment line is sent regularly, by default every 15 " +
+    "or `response.incomplete`. While no event is sent, a comment line is sent regularly, by default every 15 " +
     "seconds. A failure after the first byte is reported by a `response.failed` event, then by an `error` event.",
   example: [
     event("response.created", response("in_progress", '"output":[]')),
