@@ -31,7 +31,7 @@ class Arrivals {
     this.queue = queue
   }
 
-  get recent(): number {
+  countRecent(): number {
     const now = performance.now()
     if (now - this.#since >= EXPECTED_MILLIS) {
       this.#since = now
@@ -58,7 +58,7 @@ export const make: Effect.Effect<HashingRefusal, never, PasswordHasher | Trusted
   return (request, path, requestId) => {
     const arrivals = request.method === "POST" ? arrivalsAt.get(path) : undefined
     if (arrivals === undefined) return undefined
-    const error = hasher.refusalFor(arrivals.queue, clientAddressOf(request, proxies), arrivals.recent)
+    const error = hasher.refusalFor(arrivals.queue, clientAddressOf(request, proxies), arrivals.countRecent())
     if (error === undefined) {
       arrivals.add()
       return undefined

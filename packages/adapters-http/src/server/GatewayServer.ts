@@ -158,18 +158,17 @@ export const layer = (
           refuse(request, response, requestId, drainingError)
           return
         }
+        if (inFlight.draining) response.shouldKeepAlive = false
         const route = request.method === "POST" ? (routes.get(target) ?? routes.get(pathOf(target))) : undefined
         if (route !== undefined) {
           relay.serve(request, response, requestId, route)
         } else if (request.method === "OPTIONS" && options.corsAllowOrigin !== undefined) {
-          if (inFlight.draining) response.shouldKeepAlive = false
           respondToPreflight(request, response, headers, requestId)
           limitDiscarding(request)
         } else {
           request.url = withoutTrailingSlash(target)
           const refusal = hashingRefusal(request, pathOf(request.url), requestId)
           if (refusal !== undefined) {
-            if (inFlight.draining) response.shouldKeepAlive = false
             write(request, response, requestId, refusal, MAX_BODY_BYTES)
             limitDiscarding(request)
             return
