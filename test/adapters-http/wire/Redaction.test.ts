@@ -76,9 +76,11 @@ describe("a provider's message", () => {
   })
 
   const word = FastCheck.stringMatching(/^[a-z]{6,12}$/)
+  // The id of a tool call is not searched, because it comes from the client's own messages.
+  const before = FastCheck.fullUnicodeString().filter((text) => !/(?:call|toolu)_/.test(text))
   property(
-    "contains no secret word when it is shown",
-    [FastCheck.fullUnicodeString(), word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
+    "contains no secret word outside the id of a tool call when it is shown",
+    [before, word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
       const message = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`
       const shown = redactedText(message, {
