@@ -46,8 +46,8 @@ export const defaults: ArgonOptions = {
 
 const noPlace = new RateLimited({ retryAfterSeconds: 1 })
 /**
- * The pause of a thread after each hash, as a multiple of the hash's duration. With 3, a full queue uses at most a
- * quarter of a processor core for each of its threads.
+ * The pause of a thread after a hash that did not fail, as a multiple of the hash's duration. With 3, a full queue uses
+ * about a quarter of a processor core for each of its threads.
  */
 const PAUSES_PER_HASH = 3
 /**
@@ -104,8 +104,8 @@ export const make = (
 type RunOnThread = <A>(work: (thread: HashingThread) => Promise<A>) => Effect.Effect<A>
 
 /**
- * Returns a function that runs work on one of `count` threads, and then leaves one thread unused for a time. If the
- * caller is interrupted, the thread is released only after the work has ended.
+ * Returns a function that runs work on one of `count` threads. After work that did not fail, it leaves one thread
+ * unused for a time. If the caller is interrupted, the thread is released only after the work has ended.
  */
 const makeThreads = (count: number): Effect.Effect<RunOnThread, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -52,7 +52,7 @@ export const presentedKey = (
 
 type Wrapped = Either.Either<Redacted.Redacted<string>, never>
 
-/** The last key that was presented on each connection. A key that is too long is not stored. */
+/** The key that `presentedKey` returned last for each connection. */
 const lastKeys = new WeakMap<object, Wrapped>()
 
 const wrapped = (key: string, connection: object | undefined): Wrapped => {
@@ -64,8 +64,8 @@ const wrapped = (key: string, connection: object | undefined): Wrapped => {
 }
 
 /**
- * Authenticates a request to a route of the HttpApi. Returns the principal: the API key, its limits, and the customer
- * that owns it.
+ * Authenticates a request to a route of the HttpApi. Returns the principal: the ids of the API key and of the customer
+ * that owns it, and the limits of the key that a node checks without the ledger.
  */
 export const caller: Effect.Effect<
   Principal,

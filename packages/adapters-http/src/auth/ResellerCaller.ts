@@ -1,6 +1,6 @@
 /**
- * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The word `Bearer` can be in upper
- * or lower case.
+ * Authenticates requests to the reseller routes by `Authorization: Bearer <token>`. The case of the word `Bearer` is
+ * ignored.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -20,8 +20,8 @@ const MAX_LENGTH = 4_096
 
 /**
  * Returns the token in `rawHeaders`, an array in which header names and values alternate. Returns undefined if the
- * token is missing, malformed, too long, or sent twice with different values. The raw headers are read, because Node.js
- * keeps only the first of several `authorization` headers.
+ * token is missing or malformed, or if the header is too long or repeated with another value. The raw headers are read,
+ * because Node.js keeps only the first of several `authorization` headers.
  */
 export const bearerToken = (rawHeaders: ReadonlyArray<string>): Redacted.Redacted<string> | undefined => {
   let presented: string | undefined

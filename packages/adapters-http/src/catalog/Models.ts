@@ -1,5 +1,5 @@
 /**
- * Lists the models that the API key of the request can call, and reads one of them by its public name
+ * Lists the models that the API key of the request can call, and reads one model by its public name
  * (docs/reference/inference.md#model-2). The responses are built from the catalog in memory.
  *
  * Some clients do not escape the slashes in a public name. Therefore the whole path after `/v1/models/` is used as the

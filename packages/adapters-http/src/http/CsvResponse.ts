@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 
 /** Maximum number of CSV responses that a node sends at the same time. */
 const MAX_RESPONSES = { total: 16, perCaller: 2 }
-/** Milliseconds after which a client that reads nothing is disconnected. */
+/** Milliseconds without traffic after which the connection is closed, for example if the client reads nothing. */
 const STALL_MILLIS = 30_000
 
 export class CsvResponses extends Context.Tag("@tollgate/adapters-http/CsvResponses")<

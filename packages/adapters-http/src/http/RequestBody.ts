@@ -12,8 +12,9 @@ import type { MemoryReservation } from "./MemoryReservation.ts"
 import { acceptBody } from "./UnreadBody.ts"
 
 /**
- * The maximum size in bytes of a body that is read without a check of the customer's funds. Ordinary bodies are
- * smaller, so no database query delays their reading. The admission checks the balances for a body of any size.
+ * The maximum size in bytes of a body that {@link readInferenceBody} reads without a check of the customer's funds.
+ * Ordinary bodies are smaller, so no database query delays their reading. The admission checks the balances for a body
+ * of any size.
  */
 export const MAX_UNFUNDED_BYTES = 64 * 1024
 

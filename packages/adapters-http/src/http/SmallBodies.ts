@@ -1,8 +1,8 @@
 /**
  * Reads the bodies of requests to the reseller routes and the operator API, and of webhooks of payment providers. Each
- * body has at most 64 KiB, unless a route accepts more. All bodies that a node is reading have at most 32 MiB together.
- * The bodies of one client have at most half of the memory that the bodies of other clients leave free. Therefore slow
- * uploads of one client do not prevent the uploads of other clients.
+ * of these bodies has at most 64 KiB, unless a route accepts more. Together, those that a node is reading have at most
+ * 32 MiB. The bodies of one client have at most half of the memory that the bodies of other clients leave free.
+ * Therefore slow uploads of one client do not prevent the uploads of other clients.
  */
 import type { IncomingMessage } from "node:http"
 import { type Overloaded, RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"

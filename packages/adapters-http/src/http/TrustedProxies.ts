@@ -42,8 +42,8 @@ export const none: Service = { trusts: () => false }
 export const layer = (service: Service): Layer.Layer<TrustedProxies> => Layer.succeed(TrustedProxies, service)
 
 /**
- * Returns the client's address: an IPv4 address or an IPv6 /64 network. Returns `nowhere` if the connection is already
- * closed.
+ * Returns the client's address: an IPv4 address or an IPv6 /64 network. Returns `nowhere` if the socket has no peer
+ * address, for example because the connection is already closed.
  */
 export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: Service): ClientAddress => {
   let address = plainAddress(socket.remoteAddress ?? "")

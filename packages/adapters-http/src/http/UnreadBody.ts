@@ -61,7 +61,7 @@ const PIECE_BYTES = 64 * 1024
  */
 const MAX_FAST_BODIES = 64
 
-/** The maximum number of bodies in {@link DiscardedBodies}. Each occupies 64 KiB or more until it ends. */
+/** The maximum number of bodies that are discarded at the same time. Each occupies 64 KiB or more until it ends. */
 const MAX_DISCARDED_BODIES = 512
 /**
  * The number of refusals per {@link TICK_MILLIS} after which a further refusal waits: 100 per second. Each refused
@@ -78,9 +78,9 @@ const MAX_WAITING_REFUSALS = 512
  * on this connection before.
  */
 class DiscardedBodies {
-  /** All bodies, the oldest first. */
+  /** The bodies whose refusal is written, the oldest first. */
   readonly #all = new Set<IncomingMessage>()
-  /** The paused bodies. The body that has waited longest is read next. */
+  /** Those of `#all` that are paused. The body that has waited longest is read next. */
   readonly #paused = new Set<IncomingMessage>()
   /** The functions that write the waiting refusals, the oldest first. */
   readonly #waiting = new Map<IncomingMessage, () => void>()

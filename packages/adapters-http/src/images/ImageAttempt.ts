@@ -68,7 +68,7 @@ const exchangeWith = (context: ImageAttemptContext, request: ImageRequest, sent:
         Effect.flatMap(({ result }) => result),
         Effect.tapError(({ error }) => report(context, sent.candidate, exchange.status, error))
       ),
-    // An exchange that is still open here was interrupted, so the attempt gives no verdict on the provider.
+    // An exchange that has no verdict here was interrupted or not sent, so nothing is known about the provider.
     (exchange) => Effect.sync(() => exchange.close("undecided"))
   )
 

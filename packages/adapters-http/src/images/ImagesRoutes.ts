@@ -1,6 +1,6 @@
 /**
- * Serves `POST /v1/images/generations` and `POST /v1/images/edits`. One effect handles a request from the
- * authentication until the response is sent or the client has disconnected.
+ * Serves `POST /v1/images/generations` and `POST /v1/images/edits`. One effect handles a request, from its
+ * authentication until the metrics count it.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"

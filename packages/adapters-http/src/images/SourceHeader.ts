@@ -67,7 +67,7 @@ const readPngHeader = (bytes: Buffer): Header => {
 
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-/** Returns true for a marker TEM or RST, which no segment follows. */
+/** Returns true for the markers TEM and RST, after which no length follows. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
 const isEndOfHeader = (marker: number): boolean => marker === 0xd8 || marker === 0xd9 || marker === 0xda
 

@@ -1,6 +1,6 @@
 /**
  * Lists, shows and creates customers for operators, credits them, and links them to resellers
- * (docs/reference/operator.md#customers-and-keys). The tables and the command line call a customer `user`.
+ * (docs/reference/operator.md#customers-and-keys). The tables call a customer `user`.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"

@@ -3,8 +3,8 @@
  * bytes, except the role and the members that identify the provider. Numbers and escapes inside the messages therefore
  * stay as they are.
  *
- * A completion with an unusual part, for example with tool calls, an error or a repeated member, is not rewritten here:
- * `ChatResponse.ts` parses it.
+ * A completion with an unusual part, for example with tool calls, an error or two messages in one choice, is not
+ * rewritten here: `ChatResponse.ts` parses it.
  */
 import { isUtf8 } from "node:buffer"
 import { contentOf } from "@tollgate/domain/inference/ChatDelivered"

@@ -23,7 +23,7 @@ export const translatedResponse = (
   return spliced === undefined ? parsedCompletion(context, body) : Either.right(spliced)
 }
 
-/** Rewrites a completion by parsing it. Unlike {@link splicedCompletion}, this works for every valid completion. */
+/** Rewrites a completion by parsing it. Unlike {@link splicedCompletion}, it accepts completions with unusual parts. */
 export const parsedCompletion = (
   { requestId, publicName, createdAtSeconds }: ResponseContext,
   body: Buffer

@@ -40,7 +40,7 @@ export class ChunkTemplate {
     return this.#attemptsLeft > 0
   }
 
-  /** Makes a template from a chunk whose only output is this text. */
+  /** Tries to make a template from a chunk whose only output is this text. */
   learn(chunk: string, text: string): void {
     if (chunk.length > MAX_LENGTH || text === PROBE || SPECIAL.test(text)) return
     this.#attemptsLeft -= 1

@@ -1,5 +1,5 @@
 /**
- * Removes or replaces everything that identifies the provider in messages and their stream events
+ * Removes or replaces these marks of the provider in messages and their stream events
  * (docs/reference/inference.md#f15): the upstream model name, the cloud platform's mark in ids (`bdrk`, `vrtx`), and
  * the JSON members that `withoutProviderMembers` removes. If a function changes nothing, it returns the same object, so
  * that the caller can pass on the original bytes.

@@ -34,7 +34,7 @@ const EVENT_STREAM = [
 ]
 const JSON_RESPONSE = ["content-type", "application/json", "cache-control", "no-store", "content-length"]
 const LAST_CHUNK = "0\r\n\r\n"
-/** Unread request bodies up to this number of bytes are discarded, and their connection stays open. */
+/** The maximum `content-length` of an unread request body that is discarded so that its connection can stay open. */
 const DISCARDED_BODY_BYTES = 64 * 1024
 
 export class ClientResponse {
@@ -52,8 +52,8 @@ export class ClientResponse {
   /** True after the caller has ended or refused the response. A refusal may still wait to be written. */
   ended = false
   /**
-   * True if the connection was closed before the end of the response was written, or before the socket has accepted the
-   * last write of a stream.
+   * True if the connection was closed before the caller ended or refused the response, or before the socket accepted
+   * the last write of a stream.
    */
   gone = false
   /** True while the socket's send buffer is full. Callers should not write until the buffer is empty again. */

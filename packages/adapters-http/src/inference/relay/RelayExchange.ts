@@ -51,7 +51,7 @@ export type RelayPorts = ApiKeyAuthenticator | Funds | CurrentCatalog | Inferenc
 
 export interface BodyLimits {
   readonly bodyBytes: number
-  /** The memory limit for the bodies of all requests together, in bytes. */
+  /** The memory limit for the bodies of all relayed requests together, in bytes. */
   readonly allBodiesBytes: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * `RelayCounters` contains the relay's counters as plain numbers. The relay updates the counters while bytes pass, and
- * the metrics of the server read them. No label of these metrics contains the name of a provider.
+ * `RelayCounters` contains the counters of the relay and of the routes for images as plain numbers. These update the
+ * counters, and the metrics of the server read them. No label of these metrics contains the name of a provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"
@@ -34,17 +34,17 @@ export interface FinishedRequest extends Outcome {
 }
 
 export class RelayCounters {
-  /** The number of requests that the relay has not finished. */
+  /** The number of relayed requests and image requests that are not finished. */
   openRequests = 0
   /** The number of event streams that are being sent to clients. */
   openStreams = 0
-  /** The number of open HTTP requests to providers. */
+  /** The number of open HTTP requests to providers, not counting requests for a token count. */
   openExchanges = 0
   /** The memory reserved for the request bodies of the relay. */
   readonly bodyMemory = new ReservedMemory()
   /** The memory reserved for the bodies, source images and responses of image requests. */
   readonly imageMemory = new ReservedMemory()
-  /** The number of response bytes written to sockets, not counting headers and chunk framing. */
+  /** The bytes of streams and whole responses that the relay wrote, not counting headers and chunk framing. */
   responseBytes = 0
   /** The number of content deltas that clients' sockets have accepted. */
   deltas = 0

@@ -57,7 +57,7 @@ export interface TranslatedResponse {
 
 /** The values in a rewritten response that come from the gateway, not from the provider. */
 export interface ResponseContext {
-  /** The request id, from which each protocol derives the ids in its responses. */
+  /** The request id, from which protocols derive ids in their responses. */
   readonly requestId: RequestId
   readonly publicName: string
   /** The creation time in whole seconds since the Unix epoch. */

@@ -1,6 +1,6 @@
 /**
- * `Ticker` is one timer for all running attempts. At every tick, each attempt checks its timeouts, and an attempt for a
- * stream also checks whether a keepalive is due. A separate timer for each attempt would be too expensive.
+ * `Ticker` is one timer for all running attempts of the relay. At every tick, each attempt checks its timeouts, and an
+ * attempt for a stream also checks whether a keepalive is due. A separate timer for each attempt would cost too much.
  */
 import { type Indexed, IndexedSet } from "@tollgate/application/inference/IndexedSet"
 import * as Effect from "effect/Effect"

@@ -77,7 +77,8 @@ const response = (status: string, rest: string): string =>
   `"model":"demo-chat",${rest}}`
 
 const eventSchema = {
-  description: "An event of a streamed response. The events of OpenAI's protocol are passed on with all their members.",
+  description:
+    "An event of a streamed response. Members of the provider's events are passed on, except those that identify it.",
   type: "object",
   required: ["type"],
   properties: {

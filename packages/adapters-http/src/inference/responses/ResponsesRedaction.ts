@@ -1,7 +1,7 @@
 /**
- * Removes everything from response objects that identifies the provider, or shows the provider's
- * internals or the price that the gateway pays (docs/reference/inference.md#f15). The functions replace the upstream
- * model name by the public name. An item or part that needs no change is returned as the same object.
+ * Removes the members of response objects that identify the provider, or show the provider's internals or the price
+ * that the gateway pays (docs/reference/inference.md#f15). The functions replace the upstream model name by the public
+ * name. An item or part that needs no change is returned as the same object.
  */
 import { withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"

@@ -1,6 +1,6 @@
 /**
- * Renders the documentation page from the OpenAPI document. The page consists of one file: its style and its script are
- * part of it, and it loads nothing from other hosts.
+ * Renders the documentation page from the OpenAPI document. The page contains its style and its script, and loads
+ * nothing from other hosts.
  */
 import { type Document, routesOf } from "./Document.ts"
 import { html, inline, type Markup, prose, slugOf } from "./Markup.ts"
