@@ -71,7 +71,7 @@ const environment = Layer.mergeAll(
   Layer.succeed(CliConfig.CliConfig, cliConfig),
   NodeTerminal.layer,
   Path.layer,
-  // @effect/cli requires a file system, but no command uses it.
+  // @effect/cli requires this service, but no command uses it.
   FileSystem.layerNoop({}),
   Logger.replace(
     Logger.defaultLogger,

@@ -68,7 +68,7 @@ export const worker = (config: ServerConfig) =>
     Effect.provide(Tracing.layer(config))
   )
 
-/** Applies the catalog and starts the demo. Returns a function that prints the demo's banner, if there is a demo. */
+/** Applies CATALOG_FILE and starts the demo, if they are configured. Returns the function that prints the banner. */
 const prepare = (config: ServerConfig) =>
   Effect.gen(function* () {
     if (config.CATALOG_FILE !== undefined) yield* applyCatalogFile(config.CATALOG_FILE)

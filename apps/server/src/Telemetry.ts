@@ -62,7 +62,7 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-/** Adds the common fields, and the trace id of a request that is traced. */
+/** Adds the common fields. Adds the trace id to an entry about a sampled request. */
 const entriesWith = (
   commonFields: Fields,
   { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings

@@ -1,6 +1,6 @@
 /**
- * Builds the payment providers of a deployment: either the real providers whose credentials are configured, or, in
- * development only, simulated providers.
+ * Builds the payment providers of a deployment: either the real providers whose credentials are configured, or, outside
+ * production, simulated providers.
  */
 import * as ConfiguredProviders from "@tollgate/adapters-upstream/topup/ConfiguredProviders"
 import type { PaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"

@@ -84,8 +84,8 @@ export const refuseIncompatibleSchema = Effect.gen(function* () {
 })
 
 /**
- * Migrates the schema in development. In production, fails if a migration is pending, because only the operator applies
- * migrations there, with `tollgate migrate`.
+ * Migrates the schema outside production. In production, fails if a migration is pending, because only the operator
+ * applies migrations there, with `tollgate migrate`.
  */
 export const migratedSchema = ({ production }: { readonly production: boolean }) =>
   Layer.effectDiscard(

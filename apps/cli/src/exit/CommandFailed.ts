@@ -14,7 +14,7 @@ export const exitCodes = {
   usage: 2,
   /** A business rule refuses the command, for example because the user already exists. */
   refused: 3,
-  /** Ctrl-C interrupted the command. Shells report the same code. */
+  /** A signal interrupted the command. After Ctrl-C, shells report the same code. */
   interrupted: 130
 } as const
 

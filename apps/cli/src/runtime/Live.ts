@@ -37,7 +37,7 @@ export const connected = Layer.provideMerge(Layer.effectDiscard(reachDatabase), 
 
 /**
  * Provides the stores of {@link opened}, after checking that the schema of the database is up to date. Migrates an
- * embedded Postgres in development.
+ * embedded Postgres outside production.
  */
 export const ready = Layer.provideMerge(Layer.effectDiscard(readyDatabase), opened)
 

@@ -38,7 +38,7 @@ const failureIn = (cause: Cause.Cause<CommandFailed>): CommandFailed | undefined
 
 /**
  * Fails if a migration is pending, or if a newer release has applied a migration that is incompatible with this
- * release. In development, applies pending migrations to the embedded Postgres instead, as the server does.
+ * release. Outside production, applies pending migrations to the embedded Postgres instead.
  */
 export const readyDatabase: Effect.Effect<void, CommandFailed, Database | Settings> = Effect.gen(function* () {
   const { DATABASE_URL, NODE_ENV } = yield* Settings

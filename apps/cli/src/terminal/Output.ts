@@ -32,7 +32,7 @@ export const writeOut = (text: string): Effect.Effect<void> =>
 
 export const encode = (document: Json): string => JSON.stringify(document, null, 2)
 
-/** Converts a count or a catalog price. Both are below 2^53, so the conversion is exact. */
+/** Converts a count, a catalog price or a threshold. All of them are below 2^53, so the conversion is exact. */
 export const count = (quantity: bigint): number => Number(quantity)
 
 export const timestamp = (date: Date): string => date.toISOString()

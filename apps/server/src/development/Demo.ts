@@ -1,7 +1,7 @@
 /**
  * Starts the demo: a simulated provider, a catalog with routes to this provider, a customer with an API key and a
- * balance, and a reseller with quota. With real payment providers there is no demo reseller, because its password is
- * public.
+ * balance, and a reseller with quota. With real payment providers, the demo creates no reseller, because its password
+ * is public.
  */
 import { applyCatalog } from "@tollgate/composition/CatalogAtStart"
 import { isLoopback } from "@tollgate/composition/DeploymentVariables"

@@ -89,7 +89,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     return registry
   })
 
-/** Histogram bucket bounds in seconds. The longest requests take about ten minutes. */
+/** Histogram bucket bounds in seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 const countRequests = (registry: Registry, counters: RelayCounters) => {

@@ -15,8 +15,8 @@ export const nextUuidV7: Effect.Effect<string> = Effect.map(Clock.currentTimeMil
 
 /**
  * Returns a Postgres array literal. Elements are not escaped, because the driver's escaping takes more time than the
- * rest of a statement. Callers pass only values that contain neither quotes nor backslashes: ids, numbers, times,
- * hexadecimal texts and validated names.
+ * rest of a statement. Callers pass only values that contain neither quotes nor backslashes, such as ids, numbers,
+ * times, hexadecimal texts and validated names.
  */
 export const arrayOf = (values: ReadonlyArray<unknown>): string => {
   let text = "{"

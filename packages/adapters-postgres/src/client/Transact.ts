@@ -25,7 +25,7 @@ const FIRST_BACKOFF_MILLIS = 10
 const MAX_BACKOFF_MILLIS = 1_000
 
 /**
- * Returns a random delay of at most one second. Its range doubles with each attempt. Because the delay is random, two
+ * Returns a random delay. Its range doubles with each attempt, up to one second. Because the delay is random, two
  * sessions rarely retry at the same time.
  */
 const backoffMillis = (attempt: number): number => {

@@ -1,6 +1,7 @@
 /**
  * Builds and runs the statements for image request rows. A row is inserted when a request begins, and is updated when
- * the request ends. Another statement deletes the digest of its idempotency key later.
+ * the request ends. If the request was sent to a provider, another statement deletes the digest of its idempotency key
+ * later.
  *
  * A transaction locks image requests before holds and accounts. Transactions that begin requests of the same user run
  * one after the other, so each transaction reads the rows that the previous transaction wrote.

@@ -4,8 +4,8 @@
  *
  * When all balances and holds are cached, the transaction makes its decisions from the cache and writes them in one
  * statement. The database refuses the whole statement if a row differs from the cache. A transaction has the following
- * steps after such a refusal, and when a row is not cached, a request would be refused, or an earlier try of the
- * transaction may have committed:
+ * steps after such a refusal, and in other cases, for example when a row is not cached, or when a request would be
+ * refused:
  *
  *     lock holds, accounts and limited keys, read the API keys    one round trip
  *     decide                                                      in memory

@@ -2,9 +2,9 @@
  * Creates the tables for rankings: tokens per model and hour, speeds of the last days, and the rankings documents that
  * the server returns. Migration 0007 replaces the tables of tokens and speeds.
  *
- * All these rows are derived from the settlements and can be recounted. Each settlement inserts its own rows into
- * `usage_delta`, so concurrent transactions never write the same row. A background task later adds these rows to the
- * sums per hour.
+ * All these rows are derived from the settlements and can be recounted. Each transaction that settles requests inserts
+ * its own rows into `usage_delta`, so concurrent transactions never write the same row. A background task later adds
+ * these rows to the sums per hour.
  */
 export const rankings = /* sql */ `
 -- Speeds are counted in buckets on a logarithmic scale. Bucket b contains the whole numbers from 1.01^b to below

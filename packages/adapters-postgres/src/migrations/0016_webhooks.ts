@@ -15,7 +15,8 @@ CREATE TABLE webhook_endpoint (
   quota_below_usd_micro bigint CHECK (quota_below_usd_micro BETWEEN 1 AND 1000000000000),
   payg_below_usd_micro bigint CHECK (payg_below_usd_micro BETWEEN 1 AND 1000000000000),
   plan_below_tokens bigint CHECK (plan_below_tokens BETWEEN 1 AND 1000000000000),
-  -- False until the first round of the balance watch has recorded, without events, which balances are already low.
+  -- False from the creation or a change of the endpoint until a round of the balance watch has recorded, without
+  -- events, which balances are already low.
   watched boolean NOT NULL DEFAULT false,
   -- AES-256-GCM: nonce, ciphertext and tag. The version names the pepper from which the key is derived.
   secret bytea NOT NULL,

@@ -1,6 +1,6 @@
 /**
  * Writes events into the outbox, in the transaction of the change that they report. Therefore a change that is rolled
- * back has no event, and a committed change has an event even if the process dies right after the commit.
+ * back has no event, and the event of a committed change is stored even if the process dies right after the commit.
  *
  * The statement writes an event only if an enabled endpoint subscribes to it. The operator's endpoints receive the
  * events of all resellers. A reseller's endpoint receives the events of this reseller while the reseller is active. It

@@ -26,7 +26,7 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
     readonly read: (keyId: ApiKeyId) => Effect.Effect<KeyStatus, ApiKeyNotFound>
     /**
      * Changes the limits of a key and writes an audit log entry, in one transaction. Every node is notified, as after a
-     * revocation. The limits that the ledger checks apply to the next admission.
+     * revocation. The ledger checks the new limits from the next admission or extension on.
      */
     readonly change: (
       keyId: ApiKeyId,

@@ -1,7 +1,7 @@
 /**
  * Lists settled requests in pages, newest first, and computes their daily sums
  * (docs/reference/balances-and-usage.md#bal-5, docs/reference/balances-and-usage.md#e5). A reseller reads the requests
- * of its customers. A customer reads its own requests.
+ * of its customers. A customer reads its own requests. An operator reads in the place of a reseller or of a customer.
  *
  * Settlements do not commit in the order of their settlement times. The list therefore shows an item only when no open
  * transaction can add an item with the same or an earlier time. Requests that are settled later appear only at the head
@@ -26,7 +26,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { CursorSealer, listPage } from "../operations/CursorSealer.ts"
 
-/** The reader of settled requests: a reseller or a customer. */
+/** The reseller or the customer whose view of the settled requests is read. */
 export type UsageReader =
   | { readonly _tag: "Reseller"; readonly resellerId: ResellerId }
   | { readonly _tag: "Customer"; readonly userId: UserId }

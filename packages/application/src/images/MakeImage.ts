@@ -63,7 +63,8 @@ export const IMAGE_TIMEOUT_MILLIS = 120_000
 export const makeImage = <Image>(
   connection: ImageConnection<Image>
 ): Effect.Effect<MadeImage<Image>, ImageRequestError, ApiKeyAuthenticator | CurrentCatalog | ImageRequests> =>
-  // A client that disconnects interrupts only the parts in `restore`. After `images.begin`, `images.finish` always runs.
+  // A client that disconnects interrupts only the parts in `restore`. After `images.begin` has succeeded,
+  // `images.finish` runs.
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const images = yield* ImageRequests

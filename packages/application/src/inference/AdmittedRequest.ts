@@ -119,7 +119,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
     else {
       // A stream that is cut before its first delta is not charged. Therefore a stream that waits for its hold is sent
-      // to a provider only if the hold covers the prompt and one output token.
+      // to a provider only if the hold covers the prompt, as far as it can be counted, and one output token.
       this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
         this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
       })

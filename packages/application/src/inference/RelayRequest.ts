@@ -10,8 +10,9 @@
  * settled after its end. A whole response is written after its settlement, so that the charge is visible as soon as the
  * client has the response. If a sweep has settled the request before, the whole response is not written.
  *
- * A request waits three times: for its hold, its upstream and its settlement. Each step calls the next step directly
- * (ADR 0007), because a fiber with these three waits would cost about a quarter of the gateway's processor time.
+ * A request waits for its hold, for its upstream and, if its response is whole, for its settlement. Each step calls the
+ * next step directly (ADR 0007), because a fiber with these waits would cost about a quarter of the gateway's processor
+ * time.
  */
 import { callable } from "@tollgate/domain/catalog/Catalog"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"

@@ -3,8 +3,8 @@
  * attempts and its settlement.
  *
  * Without a configured collector there is no object `Traces`, and tracing costs each request only a few comparisons. A
- * traced text request runs the same use case, but with a connection and a ledger that start and end the spans. The use
- * case for images starts and ends its spans itself.
+ * traced request of the relay runs the same use case, but with a connection and a ledger that start and end the spans.
+ * The use case for images starts and ends its spans itself.
  */
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"

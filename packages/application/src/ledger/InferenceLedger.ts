@@ -57,7 +57,7 @@ export interface SettlementRequest {
    * if its client disconnects while the settlement is queued.
    */
   readonly measure: () => Measured
-  /** The counters of the route that served the request; undefined if the settlement is not counted by route. */
+  /** The counters of the route of the last attempt; undefined if the settlement is not counted by route. */
   readonly route?: RouteTraffic | undefined
 }
 

@@ -88,7 +88,7 @@ export class RouteTraffic {
   planPico = 0n
   paygPico = 0n
   writtenOffPico = 0n
-  /** The operator loss at the price of the model. */
+  /** The operator loss at the prices that were valid at the admissions. */
   lostPico = 0n
   readonly firstToken = new LatencyHistogram(FIRST_TOKEN_BOUNDS)
   readonly perToken = new LatencyHistogram(TOKEN_BOUNDS)

@@ -34,8 +34,8 @@ export class RankingsPolicy extends Context.Tag("@tollgate/application/RankingsP
  * The stored sums of token usage per model. With these sums, rankings need not read every settlement.
  *
  * The sums contain the consumed tokens of settlements except cache reads (`TokenUsage.ranked`), at the time of the
- * settlement. The sums include hidden and retired models, and failed requests that consumed tokens. Requests without a
- * settlement are not included.
+ * settlement. The sums include hidden and retired models, and failed requests that consumed tokens. Image requests and
+ * requests without a settlement are not included.
  */
 export class RankingsHistory extends Context.Tag("@tollgate/application/RankingsHistory")<
   RankingsHistory,

@@ -4,9 +4,9 @@
  * order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh
- * of an order. For an order paid with real money, resellers and webhooks cause at most one refresh per second on a
- * node. A reseller's refresh of a `crediting` order ignores the pause, because this refresh sends no request to the
- * provider.
+ * of an order. For an order that is not simulated, resellers and webhooks cause at most one refresh per second on a
+ * node. The exception is a reseller's refresh of a `crediting` order: it ignores the pause, because it sends no request
+ * to the provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
@@ -76,7 +76,8 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
     ) => Effect.Effect<TopUpOrder, E | OpenFailure, R>
     /**
      * Waits until another request, possibly on another node, has opened the payment of a draft. Fails if the draft is
-     * abandoned, or if the wait lasts 25 seconds. Concurrent callers on a node share one wait.
+     * abandoned, if the wait lasts 25 seconds, or if too many waits are in progress. Concurrent callers on a node share
+     * one wait.
      */
     readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
     /** Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order. */

@@ -1,6 +1,6 @@
 /**
- * The catalog contains all models, with their routes and providers. It is immutable: a change replaces the whole
- * catalog.
+ * The catalog contains all models, including hidden and retired models, and the providers that are not retired. It is
+ * immutable: a change replaces the whole catalog.
  */
 import * as Either from "effect/Either"
 import { ModelNotFound } from "../inference/InferenceErrors.ts"

@@ -9,7 +9,7 @@ import * as ParseResult from "effect/ParseResult"
 const MAX_SHOWN_CHARACTERS = 100
 const MISMATCH = /^Expected (.+), actual (.+)$/s
 
-/** Returns one line for each wrong member. Each line begins with the path of the member. */
+/** Returns one line for each wrong member. A line begins with the path of the member, or with `the file`. */
 export const issuesOf = (error: ParseResult.ParseError): ReadonlyArray<string> => {
   const messages = new Map<string, Array<string>>()
   const containers = new Set<string>()
@@ -38,7 +38,7 @@ const merged = (messages: ReadonlyArray<string>): string => {
   return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual)}`
 }
 
-/** Describes an expected object or array without the notation of TypeScript. */
+/** Replaces the TypeScript notation of an expected object or array by words. Other texts stay unchanged. */
 const plain = (expected: string): string => {
   if (expected.startsWith("{") || expected.startsWith("(Struct")) return "an object"
   return /^(readonly \[|ReadonlyArray<)/.test(expected) ? "an array" : expected

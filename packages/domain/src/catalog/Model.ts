@@ -33,7 +33,7 @@ export interface ModelTerms {
   readonly author: string
   readonly kind: ModelKind
   readonly discoveryRank: number
-  /** True if the model is neither listed nor callable. */
+  /** If true, the model is neither listed nor callable. */
   readonly hidden: boolean
   readonly capabilities: ReadonlyArray<ImageCapability>
   /** The maximum number of output tokens that the model generates per choice; undefined if it is unknown. */

@@ -85,8 +85,9 @@ const ModelNames = Schema.Array(ModelName).pipe(
 const limit = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 /**
- * A change of limits, as a caller sends it. An absent member leaves a limit unchanged, and null removes it. An unknown
- * member is refused: a misspelt limit would otherwise be ignored, and the key would have no such limit.
+ * Limits, as a caller sends them. `changeLimits` leaves the limit of an absent member unchanged, and removes a limit
+ * that is null. An unknown member is refused: a misspelt limit would otherwise be ignored, and the key would have no
+ * such limit.
  */
 export const KeyLimitsChange = Schema.Struct({
   spend_usd_micro_per_day: limit(wholeNumber(0, MAX_SPEND_USD_MICRO)),

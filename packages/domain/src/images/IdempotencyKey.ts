@@ -3,8 +3,8 @@
  * (docs/reference/images.md#g3).
  *
  * An idempotency key has 1 to 255 visible ASCII characters. Of the requests of a customer with the same idempotency
- * key, at most one in 90 days is sent to providers, even if the requests have different API keys. The idempotency key
- * is deleted after 90 days.
+ * key, at most one in 90 days is sent to providers, even if the requests have different API keys. The digest of an
+ * idempotency key is deleted after 90 days, or at the end of a request that was not sent to a provider.
  */
 import type * as Brand from "effect/Brand"
 import * as Either from "effect/Either"

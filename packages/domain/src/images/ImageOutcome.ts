@@ -11,7 +11,7 @@
  *   no provider made an image           failed      nothing         the most informative error
  *
  * `unmetered` means delivered without reported output tokens. `withheld` means too large to be delivered. If nothing
- * was sent to a provider, the state is `failed` and there is no review.
+ * was sent to a provider, the state is `failed` and there is no review, unless the node died.
  */
 import type { Ending } from "../inference/Charge.ts"
 import { nothing } from "../inference/Charge.ts"

@@ -6,8 +6,8 @@
  *   complete, usage unreported    local count of the prompt and the output
  *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
  *                                 output; if the provider reported its whole output, at most the reported output
- *   no delta delivered            nothing; if the response is complete and has reported output, the reported usage,
- *                                 because that output was hidden reasoning
+ *   no delta delivered            nothing; if the response is complete and its output is reported, as in the rows above,
+ *                                 because that output can be hidden reasoning
  *
  * The consumed tokens are recorded with the charge. The consumed tokens that are not charged are the operator loss.
  */
@@ -45,11 +45,11 @@ export interface Outcome {
    * The number of content deltas delivered to the client. A complete response that is not streamed counts as one delta.
    */
   readonly deltas: number
-  /** The number of content deltas that were sent to the client before the provider's last report of output tokens. */
+  /** The number of content deltas that were sent to the client when the provider last reported the output tokens. */
   readonly deltasAtLastOutputReport: number
   /**
-   * The upper limit of the output tokens in the sent content, which the hold of a stream covers; undefined for a
-   * response that is not streamed. Locally counted output above this limit is not charged.
+   * An upper limit of the output tokens in the sent content, which the hold of a stream covers; undefined if the caller
+   * keeps no such limit. Locally counted output above this limit is not charged.
    */
   readonly sentOutputLimit?: Tokens.Tokens | undefined
 }

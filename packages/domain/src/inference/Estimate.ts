@@ -51,7 +51,7 @@ export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
 
 /**
  * Returns whether a stream may begin without a count of its prompt: the hold covers the whole estimate, or one output
- * token and the largest possible prompt.
+ * token and {@link promptLimit}.
  */
 export const isPromptCovered = (hold: Hold, estimate: Estimate, price: Price): boolean =>
   coversEstimate(hold, estimate, price) || covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)

@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The body is not valid for the protocol. `param` names the invalid member. */
+/** The request is not valid. `param` names the invalid member or header; null if the error is not about one of them. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   message: Schema.String,
   param: Schema.NullOr(Schema.String)
@@ -41,7 +41,8 @@ export class RequestTooLarge extends Schema.TaggedError<RequestTooLarge>()("Requ
 }) {}
 
 /**
- * The provider refused the request. `message` is the provider's text. Names of the provider and its model are removed.
+ * The provider refused the request. `message` is the provider's text without the names of the provider and its model,
+ * or a text of the gateway.
  */
 export class UpstreamRejected extends Schema.TaggedError<UpstreamRejected>()("UpstreamRejected", {
   message: Schema.String,

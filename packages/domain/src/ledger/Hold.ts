@@ -14,10 +14,10 @@ import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 /**
- * The balances do not cover the request, its counted prompt, or the next part of its stream. An admission fails for one
- * of two reasons. Either the plan for the model and the pay-as-you-go balance together do not cover the smallest possible
- * usage. Or the prompt has unsized content, the balances do not cover the whole estimate, and another request has a hold
- * on these balances.
+ * The balances do not cover the request, its counted prompt, the next part of its stream, or an operator's charge for
+ * an image. An admission fails for one of two reasons. Either the plan for the model and the pay-as-you-go balance
+ * together do not cover the smallest possible usage. Or the prompt has unsized content, the balances do not cover the
+ * whole estimate, and another request has a hold on these balances.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
@@ -103,7 +103,7 @@ export const decideHold = (
 const hasHolds = ({ plan, payg }: Balances): boolean =>
   (plan?.debitsPending ?? 0n) > 0n || (payg?.debitsPending ?? 0n) > 0n
 
-/** Grows a hold until it covers this usage, or until nothing more is available. A hold never becomes smaller. */
+/** Grows the plan tokens and the money of a hold until they cover this usage, or until nothing more is available. */
 export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.Price, balances: Balances): Held => {
   const planLimit = balances.plan === undefined ? 0n : Account.available(balances.plan) + hold.planTokens
   const paygLimit = balances.payg === undefined ? 0n : Account.available(balances.payg) + hold.paygPico

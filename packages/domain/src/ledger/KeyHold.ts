@@ -105,7 +105,10 @@ export const decideKeyHold = (
   })
 }
 
-/** Returns the budget part of a new hold: the cost of the estimate or, for a stream, at most the available budget. */
+/**
+ * Returns the budget part of a new hold: the cost of the estimate or, for a stream without unsized content, at most the
+ * available budget. Returns `exceeded` if the budget does not cover the request, and undefined if there is no budget.
+ */
 const budgetFor = (
   { estimate, price, streamed }: KeyDemand,
   available: UsdPico.UsdPico | undefined

@@ -48,7 +48,7 @@ export interface TopUpTerms {
   readonly quotaUsdMicro: UsdMicro
 }
 
-/** Returns the token that the payer must send. With `crypto` there is none: each deposit address has its own token. */
+/** Returns the token that the payer of a `crypto_bep20` order must send. Undefined for the other methods. */
 export const tokenKindOf = ({ amount, method }: TopUpTerms): TokenKind | undefined =>
   amount._tag === "Dollars" && method === "crypto_bep20" ? amount.tokenKind : undefined
 
@@ -80,7 +80,10 @@ export interface TopUpOrder extends TopUpDraft {
   readonly refreshedAt: Date | undefined
 }
 
-/** The reseller has too many unpaid orders. `retryAfterSeconds` is the time until one of them expires. */
+/**
+ * The reseller has too many unpaid orders. `retryAfterSeconds` is the time until one of them expires, or 20 seconds if
+ * the next of them to end is a draft.
+ */
 export class TooManyUnpaidOrders extends Schema.TaggedError<TooManyUnpaidOrders>()("TooManyUnpaidOrders", {
   maxUnpaidOrders: Schema.Int,
   retryAfterSeconds: Schema.Int

@@ -22,7 +22,7 @@ const MAX_ISSUES = 20
 export const invalid = (path: string, message: string): ValidationFailed =>
   new ValidationFailed({ details: [{ path, message }] })
 
-/** Converts a parse error to one issue for each invalid member, at most 20 issues. An issue names all accepted forms of the member. */
+/** Converts a parse error to one issue for each invalid member, at most 20 issues. */
 export const validationFailed = (error: ParseResult.ParseError | ParseResult.ParseIssue): ValidationFailed => {
   const issues = ParseResult.isParseError(error)
     ? ParseResult.ArrayFormatter.formatErrorSync(error)
