@@ -95,7 +95,8 @@ export const errorComponents: { readonly [Name in ErrorComponent]: object } = {
           request_id: requestId,
           details: {
             type: "array",
-            description: "The invalid members; only with `validation_error` and `amount_out_of_range`.",
+            description:
+              "The invalid members; only with `validation_error`, `amount_out_of_range` and `catalog_file_invalid`.",
             items: closed({
               path: { type: "string", description: "The path of the invalid member; empty for the whole body." },
               message: { type: "string", description: "The rule that the member violates." }

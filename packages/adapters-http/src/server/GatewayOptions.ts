@@ -23,7 +23,7 @@ export interface GatewayOptions {
   readonly bodyBytes: number
   /** Maximum total bytes in memory for the bodies of all requests to the relay. */
   readonly allBodiesBytes: number
-  /** Maximum bytes of a provider's response that is not streamed. */
+  /** Maximum bytes of a provider's response that is not a stream, to a relayed request. */
   readonly responseBytes: number
   /** Maximum total bytes that the unfinished responses and events of one provider reserve. */
   readonly providerBytes: number

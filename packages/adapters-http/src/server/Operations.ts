@@ -52,7 +52,7 @@ export class OperationsApi extends HttpApiGroup.make("operations")
   .annotateContext(
     OpenApi.annotations({
       title: "Server",
-      description: "Probes for load balancers."
+      description: "Links to the documentation, and probes for load balancers."
     })
   ) {}
 

@@ -1,10 +1,10 @@
 /**
- * Removes from a provider's texts and objects everything that identifies the provider, the gateway's account at the
- * provider, or the gateway's costs (docs/reference/inference.md#f15).
+ * Removes from a provider's texts and objects the known marks of the provider, of the gateway's account at the provider
+ * and of the gateway's costs (docs/reference/inference.md#f15).
  *
  * Clients act on the wording of refusals ("prompt is too long: ..."). Therefore a text is kept if possible, and the
- * name that the provider uses for the model is replaced by the public name. If anything else in the text could identify
- * the provider, the whole text is dropped.
+ * name that the provider uses for the model is replaced by the public name. If a pattern below matches another part of
+ * the text, the whole text is dropped.
  */
 
 /** The public name of the model, and the words that must never reach a client. */
@@ -16,7 +16,7 @@ export interface ProviderNames {
    * because its compiled pattern is cached.
    */
   readonly secretWords: ReadonlyArray<string>
-  /** Returns true if the text contains the API key of a provider in the catalog. */
+  /** Returns true if the text contains the API key of a provider in the catalog. Very short keys are not searched. */
   readonly containsApiKey: (text: string) => boolean
 }
 

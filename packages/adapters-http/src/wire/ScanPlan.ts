@@ -19,12 +19,12 @@ export interface ScanPlan<Name extends string> {
 }
 
 /**
- * The maximum number of different names that a scan collects in one array. The catalog allows fewer, so a body with more
- * names always has a name that is not allowed.
+ * The maximum number of different names that a scan collects in one array. The catalog allows fewer, so a body with
+ * this number of names always has a name that is not allowed.
  */
 export const MAX_TYPE_NAMES = MAX_HOSTED_TOOLS + 1
 
-/** The maximum number of JSON values in a body with a prompt. No model can read a prompt with more values. */
+/** The maximum number of JSON values in a body of the chat, messages or responses protocol. No model can read more. */
 export const MAX_PROMPT_VALUES = 1_000_000
 
 export interface MemberPlan {

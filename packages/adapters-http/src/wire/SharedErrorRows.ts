@@ -9,7 +9,8 @@ import { retryAfter } from "./RetryAfter.ts"
 
 /**
  * Returns an issue as a text. The message of an issue has one of three forms: an accepted value, such as `a whole
- * number`; a phrase that begins with a verb, such as `is missing`; or a phrase that begins with `no` or `not`.
+ * number`; a phrase that begins with `is`, `must` or `has`, such as `is missing`; or a phrase that begins with `no` or
+ * `not`.
  */
 export const issueText = ({ message, path }: FieldIssue): string => {
   if (/^(is|must|has) /.test(message)) return `${path} ${message}`

@@ -1,6 +1,6 @@
 /**
  * Generates the text of a simulated text model for any protocol. The text repeats the user's message and states that it
- * is simulated. If JSON or a tool call is requested, the text is instead an example of the schema.
+ * is simulated. If JSON or a tool call is requested, the text is instead JSON: an example of the schema, if there is one.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ export interface SimulatedRequest {
   readonly maxTokens: number | undefined
   /** The tool that the model calls instead of responding with text. */
   readonly tool: Tool | undefined
-  /** Set if the response must be JSON. If `schema` is set, the JSON must match it. */
+  /** Set if the response must be JSON. If `schema` is set, the JSON is an example of it. */
   readonly json: { readonly schema: unknown } | undefined
   /** True if the model reasons before it responds. */
   readonly usesReasoning: boolean

@@ -137,7 +137,7 @@ const statusOf = ({ reply }: Response): string => (reply.cut ? "incomplete" : "c
 
 const part = (text: string): JsonObject => ({ type: "output_text", annotations: [], logprobs: [], text })
 
-/** Builds the last item of a response: a function call or a message, complete or in progress. */
+/** Builds the last item of a response: a function call or a message. */
 const outputItemOf = (
   response: Response,
   content = response.reply.pieces.join(""),

@@ -26,7 +26,7 @@ export interface FinishedRequests extends Outcome {
   readonly count: number
 }
 
-/** A finished request. Both times are in milliseconds since the server received the request headers. */
+/** A finished request. Both times are in milliseconds since its handling began. */
 export interface FinishedRequest extends Outcome {
   /** The time until the first delta was written; undefined if no delta was written. */
   readonly ttftMillis: number | undefined

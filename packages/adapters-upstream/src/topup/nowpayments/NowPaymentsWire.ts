@@ -1,6 +1,6 @@
 /**
- * Defines the schemas of the NOWPayments API. Bodies are parsed with {@link ExactJson}, which converts every number to
- * a string. Some responses contain a payment id as a number, which also becomes a string.
+ * Defines the schemas of the NOWPayments API. The bodies of responses are parsed with {@link ExactJson}, which converts
+ * every number to a string. Some responses contain a payment id as a number, which also becomes a string.
  *
  *     POST /v1/payment
  *     GET  /v1/payment/{payment_id}
