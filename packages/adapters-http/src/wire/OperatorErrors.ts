@@ -147,7 +147,7 @@ const rows: RowsOf<OperatorFailure> = {
     status: 404,
     code: "session_not_found",
     message: () => "There is no operator session with this id.",
-    meaning: "No operator session of the last week has this id.",
+    meaning: "No stored operator session has this id.",
     example: new OperatorSessionNotFound({ id: "019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11" })
   },
   PatternNotListed: {

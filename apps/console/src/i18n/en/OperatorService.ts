@@ -88,7 +88,7 @@ export const operatorServiceTexts = {
   },
   nodes: {
     title: "Nodes and providers",
-    list: "Nodes of the last week",
+    list: "Stored nodes, newest first",
     none: "No nodes",
     states: { alive: "Alive", dead: "Dead", left: "Stopped" },
     started: (time: string) => `Started ${time}`,
@@ -147,7 +147,7 @@ export const operatorServiceTexts = {
   sessions: {
     title: "Sessions of operators",
     intro: "A session ends 30 minutes after its last request, and at most 8 hours after its link was opened.",
-    list: "Sessions of the last week",
+    list: "Stored sessions, newest first",
     states: { waiting: "Link not opened", open: "Open", ended: "Ended", expired: "Expired" },
     current: "This session",
     created: (time: string) => `Created ${time}`,

@@ -90,7 +90,7 @@ export const operatorServiceTexts: typeof english = {
   },
   nodes: {
     title: "Node dan penyedia",
-    list: "Node seminggu terakhir",
+    list: "Node tersimpan, yang terbaru dulu",
     none: "Tidak ada node",
     states: { alive: "Hidup", dead: "Mati", left: "Berhenti" },
     started: (time) => `Dimulai ${time}`,
@@ -149,7 +149,7 @@ export const operatorServiceTexts: typeof english = {
   sessions: {
     title: "Sesi operator",
     intro: "Sesi berakhir 30 menit setelah permintaan terakhirnya, dan paling lambat 8 jam setelah tautannya dibuka.",
-    list: "Sesi seminggu terakhir",
+    list: "Sesi tersimpan, yang terbaru dulu",
     states: { waiting: "Tautan belum dibuka", open: "Terbuka", ended: "Diakhiri", expired: "Kedaluwarsa" },
     current: "Sesi ini",
     created: (time) => `Dibuat ${time}`,
