@@ -49,6 +49,19 @@ describe("a request", () => {
     expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
   })
 
+  it("that is refused during a flood of uploads is counted with the status of its refusal", async () => {
+    const gateway = await startGateway(fakeUpstreams().options)
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(gateway.port)))
+    for (const client of clients) {
+      client.send("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{")
+    }
+    for (const client of clients) expect((await client.response()).status).toBe(401)
+    expect(gateway.counters.finishedRequests).toEqual([
+      { protocol: "chat", status: 401, ending: "refused", count: clients.length }
+    ])
+    for (const client of clients) client.disconnect()
+  })
+
   it("without an API key is refused before its body has arrived", async () => {
     const gateway = await startGateway(fakeUpstreams().options)
     const client = await RawClient.connect(gateway.port)

@@ -58,6 +58,7 @@ export class ClientResponse {
   gone = false
   /** True while the socket's send buffer is full. Callers should not write until the buffer is empty again. */
   blocked = false
+  /** The status of the response head, or of a refusal that may still wait to be written; 0 before. */
   status = 0
   wroteAtMillis: number
   /** A callback that is called when the socket has accepted the last byte of an ended stream. */
@@ -119,6 +120,7 @@ export class ClientResponse {
   refuse(refusal: WireErrorBody): void {
     if (this.committed || this.ended || this.gone) return
     this.ended = true
+    this.status = refusal.status
     writeRefusal(this.#request, this.#response, refusal, {
       writeHead: (own) => this.#head(refusal.status, own),
       discardedBytes: DISCARDED_BODY_BYTES

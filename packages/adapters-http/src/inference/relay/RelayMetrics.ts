@@ -11,8 +11,8 @@ import { ReservedMemory } from "../../http/MemoryReservation.ts"
 export interface Outcome {
   readonly protocol: Protocol
   /**
-   * The HTTP status that was sent; 499 if no status had been sent when the handling ended, for example because the
-   * client disconnected.
+   * The HTTP status that was sent, or that a refusal sends when its turn comes; 499 if there was no status when the
+   * handling ended, for example because the client disconnected.
    */
   readonly status: number
   /**
