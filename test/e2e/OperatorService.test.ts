@@ -175,6 +175,22 @@ describe("the service in the operator API", () => {
     const qris = faulty.checks.find(({ check }) => check === "payments qris")
     expect(qris).toMatchObject({ status: "warn", advice: expect.stringContaining("until the provider responds again") })
   })
+
+  it("reports a missing migration, and then checks no tables", async () => {
+    await programme.query("CREATE TABLE unapplied AS SELECT * FROM migration ORDER BY name DESC LIMIT 1")
+    await programme.query("DELETE FROM migration WHERE name IN (SELECT name FROM unapplied)")
+    await programme.query("ALTER TABLE image_review RENAME TO not_migrated")
+    const { status, body } = await ani.post("/doctor")
+    await programme.query("ALTER TABLE not_migrated RENAME TO image_review")
+    await programme.query("INSERT INTO migration SELECT * FROM unapplied")
+    await programme.query("DROP TABLE unapplied")
+    expect(status).toBe(200)
+    const checks = body.checks as ReadonlyArray<{ check: string; status: string }>
+    expect(body.ok).toBe(false)
+    const migrations = checks.find(({ check }) => check === "migrations")
+    expect(migrations).toMatchObject({ status: "fail", advice: "Run: tollgate migrate" })
+    expect(checks.filter(({ check }) => /^(catalog|provider|holds|images)/.test(check))).toEqual([])
+  })
 })
 
 describe("the audit log in the operator API", () => {

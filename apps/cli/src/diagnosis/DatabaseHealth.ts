@@ -6,7 +6,13 @@ import type { KeyPeppers } from "@tollgate/application/customer/KeyPeppers"
 import type { ImageReviews } from "@tollgate/application/images/ImageReviews"
 import type { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import type { Database } from "@tollgate/application/operations/Database"
-import { catalogFindings, holdFindings, imageFindings, stateFindings } from "@tollgate/application/operator/Diagnosis"
+import {
+  catalogFindings,
+  hasSchema,
+  holdFindings,
+  imageFindings,
+  stateFindings
+} from "@tollgate/application/operator/Diagnosis"
 import { type Finding, ok, warn } from "@tollgate/application/operator/Finding"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
@@ -24,7 +30,7 @@ export const databaseFindings: Effect.Effect<
   const { NODE_ENV } = yield* Settings
   const state = yield* reachDatabase
   const findings = stateFindings(state, NODE_ENV === "production")
-  if (state.pendingMigrations.length > 0 || state.incompatibleMigrations.length > 0) return findings
+  if (!hasSchema(state)) return findings
   return [
     ...findings,
     ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalogFindings(providerKey))),

@@ -81,7 +81,7 @@ const check = HttpApiEndpoint.post("checkService", "/api/operator/doctor")
     documented({
       summary: "Check the service",
       description:
-        "Runs the checks of `tollgate doctor` that a server can run, and calls each payment provider. The request has no body.",
+        "Runs the checks of `tollgate doctor` that a server can run, and calls each payment provider. While a migration is missing, or a newer release has changed the schema, the checks that read tables are left out. The request has no body.",
       errors: []
     })
   )

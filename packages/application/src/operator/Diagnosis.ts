@@ -17,7 +17,7 @@ const MIN_VERSION = 15
  */
 const MAX_CLOCK_SKEW_MILLIS = 1_000
 
-/** Returns the findings about a database that responds. Other checks read tables, so they need all migrations. */
+/** Returns the findings about a database that responds. Other checks need {@link hasSchema}. */
 export const stateFindings = (state: DatabaseState, isProduction: boolean): ReadonlyArray<Finding> => [
   ok("database", "responds"),
   version(state),
@@ -25,6 +25,10 @@ export const stateFindings = (state: DatabaseState, isProduction: boolean): Read
   durability(state, isProduction),
   migrations(state)
 ]
+
+/** Returns true if the database has exactly the schema that this program needs. Checks that read tables need this. */
+export const hasSchema = ({ incompatibleMigrations, pendingMigrations }: DatabaseState): boolean =>
+  pendingMigrations.length === 0 && incompatibleMigrations.length === 0
 
 const version = ({ serverVersion }: DatabaseState): Finding =>
   +(/^\d+/.exec(serverVersion)?.[0] ?? "0") >= MIN_VERSION

@@ -7,7 +7,7 @@ import { CurrentCatalog } from "../catalog/Catalogs.ts"
 import { Upstreams } from "../inference/Upstreams.ts"
 import { Database } from "../operations/Database.ts"
 import { type NodeId, Nodes } from "../operations/Nodes.ts"
-import { catalogFindings, holdFindings, imageFindings, paymentFindings, stateFindings } from "./Diagnosis.ts"
+import { catalogFindings, hasSchema, holdFindings, imageFindings, paymentFindings, stateFindings } from "./Diagnosis.ts"
 import { type Finding, fail, ok, warn } from "./Finding.ts"
 import { OperatorPolicy } from "./OperatorSessions.ts"
 
@@ -53,29 +53,30 @@ const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
       )
 
 /**
- * Runs the checks of `Diagnosis.ts`, which `tollgate doctor` runs too. A provider is checked by the state of its
- * circuit breaker in this node.
+ * Checks the catalog, the holds and the image reviews. A provider is checked by the state of its circuit breaker in
+ * this node.
+ */
+const tableFindings = Effect.gen(function* () {
+  const { providers } = yield* readProviders
+  const breakerOf = (name: ProviderState["name"]): ProviderState =>
+    providers.find((provider) => provider.name === name) ?? { name, breaker: "closed", openExchanges: 0 }
+  return [
+    ...(yield* catalogFindings(({ name }) => breakerFinding(breakerOf(name)))),
+    ...(yield* holdFindings),
+    ...(yield* imageFindings)
+  ]
+})
+
+/**
+ * Runs the checks of `Diagnosis.ts`, which `tollgate doctor` runs too. While a migration is missing or a newer release
+ * has changed the schema, the checks that read tables are left out, because their queries could fail.
  */
 export const runChecks = Effect.gen(function* () {
   const { isProduction } = yield* OperatorPolicy
-  const { providers } = yield* readProviders
   const state = yield* Effect.flatMap(Database, ({ state }) => Effect.timeoutOption(state, TIMEOUT))
   const stored =
     state._tag === "None"
       ? [unreachable]
-      : [
-          ...stateFindings(state.value, isProduction),
-          ...(yield* catalogFindings((provider) =>
-            breakerFinding(
-              providers.find(({ name }) => name === provider.name) ?? {
-                name: provider.name,
-                breaker: "closed",
-                openExchanges: 0
-              }
-            )
-          )),
-          ...(yield* holdFindings),
-          ...(yield* imageFindings)
-        ]
+      : [...stateFindings(state.value, isProduction), ...(hasSchema(state.value) ? yield* tableFindings : [])]
   return [...stored, ...(yield* paymentFindings)]
 })
