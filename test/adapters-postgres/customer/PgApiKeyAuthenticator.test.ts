@@ -45,8 +45,9 @@ const anAuthenticator = (
         return mac.verify(key, stored)
       }
     }
+    // A probe that a busy machine delays would count as a lost connection and clear the cache.
     const wire = yield* Layer.build(
-      PgNotifications.layer({ probeMillis: 50, retryMillis: 20 }).pipe(
+      PgNotifications.layer({ probeMillis: 2_000, retryMillis: 20 }).pipe(
         Layer.provideMerge(TestDatabase.clientLayer({ ...database, settings: cable.settings }))
       )
     )
@@ -276,6 +277,17 @@ describe("the API key authenticator in Postgres", () => {
         ])
           yield* authenticate(secret)
         expect([withoutNotifications.lookups(), withNotifications.lookups()]).toEqual([2, 1])
+      })
+    )
+
+    it.scoped("does not return a key from the cache if its lookup began longer ago than the lifetime of an entry", () =>
+      Effect.gen(function* () {
+        const { secret } = yield* aKey
+        const { authenticate, lookups } = yield* anAuthenticator({ ttlMillis: 400 })
+        const request = yield* whileKeysAreLocked(Effect.zipLeft(Effect.fork(authenticate(secret)), Effect.sleep(500)))
+        yield* Fiber.join(request)
+        yield* authenticate(secret)
+        expect(lookups()).toBe(2)
       })
     )
 

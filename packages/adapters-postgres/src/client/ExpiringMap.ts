@@ -18,7 +18,7 @@ export class ExpiringMap<Key, Value> {
     return this.#entries.size
   }
 
-  /** Returns the value if it was set less than `ageMillis` ago. */
+  /** Returns the value if its entry is younger than `ageMillis`. */
   get(key: Key, ageMillis: number): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -27,9 +27,10 @@ export class ExpiringMap<Key, Value> {
     return undefined
   }
 
-  set(key: Key, value: Value): void {
+  /** Sets the value. The age of the entry counts from `sinceMillis`, a time of `performance.now()`. */
+  set(key: Key, value: Value, sinceMillis = performance.now()): void {
     this.#entries.delete(key)
-    this.#entries.set(key, { value, sinceMillis: performance.now() })
+    this.#entries.set(key, { value, sinceMillis })
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#capacity) break
       this.#entries.delete(oldest)

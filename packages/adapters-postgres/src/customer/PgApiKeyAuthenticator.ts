@@ -106,6 +106,8 @@ export const make = (options: KeyCacheOptions = defaults) =>
     const find = (digest: string, key: KeyMaterial) =>
       Effect.gen(function* () {
         const countBefore = notificationCount
+        // A revocation can be missing from a row that was read slowly, so the age of an entry includes the read.
+        const begunAtMillis = performance.now()
         const [row] = yield* sql<KeyRow>`
           SELECT k.id, k.user_id, k.secret_mac, k.pepper_name, k.counted, k.expires_at, k.models,
             statement_timestamp() AS read_at
@@ -120,7 +122,7 @@ export const make = (options: KeyCacheOptions = defaults) =>
         }
         // If a notification arrived during the read, the row may be outdated, so it is not cached.
         if (notificationCount === countBefore)
-          (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result })
+          (genuine ? keys : unknownKeys).set(digest, { publicId: key.publicId, result }, begunAtMillis)
         return yield* result
       }).pipe(
         Effect.disconnect,
