@@ -12,8 +12,8 @@ export interface ScanPlan<Name extends string> {
   /** True if a name that differs only in case counts as another member. The caller then checks such names. */
   readonly caseSensitive?: true
   /**
-   * The maximum number of JSON values in a body; unlimited if undefined. It is checked after each slice, so a body of one
-   * slice is never refused.
+   * The maximum number of JSON values in a body; unlimited if undefined. It is checked when a slice has ended and
+   * another follows, so a body of one slice is never refused.
    */
   readonly maxValues?: number
 }

@@ -1,6 +1,6 @@
 /**
  * Generates the text of a simulated text model for any protocol. The text repeats the user's message and states that it
- * is simulated. If JSON or a tool call is requested, the text is instead JSON: an example of the schema, if there is one.
+ * is simulated. If JSON or a tool call is requested, the text is instead JSON, such as an example of a schema.
  */
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import * as Effect from "effect/Effect"

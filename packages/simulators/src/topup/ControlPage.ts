@@ -12,7 +12,7 @@ export interface ControlPage {
   readonly payments: ReadonlyArray<SimulatedPayment>
   readonly providers: ReadonlyArray<string>
   readonly fault: { readonly mode: FaultMode; readonly provider: string }
-  /** Descriptions of the last actions, newest first. */
+  /** Descriptions of the last actions and changes of the fault, newest first. */
   readonly done: ReadonlyArray<string>
 }
 

@@ -36,7 +36,7 @@ const MAX_LINES = 8
 
 export class PaymentControls {
   readonly #options: PaymentControlsOptions
-  /** Descriptions of the last actions, newest first. */
+  /** Descriptions of the last actions and changes of the fault, newest first. */
   #done: ReadonlyArray<string> = []
 
   constructor(options: PaymentControlsOptions) {
@@ -159,8 +159,8 @@ export class PaymentControls {
 }
 
 /**
- * Selects the payments that an action changes. The actions `expire` and `fail` change the payments in all coins. Every
- * other action changes the payment in only one coin: the first coin in which money has arrived, or else the first coin.
+ * Selects the payments that an action changes, from the payments that the request names. The actions `expire` and
+ * `fail` change all of them. Another action changes only the first one that has received money, or else the first one.
  */
 const chooseFor = (action: Action, found: ReadonlyArray<SimulatedPayment>): ReadonlyArray<SimulatedPayment> => {
   if (action === "expire" || action === "fail") return found
