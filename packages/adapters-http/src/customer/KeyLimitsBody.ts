@@ -139,8 +139,8 @@ export const LimitUsageBody = Schema.Struct({
 }).annotations({
   identifier: "LimitUsage",
   description:
-    "The usage of the limits. Counting begins at zero when a key without a budget, a rate limit and a limit of " +
-    "concurrent requests gets one of them.",
+    "The usage of the limits. The spend and the rate window begin at zero when a key without a budget, a rate limit " +
+    "and a limit of concurrent requests gets one of them.",
   examples: [exampleUsage]
 })
 

@@ -95,8 +95,9 @@ const withBillingHeader = (operation: Record<string, unknown>): Record<string, u
 const behavior =
   `The response header \`${DEFAULT_BILLING_HEADER}\` tells whether the image was charged. The header ` +
   "`Idempotency-Key` is optional and has 1 to 255 visible ASCII " +
-  "characters. A second request with the same key returns 409 if the first request was sent to a provider, because " +
-  "images are not stored. A customer can run one image request at a time. Fields that are not listed here are refused."
+  "characters. A second request with the same key returns 409 if the first request is running, or was sent to a " +
+  "provider within the last 90 days, because images are not stored. A customer can run one image request at a time. " +
+  "Fields that are not listed here are refused."
 
 const createImage = HttpApiEndpoint.post("createImage", "/v1/images/generations")
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(Schema.String) }))

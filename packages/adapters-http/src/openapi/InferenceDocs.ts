@@ -57,7 +57,7 @@ const meanings = {
   rate_limited: "A rate limit of the API key is reached. See `retry-after` and the headers `x-ratelimit-*`.",
   model_not_found: "The model does not exist, or this route or this API key cannot call it.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
-  idempotency_key_reused: "An earlier request with this `Idempotency-Key` was sent to a provider.",
+  idempotency_key_reused: "An earlier request with this `Idempotency-Key` is running or was sent to a provider.",
   image_too_large: "The source image has too many bytes or pixels, or the multipart form has too many bytes.",
   request_too_large: "The body is larger than the limit of this HTTP route, or larger than the model accepts.",
   image_concurrency_limit: "Another image request of the customer is still running. See `retry-after`.",

@@ -48,7 +48,8 @@ const SessionBody = Schema.Struct({
   actor: text("The name of the operator. The audit log records it with every change.", example.actor),
   created_at: timestamp("The time at which `tollgate console` created the session.", example.created_at),
   expires_at: timestamp(
-    "The time at which the session expires if no request uses it until then. A use is recorded at most once a minute.",
+    "The time at which the session expires, unless a use before then moves this time. A use is recorded at most once " +
+      "a minute.",
     example.expires_at
   )
 }).annotations({ identifier: "OperatorSession", examples: [example] })
