@@ -101,8 +101,8 @@ const Enter = ({ session }: { readonly session: Session }) => {
 }
 
 /**
- * Leaves a page that needs a session. The next session returns to this page, unless the user has ended the last
- * session.
+ * Leaves a page that needs a session. The next session of a reseller or a customer returns to this page, unless the
+ * user has ended the last session.
  */
 const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
   useEffect(() => {

@@ -10,13 +10,13 @@ interface OrderFacts {
   readonly expected_raw?: string | undefined
 }
 
-/** True if the order is unpaid and its deadline has not passed. */
+/** True if the order is not paid in full and its deadline has not passed. */
 export const isPayable = ({ status, expires_at }: Pick<OrderFacts, "status" | "expires_at">): boolean =>
   status === "pending" && Date.parse(expires_at) > Date.now()
 
 /**
  * True if less than the expected amount has arrived for an order that is not credited. Only orders by `crypto_bep20`
- * state the received amount, and only after a part of it has arrived.
+ * state the received amount, and only after a deposit has arrived.
  */
 export const isUnderpaid = (order: OrderFacts): boolean =>
   order.status !== "credited" &&
@@ -48,14 +48,14 @@ export const stateOf = (order: OrderFacts): OrderState => {
   return isPayable(order) ? "waiting" : "overdue"
 }
 
-/** True if the reseller can still pay. Only then does the page show the payment instructions. */
+/** True if the reseller can pay before the deadline. Only then does the page show the payment instructions. */
 export const canBePaid = (state: OrderState): boolean => state === "waiting" || state === "underpaid"
 
 const POLL_MILLIS = 4_000
 /** The pause after the deadline. A late payment is still credited, but late payments are rare. */
 const SLOW_POLL_MILLIS = 30_000
 
-/** Returns the pause before the next read of the order; undefined if its state is final. */
+/** Returns the pause before the next read of the order; undefined if no change is expected. */
 export const pollMillisOf = (state: OrderState): number | undefined => {
   if (canBePaid(state) || state === "crediting") return POLL_MILLIS
   return state === "overdue" || state === "expired" || state === "underpaidLate" ? SLOW_POLL_MILLIS : undefined

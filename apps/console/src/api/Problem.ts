@@ -10,7 +10,9 @@ export interface FieldIssue {
 }
 
 export class Problem extends Error {
-  /** The status of the response; 0 if there was none, and -1 for an exception of the console itself. */
+  /**
+   * The status of the response; 0 if there was none, -1 for any other exception, and 422 if the console itself refuses.
+   */
   readonly status: number
   readonly code: string
   readonly details: ReadonlyArray<FieldIssue>

@@ -64,7 +64,7 @@ export const readSales = async (from: string, signal: AbortSignal): Promise<Sale
 
 /**
  * Returns the orders that can still be paid, and the paid orders that are not credited yet. Reads only the 50 newest
- * orders, because older orders have usually expired.
+ * orders, because older orders are usually credited or expired.
  */
 export const readOrdersInProgress = async (signal: AbortSignal): Promise<ReadonlyArray<Order>> => {
   const { topups } = await bodyOf(api.GET("/api/reseller/topups", { params: { query: { limit: 50 } }, signal }))

@@ -22,8 +22,8 @@ const wholeOf = (typed: string, language: Language, maxDigits: number): string |
 }
 
 /**
- * Returns the micro-USD of an amount in dollars with at most nine digits and six decimals; undefined for any other
- * text.
+ * Returns the micro-USD of an amount in dollars with at most nine digits before the decimals and at most six decimals;
+ * undefined for any other text.
  */
 export const usdMicroOf = (typed: string, language: Language): number | undefined => {
   const [first = "", fraction = "0", ...rest] = typed
@@ -45,7 +45,7 @@ export const countOf = (typed: string, language: Language): number | undefined =
 export const rupiahOf = (typed: string, language: Language): number | undefined =>
   countOf(typed.trim().replace(/^Rp\.?/i, ""), language)
 
-/** Returns micro-USD as a decimal number of dollars without trailing zeros: `2.5`, or `2,5` in Indonesian. */
+/** Returns micro-USD as a number of dollars whose decimals do not end with zeros: `2.5`, or `2,5` in Indonesian. */
 export const typedDollars = (usdMicro: number, language: Language): string => {
   const digits = String(usdMicro).padStart(7, "0")
   const fraction = digits.slice(-6).replace(/0+$/, "")

@@ -1,5 +1,6 @@
 /**
- * Stores a booking that the operator is making, an adjustment of quota or a credit, until its result is known.
+ * Stores a booking that the operator is making, an adjustment of quota or a credit, until its result is known or the
+ * operator discards it.
  *
  * The operation id is chosen before the first request (docs/reference/operator.md#o9). The booking is stored in
  * `sessionStorage`, one for each account, so a reload of the page during a booking does not lose the operation id.
@@ -14,7 +15,7 @@ export interface PendingBooking {
   /** The change as digits, with a leading `-` for a deduction. */
   readonly amountUsdMicro: string
   readonly reason: string
-  /** True from a request on, until a refusal: the change may already be booked. */
+  /** True from a request on, until a request is refused: the change may already be booked. */
   readonly isSent: boolean
 }
 
@@ -23,7 +24,7 @@ const actorNow = (): string => {
   return session?.kind === "operator" ? session.actor : ""
 }
 
-/** Returns the stored booking, unless another operator has opened a session. */
+/** Returns the stored booking if the operator of the session made it. */
 const stored = (key: string): PendingBooking | undefined => {
   try {
     const booking: PendingBooking | null = JSON.parse(sessionStorage.getItem(key) ?? "null")
@@ -37,7 +38,8 @@ export interface Booking {
   readonly pending: PendingBooking | undefined
   readonly prepare: (amountUsdMicro: string, reason: string) => void
   /**
-   * Records whether the pending booking was sent. After a refusal nothing is booked, so the booking counts as not sent.
+   * Records whether the pending booking was sent. A refused request books nothing, so the booking then counts as not
+   * sent, even if an earlier request had no response.
    */
   readonly markSent: (isSent: boolean) => void
   readonly forget: () => void

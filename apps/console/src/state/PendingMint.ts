@@ -1,5 +1,5 @@
 /**
- * Stores the mint that the reseller is making until its result is known.
+ * Stores the mint that the reseller is making until its result is known or the reseller discards it.
  *
  * The operation id is chosen once, before the first request. Every repeat sends the same id, so the gateway mints once
  * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is stored in `sessionStorage`, so a reload
@@ -15,7 +15,7 @@ export interface PendingMint {
   readonly operationId: string
   readonly email: string
   readonly tierId: string
-  /** True from a request on, until a refusal: the mint may already be made. */
+  /** True from a request on, until a request is refused: the mint may already be made. */
   readonly isSent: boolean
 }
 
@@ -23,7 +23,7 @@ const STORED_AS = "tollgate.mint"
 
 const $stored = atom(storedOperation<PendingMint>(STORED_AS))
 
-/** The pending mint, unless another reseller has logged in. */
+/** The pending mint, if the reseller of the session prepared it. */
 export const $pendingMint = computed([$stored, $session], (mint) =>
   mint === undefined || mint.resellerId !== sessionReseller() ? undefined : mint
 )
@@ -38,7 +38,7 @@ export const prepareMint = (email: string, tierId: string): void =>
 
 export const markSent = (mint: PendingMint): void => keep({ ...mint, isSent: true })
 
-/** After a refusal the gateway has minted nothing, and the operation id is still unused. */
+/** A refused request mints nothing, so the mint counts as not sent. It keeps its operation id. */
 export const markRefused = (mint: PendingMint): void => keep({ ...mint, isSent: false })
 
 export const forgetMint = (): void => {

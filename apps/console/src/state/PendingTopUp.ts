@@ -1,5 +1,5 @@
 /**
- * Stores the top-up that the reseller is creating until its result is known.
+ * Stores the top-up that the reseller is creating until its result is known or the reseller sends a different request.
  *
  * The operation id is chosen before the first request, and every repeat of the same order sends the same id. The top-up
  * is stored in `sessionStorage`, so a reload of the page after a lost response does not lose the operation id.
@@ -21,7 +21,7 @@ export interface PendingTopUp {
 
 const STORED_AS = "tollgate.topup"
 
-/** Returns the top-up whose result is unknown, unless another reseller has logged in. */
+/** Returns the top-up whose result is unknown, if the reseller of the session requested it. */
 export const pendingTopUp = (): PendingTopUp | undefined => {
   const stored = storedOperation<PendingTopUp>(STORED_AS)
   return stored?.resellerId === sessionReseller() ? stored : undefined

@@ -4,7 +4,7 @@
  */
 import { atom } from "nanostores"
 
-/** The path of the page that needed a session. It is used once, and only by the session that is opened next. */
+/** The path of the page that needed a session. It is used once, when a session leaves the page that opened it. */
 export const $returnPath = atom<string | undefined>(undefined)
 
 export interface Credentials {

@@ -28,10 +28,13 @@ const stored = (): Session | undefined => {
 
 export const $session = atom<Session | undefined>(stored())
 
-/** The reason why the last session ended; undefined if the user ended it or there was none. */
+/**
+ * The reason why the last session ended; undefined if the user ended it or there was none. The link of an operator sets
+ * `expired` even if there was none.
+ */
 export const $sessionEnd = atom<"expired" | undefined>(undefined)
 
-/** True after the user has ended the session, until the console shows the start page. */
+/** True after the user has ended the session, until the console leaves a page that needs a session. */
 export const $hasLeft = atom(false)
 
 export const openSession = (session: Session): void => {

@@ -17,7 +17,7 @@ export interface Setting {
   readonly text: string
 }
 
-/** Quotes a text for a JSON or TOML file. */
+/** Quotes a text for JSON or TOML. */
 const quoted = (text: string): string => JSON.stringify(text)
 
 const exportKey = ({ key }: Target): string => `export TOLLGATE_KEY=${key}`

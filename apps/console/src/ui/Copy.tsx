@@ -6,7 +6,7 @@ import { useTexts } from "../i18n/Language.ts"
 
 const CONFIRMED_MILLIS = 2_500
 
-/** Copies the text. Returns false if the browser does not allow it, as on a page without TLS. */
+/** Copies the text. Returns false if the browser does not allow it, as on a page of another host without TLS. */
 const copied = async (text: string): Promise<boolean> => {
   try {
     await navigator.clipboard.writeText(text)

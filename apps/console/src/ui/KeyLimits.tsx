@@ -46,7 +46,7 @@ interface LimitTableProps {
   readonly usage: LimitUsage | null | undefined
 }
 
-/** The limits of a key. A counted limit has its used amount beside it. */
+/** The limits of a key. With `usage`, a counted limit has its used amount beside it. */
 export const LimitTable = ({ limits, usage }: LimitTableProps) => {
   const { limits: texts } = useTexts()
   const format = useFormat()

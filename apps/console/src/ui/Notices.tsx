@@ -67,7 +67,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren
 }
 
-/** An empty state, which can state the next step. */
+/** A message in place of missing content. It can state the next step. */
 export const Empty = ({ title, children }: EmptyProps) => (
   <div class="empty">
     <p class="empty-title">{title}</p>

@@ -12,7 +12,7 @@ let isFirstPage = true
 
 interface PageProps {
   readonly title: string
-  /** A sentence below the heading. */
+  /** The text below the heading. */
   readonly intro?: string | undefined
   readonly back?: { readonly path: string; readonly text: string }
   readonly actions?: ComponentChildren

@@ -1,5 +1,5 @@
 /**
- * A list that grows by pages: `usePages` reads the next page with the cursor of the last page.
+ * A list that grows by pages: `usePages` reads each further page with the cursor of the page before it.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import { asProblem } from "../api/Loaded.ts"
@@ -26,7 +26,7 @@ export interface Pages<A> extends State<A> {
 
 const start = { items: [], cursor: undefined, problem: undefined, loading: true }
 
-/** Reads the first page whenever one of `inputs` changes, and a further page on request. */
+/** Reads the first page at once and whenever one of `inputs` changes, and a further page on request. */
 export const usePages = <A,>(
   read: (cursor: string | undefined) => Promise<CursorPage<A>>,
   inputs: ReadonlyArray<unknown>

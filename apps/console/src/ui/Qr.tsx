@@ -9,7 +9,7 @@ interface QrProps {
   readonly label: string
 }
 
-/** The light border around a code that scanners need, in modules. */
+/** The width in modules of the light border that scanners need around a code. */
 const BORDER = 4
 
 /** Returns the outline of the dark modules, one run of modules after the other. */

@@ -1,6 +1,6 @@
 /**
  * The frame of every page: the bar at the top, the navigation of the session, and the footer with language and theme.
- * On a telephone the navigation is at the bottom of the screen.
+ * On a narrow screen, such as that of a telephone, the navigation is at the bottom.
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentChildren } from "preact"

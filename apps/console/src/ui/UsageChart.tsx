@@ -1,5 +1,5 @@
 /**
- * Shows the tokens of each day as bars, with a table of the same numbers for users who cannot see the bars.
+ * Shows the tokens of each day as bars, with a table of the days with usage for users who cannot see the bars.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type uPlot from "uplot"

@@ -10,7 +10,7 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
 
-/** Returns a WhatsApp number as digits with the country code. A number that begins with 08 is Indonesian. */
+/** Removes the separators of a WhatsApp number. A number that begins with 08 gets the country code of Indonesia. */
 const digitsOf = (number: string): string => number.replace(/[\s()+.-]/g, "").replace(/^0(?=8)/, "62")
 
 /** The fields of the form. `member` is the member of the request body that a field sets. */

@@ -1,9 +1,9 @@
 /**
  * Changes a balance in two steps: the amount with its reason, and the confirmation, which shows the balance after the
- * change.
+ * change until the request is sent.
  *
- * A change is shown as booked only after the gateway has confirmed it. If the response is lost, the page states that
- * the result is unknown. A repeat uses the same operation id.
+ * A change is shown as booked only after the gateway has confirmed it. If the response is lost or has a status from 500
+ * on, the page states that the result is unknown. A repeat uses the same operation id.
  */
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"

@@ -1,9 +1,9 @@
 /**
- * The second and the third step of a mint: the confirmation, which shows the price and the quota after the mint, and
- * the result.
+ * The second and the third step of a mint: the confirmation, which shows the price and, until the request is sent, the
+ * quota after the mint, and the result.
  *
- * A mint is shown as done only after the gateway has confirmed it. If the response is lost, the page states that the
- * result is unknown, and a repeat uses the same operation id.
+ * A mint is shown as done only after the gateway has confirmed it. If the response is lost or has a status from 500 on,
+ * the page states that the result is unknown, and a repeat uses the same operation id.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"

@@ -143,7 +143,7 @@ const KeyRow = ({ entry, onLimits, onRevoke }: KeyRowProps) => {
 
 interface KeysProps {
   readonly id: string
-  /** The models of the customer's plans; undefined while they are loaded. */
+  /** The models of the customer's plans; undefined until they are loaded. */
   readonly models: ReadonlyArray<string> | undefined
 }
 

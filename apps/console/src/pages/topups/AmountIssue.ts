@@ -6,8 +6,8 @@ import type { Format } from "../../format/Format.ts"
 import type { Texts } from "../../i18n/Language.ts"
 
 /**
- * Returns the reason why the amount is refused; undefined if it is not refused. The error detail of the gateway
- * contains the bounds: `10000 to 9500000`. It contains no bounds if the payment provider refused the amount.
+ * Returns the reason why the amount is refused; undefined if it is not refused. With the code `amount_out_of_range`,
+ * the error detail contains the bounds, such as `10000 to 9500000`, unless the payment provider refused the amount.
  */
 export const amountIssueOf = (problem: Problem | undefined, { topUps }: Texts, format: Format): string | undefined => {
   const rupiah = problem?.issueOf("amount_idr")

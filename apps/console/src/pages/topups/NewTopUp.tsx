@@ -67,7 +67,7 @@ const Preview = ({ method, amount }: PreviewProps) => {
   )
 }
 
-/** Shows why no order was created. The service limits the unpaid orders of a reseller with the code `rate_limited`. */
+/** Shows the problem of the last request. After `rate_limited`, the reseller has too many unpaid orders. */
 const CreateProblem = ({ problem }: { readonly problem: Problem | undefined }) => {
   const { topUps } = useTexts()
   if (problem?.code !== "rate_limited") return <ProblemNotice problem={problem} />
@@ -84,7 +84,7 @@ export const NewTopUp = () => {
   const format = useFormat()
   const language = useLanguage()
   const search = useStore($router)?.search ?? {}
-  // The order whose result is unknown, because its response was lost.
+  // The top-up that was requested without a known result.
   const [unknown, setUnknown] = useState(pendingTopUp)
   const [method, setMethod] = useState<Method>(unknown?.request.method ?? "qris")
   const [typed, setTyped] = useState(

@@ -26,7 +26,7 @@ export const OrderBadge = ({ order }: { readonly order: Order }) => {
   return <span class={`badge ${kinds[state]}`}>{topUps.states[state]}</span>
 }
 
-/** Returns a number of tokens from an amount in units of 10^-18 tokens, without trailing zeros. */
+/** Converts units of 10^-18 tokens to a number of tokens whose decimals do not end with zeros. */
 export const tokensOf = (raw: string): string => {
   const digits = raw.padStart(19, "0")
   const fraction = digits.slice(-18).replace(/0+$/, "")
