@@ -36,7 +36,7 @@ const completeStream = (
   )
 
 /**
- * Faults of this protocol only. A stream reports the prompt tokens in its first event. It reports the stop reason and the
+ * Faults of this protocol only. A valid stream reports the prompt tokens in its first event, and the stop reason and the
  * output tokens in the event before the last.
  */
 const ofMessages: ReadonlyArray<Fault> = [

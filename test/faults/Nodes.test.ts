@@ -132,7 +132,7 @@ describe("a balance that covers only some requests", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("pays for a part of the cost of the last response, and the other part is written off", async () => {
+  it("pays for a part of the cost of one response, and the other part is written off", async () => {
     const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -200,7 +200,7 @@ describe("a change on one node", () => {
 })
 
 describe("a live node", () => {
-  it("charges no request twice and continues to serve after other nodes considered it dead during a pause", async () => {
+  it("charges no request twice and continues to serve after another node considered it dead during a pause", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)

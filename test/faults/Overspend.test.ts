@@ -1,7 +1,7 @@
 /**
  * Tests many parallel streams of one customer with a small balance, over two nodes, in each streaming protocol.
- * Together the streams deliver content for at least nine tenths of the balance, and nothing is written off. Each stream
- * ends with an error.
+ * Together the streams cost more than nine tenths of the balance, and nothing is written off. Each stream ends with an
+ * error.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
@@ -128,7 +128,7 @@ const receive = async ({ read }: Protocol, url: string, { key }: Customer): Prom
 describe.each(protocols)(
   "25 parallel streams of 100,000 tokens over two nodes with a balance of 0.05 USD, protocol $name",
   (protocol) => {
-    it("deliver content for over nine tenths of the balance, charge exactly that, and write nothing off", async () => {
+    it("cost over nine tenths of the balance, charge exactly the delivered output, and write nothing off", async () => {
       const customer = await a.newCustomer(CREDIT_USD_MICRO)
       a.upstream.always(script({ steps: [protocol.upstream] }))
       const all = await Promise.all(

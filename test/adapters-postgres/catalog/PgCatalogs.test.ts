@@ -201,7 +201,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("writes the operator, the reason and the changed names to the audit log", () =>
+    it.effect("writes the operator, the reason, the version and the changes to the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const change = yield* apply(Stores.catalogOf({ public_name: "logged" }))

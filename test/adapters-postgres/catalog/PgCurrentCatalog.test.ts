@@ -62,6 +62,7 @@ describe("the current catalog", () => {
           const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
           const before = nodes[0].get()
           yield* apply("first")
+          yield* Effect.sleep("50 millis")
           expect(nodes[0].get()).toBe(before)
           const { version } = yield* apply("second")
           for (const { get } of nodes) yield* until(() => get().version === version)
@@ -88,8 +89,8 @@ describe("the current catalog", () => {
         const sql = yield* SqlClient.SqlClient
         yield* apply("quiet")
         const { get } = yield* aNode(20)
-        yield* sql`UPDATE catalog_state SET version = version + 1`
         const version = get().version + 1
+        yield* sql`UPDATE catalog_state SET version = version + 1`
         yield* until(() => get().version === version)
       })
     )

@@ -66,15 +66,14 @@ describe("the connections of a pool", () => {
 
   it("are given in turn to the parties that wait", async () => {
     const users = new Users(2)
-    for (const party of ["a", "a", "a", "b", "b"]) await users.start(party)
+    for (const party of ["a", "b", "c", "c", "d"]) await users.start(party)
     expect(users.sorted).toBe("a b")
     await users.end("a")
-    expect(users.sorted).toBe("a b")
-    await users.end("b")
-    expect(users.sorted).toBe("a b")
-    await users.end("a")
-    await users.end("b")
-    expect(users.sorted).toBe("a")
+    expect(users.sorted).toBe("b c")
+    await users.end("c")
+    expect(users.sorted).toBe("b d")
+    await users.end("d")
+    expect(users.sorted).toBe("b c")
   })
 
   it("are not counted for background tasks, which have no party", async () => {

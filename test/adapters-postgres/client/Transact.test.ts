@@ -132,8 +132,9 @@ describe("a transaction", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const big = 9_007_199_254_740_993n
-        const [row] =
-          yield* sql`SELECT ${big}::int8 AS big, '2026-01-02T03:04:05.678Z'::timestamptz AS at, 7::int AS small`
+        const [row] = yield* transact(
+          sql`SELECT ${big}::int8 AS big, '2026-01-02T03:04:05.678Z'::timestamptz AS at, 7::int AS small`
+        )
         expect(row).toEqual({ big, at: new Date("2026-01-02T03:04:05.678Z"), small: 7 })
       })
     )

@@ -176,7 +176,7 @@ describe("the pepper of API keys", () => {
     )
 
     it.scoped(
-      "needs one MAC per pepper in the lookup of a known or unknown key, and one more under the previous pepper",
+      "needs one MAC per pepper to look up a key, one more for a key under the previous pepper, and none for a cached key",
       () =>
         Effect.gen(function* () {
           // A server does not cache a key that is looked up when its notification arrives, so other servers create the keys.
@@ -237,7 +237,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced without a wait for a key that another session has locked", () =>
+    it.scoped("is replaced for a free key without a wait for a key that another session has locked", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const [locked, free] = [yield* before.create, yield* before.create]
@@ -256,7 +256,7 @@ describe("the pepper of API keys", () => {
           () => Effect.promise(() => client.end())
         )
         expect((yield* stored(locked.key.id))?.pepper_name).toBe(of("before").pepperName)
-        // The next lookup of the key causes another rewrite.
+        // The lookup of the key by another server causes another rewrite.
         const another = yield* aServer("during")
         expect(yield* another.accepts(locked.secret)).toBe(true)
         expect(yield* another.rewrite).toBe(1)

@@ -110,7 +110,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("stores the time of the last lookup of a genuine key, and no use of a refused key", () =>
+    it.scoped("stores the time of the last lookup of a genuine key, and no use of a revoked key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const uses = Effect.map(
@@ -192,7 +192,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("removes a revoked key, and no other key, from the caches of two nodes", () =>
+    it.scoped("removes a revoked key from the caches of two nodes, and keeps another key in these caches", () =>
       Effect.gen(function* () {
         const [revoked, other] = yield* Effect.all([aKey, aKey])
         const authenticators = yield* Effect.all([anAuthenticator(), anAuthenticator()])

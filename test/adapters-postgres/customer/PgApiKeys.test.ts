@@ -48,7 +48,7 @@ describe("the API key store in Postgres", () => {
       })
     )
 
-    it.effect("stores neither the secret nor a part of the secret in the key's row and the audit log", () =>
+    it.effect("stores neither the secret nor its first 12 characters in the key's row and the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* aKey

@@ -73,7 +73,7 @@ export interface StoredImage {
   readonly cost: bigint | null
 }
 
-/** Reads the stored requests of a customer, oldest first. */
+/** Reads the stored image requests of a customer, oldest first. */
 export const storedImages = ({ user }: Customer) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -83,7 +83,7 @@ export const storedImages = ({ user }: Customer) =>
       WHERE i.user_id = ${user.id} ORDER BY i.started_at, i.request_id`
   ).pipe(Effect.orDie)
 
-/** Expires the lease of every running request. */
+/** Expires the lease of every running image request. */
 export const expireLeases = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE state = 'running'`

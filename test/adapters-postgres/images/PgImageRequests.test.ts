@@ -279,6 +279,9 @@ describe("image requests in Postgres", () => {
           expect(yield* storedImages(customer)).toEqual([
             { state: "abandoned", keyed: false, review: "abandoned", ending: "failed", cost: 0n }
           ])
+          const next = anImage(customer)
+          expect(yield* node.tryBegin(next)).toBe("begun")
+          yield* node.finish(finished(next))
           expect(yield* Stores.brokenInvariants).toEqual([])
         })
     )
@@ -346,7 +349,9 @@ describe("image requests in Postgres", () => {
         yield* age(91)
         expect(yield* node.deleteOldKeys).toBe(1)
         expect(yield* node.deleteOldKeys).toBe(0)
-        expect(yield* storedImages(customer)).toMatchObject([{ state: "settled", keyed: false }])
+        expect(yield* storedImages(customer)).toEqual([
+          { state: "settled", keyed: false, review: null, ending: "complete", cost: REQUEST_PICO }
+        ])
         const again = anImage(customer)
         expect(yield* node.tryBegin(again, "k")).toBe("begun")
         yield* node.finish(finished(again))

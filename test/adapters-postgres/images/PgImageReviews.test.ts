@@ -118,7 +118,7 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("cannot charge more than the balance minus open holds", () =>
+    it.scoped("cannot charge more than the balance minus open holds, and cannot be resolved twice", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()

@@ -356,7 +356,12 @@ describe("the group commit queue", () => {
         else commit()
       }
       await eventually(() => expect(Object.values(results)).toHaveLength(4))
-      expect(results).toMatchObject({ "extend b1": hold("b1"), "extend b2": "Die", "admit c1": hold("c1") })
+      expect(results).toEqual({
+        "settle a1": settled("a1"),
+        "extend b1": hold("b1"),
+        "extend b2": "Die",
+        "admit c1": hold("c1")
+      })
       expect(events).toMatchObject([{ _tag: "ExtensionRejected", admission: { requestId: "b2" } }])
     })
 

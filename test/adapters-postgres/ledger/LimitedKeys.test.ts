@@ -194,7 +194,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("is refused after its expiry, although a server has cached it", () =>
+    it.scoped("is refused after its expiry, although a node has cached it", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()

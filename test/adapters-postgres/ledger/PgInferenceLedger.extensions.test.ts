@@ -215,7 +215,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("extends holds on two nodes that share a balance, and never sets aside more than the balance", () =>
+    it.scoped("extends holds on two nodes that share a balance, until the whole balance is set aside", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 10n })
         const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])

@@ -63,7 +63,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
               yield* Effect.sleep("10 millis")
             }
             expect(Math.max(...waits)).toBeLessThan(MAX_DELAY_MILLIS)
-            // Only the first batch is delayed, not every batch.
+            // At most two requests are delayed, because not every batch waits for the lock.
             expect(waits.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
             const [time, refusal] = yield* refused.await.pipe(Effect.flatten)
             expect(refusal).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
@@ -120,7 +120,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
     }
 
     it.scoped(
-      "serves requests of this customer for other models, and requests of other customers for the model of the locked plan",
+      "serves requests of this customer for another model, and of another customer for the model of the locked plan",
       () =>
         Effect.gen(function* () {
           const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]

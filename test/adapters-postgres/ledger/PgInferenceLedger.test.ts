@@ -343,35 +343,33 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "keeps the hold of a settlement that the database rejects, and writes the other fifty settlements of the batch",
-      () =>
-        Effect.gen(function* () {
-          const customer = yield* aCustomer({ usdMicro: 100n })
-          const { ledger } = yield* aNode()
-          const requests = Array.from({ length: 51 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), unbounded)
-          const exits = yield* Effect.all(
-            requests.map((admission, i) =>
-              Effect.exit(
-                ledger.settle(
-                  i === 17
-                    ? { admission, measure: () => ({ ...measured("complete"), durationMillis: 3_000_000_000 }) }
-                    : complete(admission)
-                )
+    it.scoped("keeps the hold of a settlement that the database rejects, and writes fifty concurrent settlements", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger } = yield* aNode()
+        const requests = Array.from({ length: 51 }, () => aRequest(customer))
+        yield* Effect.all(requests.map(ledger.admit), unbounded)
+        const exits = yield* Effect.all(
+          requests.map((admission, i) =>
+            Effect.exit(
+              ledger.settle(
+                i === 17
+                  ? { admission, measure: () => ({ ...measured("complete"), durationMillis: 3_000_000_000 }) }
+                  : complete(admission)
               )
-            ),
-            unbounded
-          )
-          expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
-            [17, "Die"]
-          ])
-          expect((yield* journal(customer)).size).toBe(50)
-          expect((yield* balancesOf(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
-          expect(yield* Stores.brokenInvariants).toEqual([])
-          // The request can be settled later with a valid duration.
-          yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))
-        })
+            )
+          ),
+          unbounded
+        )
+        expect(exits.flatMap((exit, i) => (exit._tag === "Failure" ? [[i, exit.cause._tag]] : []))).toEqual([
+          [17, "Die"]
+        ])
+        expect((yield* journal(customer)).size).toBe(50)
+        expect((yield* balancesOf(customer)).payg).toEqual([95_000_000n, REQUEST_PICO])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        // The request can be settled later with a valid duration.
+        expect(yield* ledger.settle(complete(requests[17] ?? aRequest(customer)))).toBeDefined()
+      })
     )
 
     it.scoped("fails only the admission that the database rejects", () =>

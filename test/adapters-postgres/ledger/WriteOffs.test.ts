@@ -36,7 +36,7 @@ const stores = Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(
 // The tests run in order, and each test adds to the sums.
 describe("the sums of write-offs", () => {
   layer(stores, { excludeTestServices: true })((it) => {
-    it.scoped("contain each settlement of the ledger once, by its reason", () =>
+    it.scoped("contain each write-off of the ledger once, by its reason", () =>
       Effect.gen(function* () {
         const { ledger } = yield* aNode()
         const [whole, reported, counted, covered] = yield* Effect.all([false, true, true, false].map(aRequestOf))
@@ -54,7 +54,7 @@ describe("the sums of write-offs", () => {
       })
     )
 
-    it.scoped("contain the settlements of images", () =>
+    it.scoped("contain the write-off of an image", () =>
       Effect.gen(function* () {
         const { begin, finish } = yield* anImageNode()
         const image = anImage(yield* poor)
@@ -66,7 +66,7 @@ describe("the sums of write-offs", () => {
       })
     )
 
-    it.scoped("contain the settlements of a sweep", () =>
+    it.scoped("contain the write-off of a sweep", () =>
       Effect.gen(function* () {
         const { ledger, nodes } = yield* aNode()
         const { requestId, ...request } = yield* aRequestOf(true)

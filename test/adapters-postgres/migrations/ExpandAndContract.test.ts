@@ -65,7 +65,7 @@ describe("a migration", () => {
     "CREATE TRIGGER guard BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION refuse()",
     "CREATE TABLE fresh (id int); DELETE FROM api_key",
     "-- only a comment; nothing\nDROP VIEW shown"
-  ])("is refused with the statement %s", (statements) => {
+  ])("is refused with the statement %s, unless it contracts an earlier migration", (statements) => {
     expect(violations(expand(statements), names)).not.toEqual([])
     const contract = { ...expand(statements), contracts: ["0014_key_limits"] }
     expect(violations(contract, names)).toEqual([])
@@ -84,7 +84,7 @@ describe("a migration", () => {
     expect(violations(expand(statements), names)).toEqual([])
   })
 
-  it("is refused if it does not state compatibleSince, or if it contracts too early", () => {
+  it("is refused if it states no compatibleSince, contracts too early, or contracts an unknown migration", () => {
     const unstated: Migrations.Migration = { name: "0099_next", statements: "" }
     expect(violations(unstated, names)).toHaveLength(1)
     expect(violations({ ...expand(""), contracts: ["0018_key_peppers"] }, names)).toHaveLength(1)

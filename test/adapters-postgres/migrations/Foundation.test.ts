@@ -150,7 +150,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a second transfer for the same event",
+    what: "a second transfer with the same code for one operation",
     statement: ({ payg }) =>
       `INSERT INTO transfer SELECT gen_random_uuid(), code, ref, unit, debit_account, credit_account, amount, actor
         FROM transfer WHERE credit_account = '${payg}'`,

@@ -101,7 +101,7 @@ describe("a live node", () => {
     }).pipe(Effect.scoped, within(migrations))
   )
 
-  it("states the last migration of its program", () => {
+  it("of this program states the last migration of the list as its last migration", () => {
     expect(lastMigration).toBe(names.at(-1))
   })
 })

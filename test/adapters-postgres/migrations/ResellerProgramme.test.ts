@@ -19,8 +19,8 @@ interface WrongState {
   readonly statement: (ledger: Ledger, other: Ledger) => string
   readonly refusedWith: string
   /**
-   * The constraint name or the error text of the trigger. The error must contain it, so that an unrelated error fails
-   * the test.
+   * The constraint name or the error text of the trigger. If it is defined, the error must contain it, so that an
+   * unrelated error fails the test.
    */
   readonly by: string | undefined
 }
@@ -416,7 +416,7 @@ const allowed = new Set([
   "crediting to credited"
 ])
 
-/** Returns the statements that change a pending order to a status. */
+/** The statements that change a pending order to a status. The tests do not use the entry of `credited`. */
 const statementsTo: Record<TopUpStatus, (id: string) => string> = {
   pending: () => "",
   expired: (id) => `${updated("topup_order", "status = 'expired'", id)};`,

@@ -1,6 +1,6 @@
 /**
  * Finds the statements of a migration that servers of the previous release do not support, or that block their writes
- * for a long time (ADR 0015). A changed column, an index or a trigger of a table that the same migration creates is
+ * for a long time (ADR 0015). An ALTER TABLE, an index or a trigger for a table that the same migration creates is
  * allowed.
  */
 

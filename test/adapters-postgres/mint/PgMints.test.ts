@@ -49,7 +49,7 @@ const count = (table: "mint" | "transfer" | "account") =>
 describe("mints in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
     it.effect(
-      "debit the price from the quota and grant the tokens, also to a user who is not the reseller's customer",
+      "debit the price from the quota and grant the tokens, even to a user who is not the reseller's customer",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -96,18 +96,20 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("return the first result when repeated, even if the tier, the quota or the plan has changed since", () =>
-      Effect.gen(function* () {
-        const { small } = yield* sold
-        const reseller = yield* aReseller(5_000_000n)
-        const { email } = yield* Stores.aUser
-        const request = mintRequest(small, email)
-        const first = yield* mint(reseller.id, request)
-        yield* mint((yield* aReseller(5_000_000n)).id, mintRequest(small, email))
-        yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
-        expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
-        expect(yield* balance(reseller.id)).toBe(0n)
-      })
+    it.effect(
+      "return the first result when repeated, although the tier, the quota and the plan have changed since",
+      () =>
+        Effect.gen(function* () {
+          const { small } = yield* sold
+          const reseller = yield* aReseller(5_000_000n)
+          const { email } = yield* Stores.aUser
+          const request = mintRequest(small, email)
+          const first = yield* mint(reseller.id, request)
+          yield* mint((yield* aReseller(5_000_000n)).id, mintRequest(small, email))
+          yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
+          expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
+          expect(yield* balance(reseller.id)).toBe(0n)
+        })
     )
 
     it.scoped("are booked once when the database commits without a response, and the caller repeats the request", () =>

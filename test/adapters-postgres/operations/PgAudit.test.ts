@@ -486,7 +486,7 @@ describe("the audit of a ledger", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("finds each of four wrong settlements among 10,008 settlements, which fill more than one batch", () =>
+  it.live("finds each of four wrong settlements among 10,008 settlements", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const many = settlementOf(ledger, {

@@ -137,7 +137,7 @@ describe("the usage history in Postgres", () => {
     )
 
     it.effect(
-      "equals the history that the test computes from the settlements (speeds within 1 %), before and after the last fold",
+      "equals the history that the test computes from the settlements (recent speeds within 1 %), before and after a fold",
       () =>
         Effect.gen(function* () {
           const { fold } = yield* UsageRollUps

@@ -20,7 +20,7 @@ const anAttempt = (address: ClientAddress = anAddress(), email: Email | undefine
   loginWindows({ address, email })
 const withoutEmail = (address: ClientAddress = anAddress()) => loginWindows({ address, email: undefined })
 
-/** Makes these attempts concurrently on two nodes. Returns the number of allowed attempts. */
+/** Makes these attempts, 40 at a time, on two nodes. Returns the number of allowed attempts. */
 const race = (attempts: ReadonlyArray<ReadonlyArray<AttemptWindow>>) =>
   Effect.gen(function* () {
     const here = yield* Attempts
@@ -142,24 +142,22 @@ describe("login attempts in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "are refused without a statement, by the node that refused an attempt, until its retry time has passed",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { count } = yield* Attempts
-          const address = anAddress()
-          for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
-          const first = yield* Effect.flip(count(anAttempt(address)))
-          // According to the database the attempt is now allowed, but the node does not read the database.
-          yield* sql`DELETE FROM login_window`
-          const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
-          expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)
-          expect(retryAfterSeconds).toBeLessThanOrEqual(first.retryAfterSeconds)
-          const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
-          yield* there.count(anAttempt(address))
-          yield* count(anAttempt())
-        })
+    it.scoped("are refused without a statement by the node that has refused an attempt, but not by another node", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { count } = yield* Attempts
+        const address = anAddress()
+        for (let i = 0; i < 60; i++) yield* count(anAttempt(address))
+        const first = yield* Effect.flip(count(anAttempt(address)))
+        // According to the database the attempt is now allowed, but the node does not read the database.
+        yield* sql`DELETE FROM login_window`
+        const { retryAfterSeconds } = yield* Effect.flip(count(anAttempt(address)))
+        expect(retryAfterSeconds).toBeGreaterThan(first.retryAfterSeconds - 10)
+        expect(retryAfterSeconds).toBeLessThanOrEqual(first.retryAfterSeconds)
+        const there = yield* Effect.provide(Attempts, yield* Programme.anotherNode)
+        yield* there.count(anAttempt(address))
+        yield* count(anAttempt())
+      })
     )
 
     it.effect("delete the expired rows of earlier attempts", () =>

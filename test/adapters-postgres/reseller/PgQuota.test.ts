@@ -38,7 +38,7 @@ describe("a quota in Postgres", () => {
       })
     )
 
-    it.effect("is never adjusted below zero", () =>
+    it.effect("is not adjusted below zero", () =>
       Effect.gen(function* () {
         const { id } = yield* aReseller(5n)
         const operation = anOperation()

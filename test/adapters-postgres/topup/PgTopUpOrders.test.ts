@@ -136,7 +136,7 @@ describe("a top-up in Postgres", () => {
           const drafts = yield* Effect.forEach(
             Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? orders : elsewhere)),
             (node) => Effect.either(node.draft(aNewTopUp(reseller.id))),
-            { concurrency: "unbounded" }
+            { concurrency: 20 }
           )
           const [refused, allowed] = Arr.separate(drafts)
           expect(allowed).toHaveLength(50)
@@ -433,7 +433,7 @@ describe("a top-up in Postgres", () => {
             const seen = i % 5 === 4 ? ({ _tag: "Expired", received: undefined } as const) : paid
             return Effect.zipRight(orders.recordObservation(id, seen), orders.credit(id))
           },
-          { concurrency: "unbounded" }
+          { concurrency: 40 }
         )
         const credited = outcomes.filter(({ status }) => status === "credited")
         expect(credited.length).toBeGreaterThanOrEqual(160)
@@ -505,7 +505,7 @@ describe("a top-up in Postgres", () => {
         const there = yield* Effect.provide(TopUpOrders, yield* Programme.anotherNode)
         const reseller = yield* aReseller()
         const orders = yield* Effect.forEach(Array.from({ length: 30 }), () => anOrder(reseller.id))
-        for (const [i, { id }] of orders.entries()) yield* ago(id, "next_look_at", 100 + i)
+        for (const [i, { id }] of orders.entries()) yield* ago(id, "next_look_at", 100 + 60 * i)
         const claim = (node: typeof here, limit: number) =>
           node.claimDue({ providers: ["bsc"], limit, lease: Duration.minutes(1) })
         const claimed = yield* Effect.all(

@@ -396,7 +396,7 @@ describe("an endpoint", () => {
       }).pipe(Effect.orDie)
     )
 
-    it.effect("stores its secret encrypted, so that neither its row nor the audit log contains the secret", () =>
+    it.effect("stores its secret encrypted: neither the column of the secret nor the audit log contains it", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const sql = yield* SqlClient.SqlClient

@@ -18,10 +18,16 @@ const request: InferenceRequest = {
 /** The number of characters that the token counter has counted. */
 let countedCharacters = 0
 
-/** Provides a catalog with three routes, and a token counter that counts characters. */
+/** Provides a catalog with four routes, and a token counter that counts characters. */
 const ports = Layer.mergeAll(
   Layer.succeed(CurrentCatalog, {
-    get: () => catalogOf({ protocols: ["messages"] }, { protocols: ["chat"] }, { protocols: ["messages"] })
+    get: () =>
+      catalogOf(
+        { protocols: ["messages"] },
+        { protocols: ["chat"] },
+        { protocols: ["messages"] },
+        { protocols: ["messages"] }
+      )
   }),
   Layer.succeed(TokenCounter, {
     count: (text) =>

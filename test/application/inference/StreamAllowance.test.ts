@@ -1,6 +1,6 @@
 /**
- * Tests the allowance of streams that share one balance, in random interleavings of deliveries, extensions, failures of
- * the ledger, endings and crashes. The ledger decides by the domain rules; its results arrive in random order.
+ * Tests the allowance of streams. The ledger decides by the domain rules. The last test uses streams that share one
+ * balance, in random interleavings of deliveries, extensions, failures of the ledger, endings and crashes.
  */
 
 import { Delivery } from "@tollgate/application/inference/Delivery"

@@ -16,7 +16,7 @@ describe("a setting", () => {
     expect(areAccepted(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
   })
 
-  it("rejects a query and removes a trailing slash if it is a URL", () => {
+  it("accepts only HTTP URLs without credentials or a query, and removes a trailing slash, if it is a URL", () => {
     expect(accepts(Setting.HttpAddress, "https://gateway.example.com/")).toMatchObject({
       value: "https://gateway.example.com"
     })

@@ -27,7 +27,7 @@ describe("the share of a party", () => {
   })
 
   property(
-    "never exceeds half of what the other parties left free, rounded up, and all shares together never exceed the resource",
+    "never grows above half of what the other parties left free, rounded up, and the sum never exceeds the resource",
     [FastCheck.integer({ min: 1, max: 40 }), FastCheck.array(FastCheck.tuple(FastCheck.nat(4), FastCheck.boolean()))],
     (limit, steps) => {
       const shares = new Shares<number>(limit)

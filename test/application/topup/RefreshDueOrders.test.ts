@@ -75,7 +75,7 @@ describe("the refresh of due top-ups", () => {
 })
 
 describe("the refresh of all open orders", () => {
-  it.effect("refreshes 1,202 orders, which do not fit on one page", () => {
+  it.effect("refreshes 1,202 orders, and sends no provider request for the order that only has to be credited", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(anObservation("Paid"))
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))

@@ -100,21 +100,24 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("finds neither another reseller's order nor an invalid id, and sends no request to a provider", () => {
-    const fixture = new TopUpFixture()
-    fixture.store(anOrder())
-    return Effect.gen(function* () {
-      for (const [reseller, id] of [
-        [other, anOrder().id],
-        [aReseller().id, "01930000-0000-7000-8000-0000000000ff"],
-        [aReseller().id, orderNumberOf(anOrder().id)],
-        [aReseller().id, "../etc"]
-      ] as const) {
-        expect((yield* Effect.flip(refreshForReseller(reseller, id)))._tag).toBe("TopUpNotFound")
-      }
-      expect(fixture.log).toEqual([])
-    }).pipe(Effect.provide(fixture.layer))
-  })
+  it.effect(
+    "finds no order of another reseller and none by an unknown or invalid id, and sends no request to a provider",
+    () => {
+      const fixture = new TopUpFixture()
+      fixture.store(anOrder())
+      return Effect.gen(function* () {
+        for (const [reseller, id] of [
+          [other, anOrder().id],
+          [aReseller().id, "01930000-0000-7000-8000-0000000000ff"],
+          [aReseller().id, orderNumberOf(anOrder().id)],
+          [aReseller().id, "../etc"]
+        ] as const) {
+          expect((yield* Effect.flip(refreshForReseller(reseller, id)))._tag).toBe("TopUpNotFound")
+        }
+        expect(fixture.log).toEqual([])
+      }).pipe(Effect.provide(fixture.layer))
+    }
+  )
 
   it.effect("finds the order by its id or its order number for an operator", () => {
     const fixture = new TopUpFixture()

@@ -27,7 +27,7 @@ describe("an API key", () => {
   })
 
   property(
-    "is rejected when one character after the prefix is changed",
+    "is rejected when one letter or digit after the prefix is changed",
     [random, FastCheck.nat(68), FastCheck.nat(60)],
     (bytes, at, shift) => {
       const text = textOf(bytes)
@@ -48,7 +48,7 @@ describe("an API key", () => {
 
   property("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
-  it("does not reveal its secret part when printed", () => {
+  it("does not reveal its secret part when printed as JSON", () => {
     const key = ApiKey.generateKey("tg", new Uint8Array(44).fill(7))
     expect(JSON.stringify(key)).not.toContain(Redacted.value(key.secretPart))
   })
@@ -57,7 +57,7 @@ describe("an API key", () => {
 describe("an email address", () => {
   const read = Schema.decodeUnknownEither(Email)
 
-  it("is stored trimmed and in lower case", () => {
+  it("is read without the spaces around it and in lower case", () => {
     expect(Either.getOrThrow(read("  Ada@Example.COM "))).toBe("ada@example.com")
   })
 

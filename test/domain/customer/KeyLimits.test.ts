@@ -62,6 +62,9 @@ describe("limits of a key", () => {
   it("are counted by the ledger if they limit concurrent requests, not if they are only an expiry and models", () => {
     expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
     expect(isCounted({ ...noLimits, concurrentRequests: 1 })).toBe(true)
+  })
+
+  it("are unlimited if all of them are absent, not if they contain models", () => {
     expect(isUnlimited(noLimits)).toBe(true)
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })

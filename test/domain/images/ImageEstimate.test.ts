@@ -34,7 +34,7 @@ describe("the estimate of an image request", () => {
     }
   )
 
-  it("assumes the largest image in high quality if size and quality are auto", () => {
+  it("assumes high quality and at least 1024 x 1536 pixels if size and quality are auto", () => {
     expect(estimateImage(facts).output).toBe(estimateImage({ ...facts, quality: "high" }).output)
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })

@@ -188,7 +188,8 @@ describe("a hold that grows", () => {
       const extended = grown(e, p, b, u)?.extended
       if (extended === undefined) return true
       const covered = coveredOutput(extended.hold, u, p)
-      return (covered !== undefined && covered >= u.output) || paygAvailable(extended) === 0n
+      const isUsedUp = paygAvailable(extended) === 0n && planAvailable(extended) === 0n
+      return (covered !== undefined && covered >= u.output) || isUsedUp
     }
   )
 

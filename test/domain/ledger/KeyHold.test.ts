@@ -58,7 +58,7 @@ const demandOf = (tokens: bigint, streamed = true) => ({
   streamed
 })
 
-/** Decides equal requests until one is refused. Returns the number of admitted requests, and the refusal. */
+/** Decides equal requests until one is refused. Returns the number of admitted requests, the refusal and the counts. */
 const untilRefused = (limits: CountedLimits, counts: KeyCounts, nowMillis: number, tokens = 10n) => {
   let now = counts
   for (let admitted = 0; ; admitted++) {
@@ -193,7 +193,7 @@ describe("the budget of a key", () => {
     expect(result.refusal).toBeInstanceOf(KeyBudgetExceeded)
   })
 
-  it("is renewed at midnight in Jakarta for the day, but not for the month", () => {
+  it("is renewed at midnight in Jakarta for the day, and for the month only when the month ends", () => {
     const limits = { ...NO_LIMITS, spendPerDay: UsdPico(100n), spendPerMonth: UsdPico(150n) }
     const spent = { ...NO_COUNTS, spentInDay: UsdPico(100n), spentInMonth: UsdPico(100n), spentTotal: UsdPico(100n) }
     const midnight = Date.parse("2026-11-20T17:00:00Z")
@@ -207,7 +207,7 @@ describe("the budget of a key", () => {
     expect(today).toMatchObject({ day: "2026-11-21", spentInDay: 7n })
   })
 
-  it("admits a stream if the budget covers a part of its estimate, but a whole response only if the budget covers all of it", () => {
+  it("admits a stream that it covers in part, unless the stream has unsized content, but no such whole response", () => {
     const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(60n) }, counts: NO_COUNTS }
     const demand = { estimate: estimateOf(10n, 100n), price: PRICE }
     const stream = decideKeyHold({ ...demand, streamed: true }, key, NOON)

@@ -30,7 +30,7 @@ describe("a price", () => {
   })
 
   property(
-    "keeps the cost of the largest request within a 64-bit integer",
+    "keeps the cost of a request at the largest price within a 64-bit integer",
     [usage],
     (u) => Price.cost(at(Price.MAX_PICO_PER_TOKEN), u) < 2n ** 63n
   )

@@ -23,7 +23,7 @@ describe("the change of usage", () => {
     expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
   })
 
-  it("from zero tokens has no percentage, and marks the model as new", () => {
+  it("from zero tokens has no percentage, and marks the model as new if it was used", () => {
     expect(changeSince(Tokens(0n), Tokens(1n))).toEqual({ changePct: null, isNew: true })
     expect(changeSince(Tokens(0n), Tokens(0n))).toEqual({ changePct: null, isNew: false })
   })

@@ -94,7 +94,7 @@ describe("rankings", () => {
     }
   )
 
-  property("include every token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
+  property("include each ranked token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const ranked = new Set(usage.models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => ranked.has(model) && settledAt < minute)

@@ -17,7 +17,7 @@ const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe("a quota adjustment", () => {
   property(
-    "transfers exactly its amount from or to an external account, and makes no quota negative",
+    "transfers exactly its amount to or from the quota, and makes no quota negative",
     [change, balance],
     (change, balance) => {
       const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)

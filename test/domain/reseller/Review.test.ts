@@ -44,7 +44,7 @@ describe("a review", () => {
   })
 
   property(
-    "revokes earlier tokens permanently if it is a suspension, even after a reactivation",
+    "increases the token version if it is a suspension, and does not change it otherwise",
     [status, move],
     (from, by) => {
       const before = aReseller({ status: from, tokenVersion: 3 })

@@ -29,7 +29,7 @@ const allowedAfter = (pauses: ReadonlyArray<number>) => {
 }
 
 describe("a sliding window", () => {
-  property("never admits more events than the limit in any interval", [pauses], (pauses) => {
+  property("admits at most five events, its limit, in any interval of 60 seconds", [pauses], (pauses) => {
     const { allowed } = allowedAfter(pauses)
     return allowed.every((from) => allowed.filter((at) => at >= from && at <= from + 60_000).length <= 5)
   })

@@ -85,7 +85,7 @@ describe("the terms of a top-up", () => {
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
   })
 
-  it("are refused for an amount of zero, for any bounds", () => {
+  it("are refused for an amount of zero or below, even if the amount is within the bounds", () => {
     for (const amount_idr of [0, -1]) {
       const decided = order({ method: "qris", amount_idr }, { ...open, qris: { min: -5n, max: 5n } })
       expect(Either.isLeft(decided)).toBe(true)

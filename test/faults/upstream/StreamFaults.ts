@@ -48,8 +48,8 @@ const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const DELIVERED_TEXT = HELLO.repeat(3)
 
 /**
- * Faults without any content. The gateway can still send an error status. The last fault is a complete response that is
- * empty.
+ * Faults without any readable content. The gateway can still send an error status. The last fault is a complete response
+ * that is empty.
  */
 const brokenBeforeContent: ReadonlyArray<Fault> = [
   streamFault("sends an empty body", [], failure, "nothing"),
