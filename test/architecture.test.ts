@@ -1,6 +1,6 @@
 /**
- * Tests rules that neither the compiler nor .dependency-cruiser.mjs can check: words that a layer must not contain,
- * circular imports between folders, names and lengths of files, and references in documents.
+ * Tests rules that neither the compiler nor .dependency-cruiser.mjs checks, such as words that a layer must not
+ * contain, circular imports between folders, names and lengths of files, and references in documents.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -56,15 +56,15 @@ describe("the layers", () => {
     expect(linesWith(inLayer("packages"), /process\.env\b|Date\.now\(|Math\.random\(/)).toEqual([])
   })
 
-  it("use no floating-point numbers in the domain, the application and the Postgres adapter", () => {
+  it("convert nothing to floating-point numbers in the domain, the application and the Postgres adapter", () => {
     const words = /\bNumber\(|parseFloat|toFixed|\bNumber\.parse/
-    // A token count is at most a billion, so this conversion is exact.
+    // A count of tokens of one class is at most a billion, so this conversion is exact.
     const exact = "export const toCount = (tokens: Tokens): number => Number(tokens)"
     const lines = linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)
     expect(lines.filter((line) => !line.endsWith(exact))).toEqual([])
   })
 
-  it("contain HTTP statuses and headers only in the HTTP adapter", () => {
+  it("contain no HTTP statuses and headers in the domain, the application and the Postgres adapter", () => {
     const words = /HttpApiSchema|status: ?[1-5]\d\d\b|"x-[a-z-]+-billing"/
     expect(linesWith(inLayer(DOMAIN, APPLICATION, POSTGRES), words)).toEqual([])
   })

@@ -1,6 +1,7 @@
 /**
- * Tests clients that disconnect. The customer pays for the delivered content of a stream, and nothing for an incomplete
- * whole response. The upstream request is aborted within a second, and no hold stays open.
+ * Tests clients that disconnect. The customer pays for the prompt and the delivered content of a stream. A stream
+ * without delivered content costs nothing, and neither does an incomplete whole response. The upstream request is
+ * aborted within a second, and no hold stays open.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"

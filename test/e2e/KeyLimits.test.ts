@@ -87,7 +87,7 @@ const heldPrompt = async (): Promise<number> => {
   return Number(held) - OUTPUT
 }
 
-/** A customer whose key has these limits, on both servers. */
+/** Creates a customer whose key has these limits. */
 const limited = async (change: KeyLimitsChange): Promise<Customer> => {
   const customer = await a.newCustomer(1_000_000n)
   await limit(customer, change)

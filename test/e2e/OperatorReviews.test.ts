@@ -52,7 +52,7 @@ describe("resellers in the operator API", () => {
     expect(refusalIn(await programme.post(path, approve))).toBe("401 invalid_session")
   })
 
-  it("follow the rules of the command line for each decision", async () => {
+  it("are rejected, approved, suspended and reactivated, with entries in the audit log, and cannot be rejected while suspended", async () => {
     const { id, email } = await programme.reseller({ moves: [] })
     const review = (move: string) => ani.post(`/resellers/${email}/review`, { move })
     expect((await review("reject")).body.status).toBe("rejected")

@@ -171,6 +171,7 @@ describe("the service in the operator API", () => {
 
     await programme.fault("503")
     const faulty = await run()
+    for (const { advice, status } of faulty.checks) expect(advice === null).toBe(status === "ok")
     await programme.fault("none")
     const qris = faulty.checks.find(({ check }) => check === "payments qris")
     expect(qris).toMatchObject({ status: "warn", advice: expect.stringContaining("until the provider responds again") })

@@ -56,7 +56,7 @@ const refusing = (url: string): Promise<void> =>
     )
   )
 
-/** Waits until the server that was started last has sent this many heartbeats. */
+/** Waits until the server that was started last has sent this many further heartbeats. */
 const heartbeats = async (count: number): Promise<void> => {
   const times = new Set<string>()
   await until(async () => {

@@ -29,7 +29,7 @@ let server: ServerProcess
 let told: string
 let steps: ReadonlyArray<Step>
 
-// The tests are skipped on a machine without curl.
+// The tests of the script are skipped on a machine without bash or curl.
 const hasTools = (() => {
   try {
     execFileSync("bash", ["-c", "command -v curl"], { stdio: "ignore" })
@@ -202,7 +202,7 @@ describe.skipIf(!hasTools)("the script docs/story.sh", () => {
     expect(bodyOf("GET /api/reseller/balance")).toEqual({ balance_usd_micro: "60000123" })
   })
 
-  it("mints once for repeated requests, and shows a key's secret once", () => {
+  it("mints once for repeated requests, and creates an API key", () => {
     const customer = bodyOf("POST /api/reseller/customers") as { user_id: string; email: string }
     expect(customer).toEqual({
       user_id: UUID,

@@ -21,7 +21,8 @@ describe("the password hasher", () => {
     const hasher = hasherWith()
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect(Redacted.value(two)).not.toBe(Redacted.value(one))
+    expect(Redacted.value(two)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(Redacted.value(two).split("$")[4]).not.toBe(Redacted.value(one).split("$")[4])
     expect(String(one)).not.toContain("argon2id")
     expect(await run(hasher.verify(password, one))).toBe(true)
     expect(await run(hasher.verify(Redacted.make("correct horse batterz"), one))).toBe(false)
@@ -115,7 +116,7 @@ describe("the queue of the password hasher", () => {
     expect(ended.at(-1)).toBe("signup")
   })
 
-  it("ends an interrupted request only after its hash is finished, and then hashes for the next request", async () => {
+  it("does not end an interrupted request at once, and hashes for the next request", async () => {
     const hasher = hasherWith({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const eventLoopTurn = Effect.promise(() => new Promise(setImmediate))
     await run(
@@ -134,7 +135,7 @@ describe("the queue of the password hasher", () => {
   })
 
   it("releases the place of a request that is interrupted while it waits", async () => {
-    const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 2 })
+    const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 2, running: { login: 1, signup: 1 } })
     await run(
       Effect.gen(function* () {
         const running = yield* Effect.fork(hashFor(hasher, "one"))

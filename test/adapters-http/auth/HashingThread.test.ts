@@ -29,7 +29,7 @@ describe("a hashing thread", () => {
     expect(await thread.hash("correct horse battery", cheap)).toMatch(/^\$argon2/)
   })
 
-  it.runIf(process.platform === "linux")("has a lower priority than the event loop", async () => {
+  it.runIf(process.platform === "linux")("runs with the nice value 10", async () => {
     const low = () => niceValues().filter((nice) => nice === 10).length
     const before = low()
     await thread.hash("correct horse battery", cheap)

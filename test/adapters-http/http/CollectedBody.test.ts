@@ -46,7 +46,7 @@ describe("a provider's response", () => {
   })
 
   it("could exceed a number of values only if it has more commas and opening brackets than this number", () => {
-    expect(couldExceedValues(Buffer.from("[1,2,3]    "), 4)).toBe(false)
+    expect(couldExceedValues(Buffer.from("[1,2,3]    "), 3)).toBe(false)
     expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
   })
 })

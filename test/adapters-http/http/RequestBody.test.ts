@@ -60,7 +60,7 @@ describe("a body", () => {
     client.disconnect()
   })
 
-  it("is refused at the limit if it has no announced length, and the client can read the response", async () => {
+  it("is refused above the limit if it has no announced length, and the client can read the response", async () => {
     const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
@@ -99,7 +99,7 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("is refused while the bodies of its customer have half of the memory, and accepted after memory is released", async () => {
+  it("is refused if the bodies of its customer would have more than half of the memory, and accepted after memory is released", async () => {
     const { gateway, respond } = await start({ allBodiesBytes: 700_000 })
     const large = hello({ pad: "x".repeat(200_000) })
     const first = post(gateway.url, large)
@@ -183,7 +183,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
     client.disconnect()
   })
 
-  it("is refused with 402 at 64 KiB if it has no announced length", async () => {
+  it("is refused with 402 before its end if it has no announced length", async () => {
     const { gateway } = await poor()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
@@ -213,7 +213,7 @@ describe("a body above 64 KiB of a customer without funds", () => {
 })
 
 describe("a body of at most 64 KiB of a customer without funds", () => {
-  it("is read and checked in the usual order", async () => {
+  it("is read, and its model is checked before the funds", async () => {
     const { gateway } = await poor()
     const pad = "x".repeat(60_000)
     expect((await post(gateway.url, hello({ pad, model: "unknown" }))).status).toBe(404)

@@ -70,7 +70,7 @@ describe("a body", () => {
     await once(request, "end")
   })
 
-  it("is refused as overloaded while the bodies of its client have half of the memory, and accepted after memory is released", async () => {
+  it("is refused as overloaded if the bodies of its client would have more than half of the memory, and accepted after memory is released", async () => {
     const bodies = SmallBodies.make(nameOf, 20 * KIB)
     const slow = await requestOf(undefined)
     const reading = Effect.runFork(bodies.read(slow.request))

@@ -99,7 +99,7 @@ describe("a form", () => {
     )
   })
 
-  it("is refused if a text field has an invalid value", () => {
+  it("is refused if its field `size` is empty", () => {
     expect(resultOf(model, prompt, image(), { name: "size", value: "" })).toBe("InvalidRequest size")
   })
 

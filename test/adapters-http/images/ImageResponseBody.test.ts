@@ -142,7 +142,7 @@ describe("an image", () => {
     return (await rewritten(Buffer.concat([Buffer.from('{"data":[{"b64_json":"'), image, Buffer.from('"}]}')])))._tag
   }
 
-  it("is delivered up to 20 MiB (decoded), and is too large with one more byte", async () => {
+  it("is accepted up to 20 MiB (decoded), and is too large with one more byte", async () => {
     expect(MAX_IMAGE_BYTES).toBe(20 * MIB)
     expect(await sized(MAX_IMAGE_BYTES)).toBe("Completed")
     expect(await sized(MAX_IMAGE_BYTES + 1)).toBe("TooLarge")

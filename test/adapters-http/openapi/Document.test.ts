@@ -79,7 +79,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("has only examples that are valid", () => {
+  it("has only valid examples of components, requests and responses", () => {
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       for (const example of (schema as { readonly examples?: ReadonlyArray<unknown> }).examples ?? []) {
         expect(deviationOf({ $ref: `#/components/schemas/${name}` }, example), name).toBeUndefined()

@@ -44,7 +44,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served with a trailing slash too and not for POST, and paths of other files return 404", async () => {
+  it("include the page, which is served with a trailing slash too and not for POST; paths of other files return 404", async () => {
     expect((await get("/rankings/")).status).toBe(200)
     const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
     expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])
@@ -53,7 +53,7 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("are served even if rankings are not published, so that the page can report this", async () => {
+  it("include the page, which is served even if rankings are not published", async () => {
     expect((await get("/api/rankings")).status).toBe(404)
     expect((await get("/rankings")).status).toBe(200)
   })

@@ -208,7 +208,7 @@ describe("a server during shutdown", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("writes the response to a request whose settlement is not finished", async () => {
+  it("writes the response to a request whose settlement ends after the grace period", async () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

@@ -387,7 +387,7 @@ describe("closing an exchange", () => {
     await exchange(json(completion()), "served", one)
   })
 
-  it("releases the slot once; the end of the response alone does not release it", async () => {
+  it("releases the slot; the end of the response alone does not release it", async () => {
     const one = candidateAt(upstream.baseUrl, { maxConcurrency: 1 })
     upstream.next(json(completion()))
     const recorded = new RecordedExchange()

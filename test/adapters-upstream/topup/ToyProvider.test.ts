@@ -91,7 +91,7 @@ describe("a payment provider that is defined only by its descriptor", () => {
     )
   })
 
-  it("is named in no source file, and outside adapters-http real providers are named only in their folders and the registries", () => {
+  it("is named in no source file, and outside adapters-http real providers are named only in their folders and the registries, apart from comments", () => {
     const sources = ["packages", "apps"].flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" })
         .map((path) => join(root, path))

@@ -144,9 +144,7 @@ const isOpen = (host: string, port: number): Effect.Effect<boolean> =>
     return Effect.sync(() => socket.destroy())
   }).pipe(Effect.timeoutTo({ duration: "1 second", onSuccess: (open) => open, onTimeout: () => false }))
 
-/**
- * Returns the status of a request with these headers. A browser sends the host name of the page in the `Host` header.
- */
+/** Returns the status of a request with these headers. */
 const statusFor = (port: string, headers: Record<string, string>): Effect.Effect<number> =>
   Effect.async((resume) => {
     request({ host: "127.0.0.1", port, headers }, (response) => {

@@ -43,7 +43,7 @@ const value: FastCheck.Arbitrary<string> = FastCheck.oneof(
 )
 const space = constantFrom("", "", "", " ", "\n\t")
 
-/** An object with members in any order. Members may be missing or occur more than once. */
+/** An object with its members in any order. Only required members are always present. A member can be repeated. */
 const object = (members: { readonly [name: string]: FastCheck.Arbitrary<string> }, required: ReadonlyArray<string>) => {
   const member = (name: string) =>
     FastCheck.tuple(space, space, members[name] ?? value).map(

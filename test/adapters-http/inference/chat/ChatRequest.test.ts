@@ -164,7 +164,7 @@ describe("the chat body for a provider", () => {
       ',"stream_options":{"include_usage":null}',
       '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
     ]
-  ])("requests usage for a stream, whatever follows `stream` in the client's body: %j", (options, expected) => {
+  ])("requests usage for a stream if this text follows `stream` in the client's body: %j", (options, expected) => {
     const tail = ',"messages":[{"role":"user"}]}'
     expect(sentBody(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
   })

@@ -154,7 +154,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       frames: writtenWhole
     },
     {
-      name: "content after a finish reason is passed on, because it is charged",
+      name: "content after a finish reason is passed on",
       sent: sse(begin, stop, hi, "[DONE]"),
       frames: [writtenBegin, writtenStop, writtenHi, "[DONE]"]
     }

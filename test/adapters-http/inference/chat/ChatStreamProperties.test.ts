@@ -107,7 +107,7 @@ describe("the translation of any chat stream", () => {
   property("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
 
   property(
-    "writes all chunks in the documented format",
+    "writes chunks and choices only with the documented members, in a fixed order",
     [sent],
     (bytes) =>
       chunksOf(bytes).every((it) => /^id,object,created,model,choices(,usage)?$/.test(keysOf(it))) &&

@@ -111,7 +111,7 @@ describe("an embeddings response", () => {
     ["TechnicalLimit", { code: "rate_limit_exceeded" }],
     ["UpstreamRejected", { type: "invalid_request_error" }],
     ["RequestTooLarge", { code: 413 }]
-  ])("fails with %s for an error in a body with status 200", (tag, error) => {
+  ])("fails with %s if the provider sends only an error", (tag, error) => {
     expect(failed({ error: { message: "acme says no", ...error } })).toBe(tag)
   })
 

@@ -82,7 +82,7 @@ describe("a whole message", () => {
 })
 
 describe("a whole message for a client that requested a stream", () => {
-  it("becomes the events that a provider would have streamed", () => {
+  it("becomes the events of a stream, from message_start to message_stop", () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "EqQB" },
       { type: "text", text: "hi", citations: [{ cited_text: "it" }] },

@@ -1,5 +1,6 @@
 /**
- * Checks properties of translated messages streams, for random events from the provider after `message_start`.
+ * Checks properties of translated messages streams, for random events from the provider after `message_start`, and of
+ * random whole messages.
  */
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import { asObject } from "@tollgate/domain/inference/Json"

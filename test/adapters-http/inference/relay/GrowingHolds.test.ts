@@ -139,7 +139,9 @@ describe("a stream whose hold cannot be extended", () => {
   it("is delivered to the end of its hold, and ends with overloaded after the write timeout", async () => {
     const { gateway, journal } = await startWith([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
+    const begun = performance.now()
     const text = await (await post(gateway.url, helloStream)).text()
+    expect(performance.now() - begun).toBeGreaterThan(250)
     expect(text).toContain('"code":"overloaded"')
     const delivered = contents(text).join("").length
     expect(delivered).toBeGreaterThan(900)

@@ -207,7 +207,7 @@ describe("a client that disconnects", () => {
     await request.left
     await eventually(() => gateway.journal.settled.length === 1, "the settlement")
     const [settled] = gateway.journal.settled
-    expect([settled?.ending, settled?.charge.charged.output]).toEqual(["client_gone", 0n])
+    expect([settled?.ending, settled?.charge.charged]).toEqual(["client_gone", none])
     await upstream.close()
   })
 

@@ -337,7 +337,7 @@ export const startGateway = async ({
   return gateway
 }
 
-/** Returns a clock on which the delay of the drain ends when a promise is fulfilled. */
+/** Returns a clock. If there is a promise, the delay of the drain ends on this clock when the promise is fulfilled. */
 const clockOf = (
   { drainDelaySeconds }: Partial<GatewayOptions.GatewayOptions>,
   endOfDelay: Promise<void> | undefined

@@ -103,7 +103,7 @@ describe("a whole response", () => {
 })
 
 describe("a whole response for a client that requested a stream", () => {
-  it("becomes the events that a provider would have streamed", () => {
+  it("becomes the events of a stream, from response.created to response.completed", () => {
     const { frames, content, usage, end } = Either.getOrThrow(
       asStream(response({ content: ["Hello"], usage: responsesUsage(7, 2) }))
     )

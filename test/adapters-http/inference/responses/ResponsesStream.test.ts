@@ -34,7 +34,7 @@ describe("a responses stream", () => {
     expect(end).toBe("complete")
   })
 
-  it("keeps every byte of an event that is not redacted, for different framings", () => {
+  it("keeps the JSON text of an event that is not redacted, for different framings", () => {
     const data =
       '{ "type":"response.output_text.delta", "item_id":"msg_1","output_index":0,"content_index":0,' +
       '"delta":"\\u00e9\\/","x":[1.0, 12345678901234567890] }'

@@ -103,7 +103,7 @@ describe("the translation of any responses stream", () => {
     }
   )
 
-  property("has the public name of the model in every member `model`", [sent], (bytes) =>
+  property("has the public name of the model in the member `model` of an event and of its response", [sent], (bytes) =>
     translatedStream(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&

@@ -65,8 +65,9 @@ describe("a query to several nodes", () => {
 
   it.effect("uses each node at most once for a quorum", () =>
     Effect.gen(function* () {
-      const { pool } = nodesThat([undefined, rpcFailed("server_error"), undefined])
+      const { called, pool } = nodesThat([undefined, rpcFailed("server_error"), undefined])
       expect(yield* pool.ask(2, balance)).toEqual([0n, 2n])
+      expect([...called].sort()).toEqual([0, 1, 2])
       expect(yield* Effect.flip(pool.ask(3, balance))).toMatchObject({ kind: "server_error" })
     })
   )

@@ -90,7 +90,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.tap(pay(address, amountRaw, kind), makeFinal)
   const makeFinal = Effect.promise(() => chain.makeFinal())
 
-  it.scoped("has the network, the token and a deposit address for this order only", () =>
+  it.scoped("has the network, the token and the deposit address of its deposit index", () =>
     Effect.gen(function* () {
       const { intent, opened: payment, refreshed } = yield* opened
       const address = wallet.addressAt(intent.depositIndex ?? -1)

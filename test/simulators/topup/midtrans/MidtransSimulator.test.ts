@@ -136,7 +136,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("sends a signed webhook to the URL in the charge after the status has changed", () =>
+  it.scopedLive("sends a signed webhook about a payment to the URL in a header of the charge", () =>
     Effect.gen(function* () {
       const receiver = yield* startWebhookReceiver()
       const { simulator, status } = yield* opened({
