@@ -1,5 +1,5 @@
 /**
- * Reads the balances and the settled usage of the customer that owns the API key
+ * Reads the limits of the API key, and the balances and the settled usage of the customer that owns it
  * (docs/reference/balances-and-usage.md#k9). The errors have the error format of the inference routes.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"

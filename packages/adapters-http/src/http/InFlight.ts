@@ -1,6 +1,6 @@
 /**
  * Counts the work in progress of the relay and the HttpApi: requests that wait for their start, requests whose handler
- * is running, and responses that are not completely sent. The shutdown waits for all of it.
+ * is running, and responses that are not completely sent. The shutdown waits for a limited time until there is none.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

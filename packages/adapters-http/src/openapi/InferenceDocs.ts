@@ -93,7 +93,7 @@ const relayErrors: { readonly [Code in RefusalCode]?: RelayError } = {
   circuit_open: new CircuitOpen({ retryAfterSeconds: 5 })
 }
 
-/** One error for each code that only image requests can get. */
+/** One error for each code that image requests can get and `relayErrors` does not contain. */
 const imageErrors: { readonly [Code in RefusalCode]?: ImageError } = {
   unsupported_parameter: new UnsupportedParameter({ message: "'seed' is not supported.", param: "seed" }),
   unsupported_endpoint: new UnsupportedEndpoint({ message: "The model 'demo-image' cannot edit images." }),

@@ -1,7 +1,7 @@
 /**
- * Reads the JSON body of a request and validates the body with a schema of the domain. Every invalid body, even one
- * that is not JSON, is reported as `validation_error` with status 422. The error tables of the reseller API and of the
- * operator API contain no error with status 400.
+ * Reads the JSON body of a request and validates the body with a schema of the domain. A body that does not match the
+ * schema, even one that is not JSON, is reported as `validation_error` with status 422. The error tables of the
+ * reseller API and of the operator API contain no error with status 400.
  */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"

@@ -2,8 +2,8 @@
  * Defines the table of the errors that only image requests have (docs/reference/errors.md#err-5). The error bodies have
  * the same form as the error bodies of the other inference routes (docs/reference/errors.md#a6).
  *
- * Official clients retry automatically after 408, 409 and 5xx. The header `x-should-retry: false` prevents a retry that
- * would fail again or would make the provider generate and bill another image.
+ * Official clients retry automatically after 408, 409, 429 and 5xx. The header `x-should-retry: false` prevents a retry
+ * that would fail again or would make the provider generate and bill another image.
  */
 import type { ImageRequestError } from "@tollgate/application/images/MakeImage"
 import {

@@ -90,7 +90,7 @@ const TYPE = new MemberNames(["type"])
 /** The maximum size in bytes of a `type` that is tested. No known type is longer. */
 const MAX_TYPE_BYTES = 1024
 
-/** The methods that are generators yield after each slice. */
+/** The methods that are generators yield between two slices. */
 class Scan {
   readonly #reader: JsonReader
   readonly #samples: TextSamples | undefined

@@ -4,7 +4,7 @@
  * provider of the catalog, and the error text can then name that other provider.
  *
  * Names and parts of base URLs are collected once for each version of the catalog, when the first error text is
- * redacted. They are collected again for each error of a provider that this version does not contain.
+ * redacted. They are collected again for each error of a provider that this version removed or replaced.
  */
 import type { Upstreams } from "@tollgate/application/inference/Upstreams"
 import type { Candidate, Catalog } from "@tollgate/domain/catalog/Catalog"

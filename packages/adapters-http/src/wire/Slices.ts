@@ -1,6 +1,6 @@
 /**
- * A computation over a body, in slices: a generator that yields after each slice. For a body of at most one slice, the
- * generator never yields, so the computation ends in the same turn of the event loop.
+ * A computation over a body, in slices: a generator that yields between two slices. For a body of at most one slice,
+ * the generator never yields, so the computation ends in the same turn of the event loop.
  */
 import { TURN_MILLIS, yieldToEventLoop } from "@tollgate/application/operations/EventLoop"
 import * as Effect from "effect/Effect"

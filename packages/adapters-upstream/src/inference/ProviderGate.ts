@@ -110,8 +110,8 @@ export const make = ({ nowMillis, onNotice }: GateOptions): ProviderGate => {
           released = true
           state.occupied -= 1
           if (verdict === "misconfigured") disable(route)
-          // While a breaker is open or half-open, only the verdict on the probe changes it. A request that started
-          // earlier does not show the current state of the provider.
+          // While a breaker is open or half-open, only the probe changes it. A request that started earlier does not
+          // show the current state of the provider.
           if (state.breaker.state === "closed" || state.probe === slot) {
             setBreaker(name, state, judge(state.breaker, verdict, settings, nowMillis()))
           }

@@ -1,7 +1,7 @@
 /**
- * Runs a simulated upstream on this machine, for development and tests. Its responses have the real wire formats and a
- * realistic pace. Every response has the header `x-simulated-upstream`. In production, the gateway server refuses to
- * run the simulated upstream.
+ * Runs a simulated upstream on this machine, for development and tests. Its responses have the real wire formats, a
+ * realistic pace and the header `x-simulated-upstream`. In production, the gateway server refuses to run the simulated
+ * upstream.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { TokenCounter } from "@tollgate/application/inference/TokenCounter"

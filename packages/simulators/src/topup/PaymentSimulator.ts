@@ -1,6 +1,6 @@
 /**
  * Simulates all payment providers on this machine, for development and tests. The simulator uses the real protocols, so
- * the adapters of production can call it. Its control page has buttons to pay. A header marks every response as
+ * the adapters of production can call it. Its control page has buttons to pay. A header marks the responses as
  * simulated. In production, the gateway server refuses to run the simulator.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"

@@ -98,7 +98,7 @@ class InputArray {
     return Either.right({ inputs: this.#kind === "token" ? 1 : this.#count, tokens: this.#tokens })
   }
 
-  /** Reads the items of an array, and yields after each slice. */
+  /** Reads the items of an array, and yields between two slices. */
   *#items(open: number, read: (at: number) => number | Slices<number>): Slices<number> {
     const reader = this.#reader
     let at = reader.skipSpace(open + 1)

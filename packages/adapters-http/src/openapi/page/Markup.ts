@@ -2,7 +2,7 @@
  * Writes HTML. Text is escaped, so that no text of the OpenAPI document is read as HTML.
  */
 
-/** HTML in which all inserted text is already escaped. */
+/** HTML that is inserted into other HTML without escaping. */
 export interface Markup {
   readonly html: string
 }

@@ -1,10 +1,10 @@
 /**
- * Describes an account at a payment provider: the settings that every provider has, the label that orders store, and
+ * Describes an account at a payment provider: the settings that every provider gets, the label that orders store, and
  * whether payments to the account are real money.
  */
 import type { PaymentLimits } from "./PaymentHttp.ts"
 
-/** The settings that every provider has. */
+/** The settings that every provider gets. */
 export interface PaymentTerms {
   /**
    * True if the provider is a simulator on this machine. `PaymentProvider.simulated` is also true at a provider's
