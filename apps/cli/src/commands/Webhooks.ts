@@ -1,5 +1,6 @@
 /**
- * Defines `tollgate webhooks`, which shows the deliveries of webhooks and replays a delivery.
+ * Defines `tollgate webhooks`, which shows the deliveries of webhooks, replays a delivery and contains the group
+ * `endpoints`.
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"

@@ -1,6 +1,6 @@
 /**
- * Returns the texts of the operator's pages. They are loaded with these pages, in both languages, so that resellers and
- * customers do not load them.
+ * Returns the texts of the pages of an operator's session. They are loaded with these pages, in both languages, so that
+ * resellers and customers do not load them.
  */
 import { operatorAccountTexts as accountsInEnglish } from "./en/OperatorAccounts.ts"
 import { operatorServiceTexts as serviceInEnglish } from "./en/OperatorService.ts"
