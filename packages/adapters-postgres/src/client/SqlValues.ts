@@ -51,8 +51,8 @@ export const columnsOf = <Row>(columns: Columns<Row>): RowArrays<Row> => {
 }
 
 /**
- * Returns the JSON text of a value. A bigint becomes a string of digits. A NUL or an unpaired surrogate, which Postgres
- * cannot store, becomes the replacement character.
+ * Returns the JSON text of a value. A bigint becomes a string of digits. In a text, but not in the name of a member, a
+ * NUL or an unpaired surrogate, which Postgres cannot store, becomes the replacement character.
  */
 export const jsonText = (value: unknown): string => JSON.stringify(value ?? null, storable)
 

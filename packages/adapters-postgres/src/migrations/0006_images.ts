@@ -2,8 +2,9 @@
  * Creates the tables for image requests and for their reviews by an operator. A user has at most one running image
  * request.
  *
- * Like every request, an image request has a hold and then a settlement. The hold and the settlement contain the
- * amounts. These tables contain only the state of the request, neither the prompt nor the image.
+ * Like every request, an image request has a hold and then a settlement. The hold and the settlement contain its
+ * amounts. These tables contain only the state of the request and the charge of a review, neither the prompt nor the
+ * image.
  */
 export const images = /* sql */ `
 CREATE TABLE image_request (

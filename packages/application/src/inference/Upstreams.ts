@@ -56,7 +56,7 @@ export interface UpstreamExchange {
   readonly close: (verdict: Verdict) => void
 }
 
-/** The state of a provider that this process has sent requests to, for metrics. */
+/** The state of a provider that this process has sent requests to, for metrics and operators. */
 export interface ProviderLoad {
   readonly provider: ProviderName
   readonly breaker: Breaker["state"]

@@ -1,6 +1,6 @@
 /**
- * Reads parsed JSON of unknown shape. A value of the wrong type is read as undefined, as an empty array or as an empty
- * text.
+ * Reads parsed JSON of unknown shape. An unexpected value, such as a negative count, is read as undefined, as an empty
+ * array or as an empty text.
  */
 export type JsonObject = { readonly [member: string]: unknown }
 
