@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
-import { Effect, Exit, Schedule, Scope } from "effect"
+import { Effect, Exit, Option, Schedule, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, describe } from "vitest"
 import { bundled, type Program } from "../support/Bundle.ts"
@@ -179,6 +179,19 @@ describe("embedded Postgres", () => {
       const reasons = yield* Effect.all([Effect.flip(launched.lost), Effect.flip(joined.lost)], { concurrency: 2 })
       for (const { message } of reasons) expect(message).toContain("exited while it was needed")
       expect((yield* start(directory)).joined).toBe(false)
+    })
+  )
+
+  it.scopedLive("starts if its process id belongs to another Postgres now, and does not stop this Postgres", () =>
+    Effect.gen(function* () {
+      const other = yield* aDirectory
+      const { lost } = yield* start(other)
+      const directory = yield* aDirectory
+      copyFileSync(pidFile(other), pidFile(directory))
+      const postgres = yield* start(directory)
+      expect(postgres.joined).toBe(false)
+      expect((yield* query(postgres.socketDir, "SELECT 1 AS n")).rows).toEqual([{ n: 1 }])
+      expect(yield* Effect.timeoutOption(Effect.flip(lost), "500 millis")).toEqual(Option.none())
     })
   )
 

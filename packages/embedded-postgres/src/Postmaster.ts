@@ -3,7 +3,7 @@
  * no watchdog while it shuts down, after its watchdog was killed, or if another program has started it.
  */
 import { execFile } from "node:child_process"
-import { readdir, readFile, rm } from "node:fs/promises"
+import { readdir, readFile, readlink, realpath, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import * as Data from "effect/Data"
@@ -65,7 +65,7 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
         ) || isWatched(home.lifeline)
     }))
     if (hasWatchdog) return yield* new ClusterInUse()
-    if (yield* isPostgres(pid)) {
+    if (yield* isPostgresOf(home.dataDir, pid)) {
       yield* step(`cannot stop Postgres with process id ${pid}, which uses ${home.dataDir}`, () => {
         sendStop(pid)
       })
@@ -102,11 +102,32 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-const isPostgres = (pid: number): Effect.Effect<boolean> =>
-  Effect.promise(async () => {
-    if (!isAlive(pid)) return false
-    const name = await readFile(`/proc/${pid}/comm`, "utf8").catch(() =>
-      promisify(execFile)("ps", ["-o", "comm=", "-p", String(pid)]).then(({ stdout }) => stdout)
-    )
-    return name.includes("postgres")
-  }).pipe(Effect.catchAllDefect(() => Effect.succeed(true)))
+/**
+ * Returns true if the process is a Postgres that uses this cluster. After a reboot or a crash, the process id can belong
+ * to another program, or to the Postgres of another cluster, which must not be stopped.
+ *
+ * The working directory of a Postgres is its cluster. If the operating system does not show this directory, the command
+ * line decides, which contains the cluster of every Postgres that `EmbeddedPostgres.start` has started.
+ */
+const isPostgresOf = (dataDir: string, pid: number): Effect.Effect<boolean, EmbeddedPostgresFailed> =>
+  step(`cannot find out whether the process ${pid} is the Postgres of ${dataDir}`, async () => {
+    try {
+      if (!isAlive(pid) || !(await shownBy(pid, "comm")).includes("postgres")) return false
+      const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+      if (directory !== undefined) return directory === (await realpath(dataDir))
+      return ` ${await shownBy(pid, "command")} `.includes(` -D ${dataDir} `)
+    } catch (error) {
+      if (isAlive(pid)) throw error
+      return false
+    }
+  })
+
+/** Returns the name of a process, or its command line with a space before each argument. */
+const shownBy = async (pid: number, column: "comm" | "command"): Promise<string> => {
+  const file = `/proc/${pid}/${column === "comm" ? "comm" : "cmdline"}`
+  const shown = await readFile(file, "utf8").catch(async () => {
+    const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", `${column}=`, "-p", String(pid)])
+    return stdout
+  })
+  return shown.trim().replaceAll("\0", " ")
+}
