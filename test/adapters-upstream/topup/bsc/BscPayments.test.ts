@@ -284,6 +284,23 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
+  it.scoped("fails to open after 7 seconds when more nodes do not respond", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      const nodes = yield* Effect.all([ScriptedUpstream.scoped(), ScriptedUpstream.scoped(), ScriptedUpstream.scoped()])
+      for (const hanging of nodes) hanging.always(silence)
+      const provider = yield* providerOf(nodes.map(({ baseUrl }) => baseUrl))
+      const opening = yield* Effect.fork(Effect.flip(provider.open(anIntent())))
+      // Each node has a timeout of 3 seconds.
+      for (const [i, seconds] of [3, 3, 1].entries()) {
+        yield* Effect.promise(async () => nodes[i]?.received())
+        yield* TestClock.adjust(`${seconds} seconds`)
+      }
+      const timedOut = { kind: "timeout", detail: "too few nodes responded in time" }
+      expect(yield* Fiber.join(opening)).toMatchObject(timedOut)
+    })
+  )
+
   it.scoped("can be neither opened nor refreshed while no node responds", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened

@@ -34,7 +34,11 @@ import * as DepositWatch from "./DepositWatch.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 
 export const NAME = "bsc"
-const LIMIT = Duration.seconds(8)
+/**
+ * The timeout of a call. It is a second shorter than the timeout of the use case that refreshes an order, so that a slow
+ * call ends with the error of this adapter, not with an interruption.
+ */
+const CALL_TIMEOUT = Duration.seconds(7)
 const MINUTE_MILLIS = 60_000
 const TOKEN_KINDS: ReadonlyArray<TokenKind> = ["usdt", "usdc"]
 const MAX_CONCURRENT_READS = 4
@@ -73,7 +77,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
           failure instanceof JsonRpc.RpcFailed ? unavailable(failure.kind, failure.detail) : failure
         ),
         Effect.timeoutFail({
-          duration: LIMIT,
+          duration: CALL_TIMEOUT,
           onTimeout: () => unavailable("timeout", "too few nodes responded in time")
         })
       )

@@ -28,8 +28,8 @@ export interface DepositWatch {
  * The timeouts of the decision and of the search for evidence. Their sum is less than the timeout of the whole call in
  * BscPayments.
  */
-const DECISION_TIMEOUT = Duration.seconds(5.5)
-const EVIDENCE_TIMEOUT = Duration.seconds(2)
+const DECISION_TIMEOUT = Duration.seconds(5)
+const EVIDENCE_TIMEOUT = Duration.seconds(1.5)
 
 const MAX_LOGGED_STRAYS = 1_000
 
