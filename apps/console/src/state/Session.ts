@@ -45,12 +45,12 @@ export const openSession = (session: Session): void => {
 
 /**
  * Deletes the credential. Without a `reason`, the user has ended the session: also deletes all other data that this tab
- * has stored in `sessionStorage`.
+ * has stored in `sessionStorage`. With a `reason`, does not report the end of a session if there is none.
  */
 export const closeSession = (reason?: "expired"): void => {
   if (reason === undefined) sessionStorage.clear()
   else sessionStorage.removeItem(STORED_AS)
-  $sessionEnd.set(reason)
+  if (reason === undefined || $session.get() !== undefined) $sessionEnd.set(reason)
   $hasLeft.set(reason === undefined)
   $session.set(undefined)
 }

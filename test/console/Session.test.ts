@@ -1,0 +1,31 @@
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { $session, $sessionEnd, closeSession, openSession } from "../../apps/console/src/state/Session.ts"
+
+vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {}, clear: () => {} })
+
+describe("the end of a session", () => {
+  afterEach(() => closeSession())
+
+  it("is reported if the session expired, and not if the user ended it", () => {
+    for (const [reason, reported] of [
+      ["expired", "expired"],
+      [undefined, undefined]
+    ] as const) {
+      openSession({ kind: "operator", token: "tgo_x", actor: "ani" })
+      closeSession(reason)
+      expect([$session.get(), $sessionEnd.get()]).toEqual([undefined, reported])
+    }
+  })
+
+  it("is not reported if there was no session, for example after a wrong code", () => {
+    closeSession("expired")
+    expect($sessionEnd.get()).toBeUndefined()
+  })
+
+  it("stays reported until the next session if the console closes the session twice", () => {
+    openSession({ kind: "customer", key: "tg_x" })
+    closeSession("expired")
+    closeSession("expired")
+    expect($sessionEnd.get()).toBe("expired")
+  })
+})
