@@ -22,7 +22,7 @@ const languageIn = (text: string): Language | undefined => {
 }
 
 /**
- * Returns the language of the query parameter `lang`. If this parameter is missing or names another language, returns
+ * Returns the language that the query parameter `lang` selects in lower case (`id` or `en`). If it selects none, returns
  * the first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is none,
  * returns Indonesian.
  */
