@@ -22,9 +22,9 @@ const languageIn = (text: string): Language | undefined => {
 }
 
 /**
- * Returns the language that the query parameter `lang` selects in lower case (`id` or `en`). If it selects none, returns
- * the first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is none,
- * returns Indonesian.
+ * Returns the language that the query parameter `lang` selects in lower case (`id` or `en`). If it selects none,
+ * returns the first supported language in the header `accept-language`, whose weights (`q`) are ignored. If there is
+ * none, returns Indonesian.
  */
 export const languageOf = ({ headers, originalUrl }: HttpServerRequest): Language => {
   const [, selected = ""] = /[?&]lang=([a-z]+)/.exec(originalUrl) ?? []
