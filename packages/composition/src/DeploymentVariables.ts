@@ -222,6 +222,6 @@ export const drainDelaySeconds = ({
 }: Pick<DeploymentValues, "NODE_ENV" | "DRAIN_DELAY_SECONDS">): number =>
   DRAIN_DELAY_SECONDS ?? (NODE_ENV === "production" ? 5 : 0)
 
-/** Returns true if only programs on the same machine can connect to a server with this HOST. */
+/** Returns true for a loopback address or `localhost`: only programs on the same machine can connect to this HOST. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)

@@ -1,7 +1,7 @@
 /**
  * Decodes a caller's input with a schema, or returns one issue for each invalid member, at most 20 issues.
  *
- * An issue never repeats a value of the input, because the value may be a password.
+ * Such an issue never repeats a value of the input, because the value may be a password.
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
