@@ -12,7 +12,7 @@ describe("a local secret", () => {
   })
   afterEach(() => rmSync(join(directory, ".."), { recursive: true }))
 
-  it.effect("is generated once, also by concurrent calls", () =>
+  it.effect("is generated once by 20 concurrent calls, and kept", () =>
     Effect.gen(function* () {
       const reads = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
       const secrets = (yield* Effect.all(reads, { concurrency: "unbounded" })).map(Redacted.value)

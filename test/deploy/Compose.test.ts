@@ -1,4 +1,6 @@
-/** Tests that compose.yaml and the commands of docs/operations.md, "Going live with containers", agree with the program. */
+/**
+ * Tests that compose.yaml and the commands of docs/operations.md, "Going live with containers", agree with the program.
+ */
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Environment, readServerConfig } from "@tollgate/composition/ServerConfig"
@@ -22,7 +24,7 @@ const variablesIn = (lines: string): ReadonlyArray<string> =>
   [...lines.matchAll(/^([A-Z_]+)=/gm)].map(([, name = ""]) => name)
 
 describe("compose.yaml", () => {
-  it("runs the migration and the server from one image", () => {
+  it("runs the migration, and then the server from the same image", () => {
     expect(migrate).toMatchObject({ image: gateway.image, build: gateway.build, command: ["tollgate", "migrate"] })
     expect(gateway.command).toBeUndefined()
     expect(gateway.depends_on).toEqual({ migrate: { condition: "service_completed_successfully" } })
@@ -34,7 +36,10 @@ describe("compose.yaml", () => {
     const keys = catalog.providers.map((provider: { api_key_env: string }) => provider.api_key_env)
     expect(names).toEqual(expect.arrayContaining(["DATABASE_URL", "JWT_SECRET", "KEY_PEPPER", ...keys]))
     expect(names.filter((name) => !Object.hasOwn(Environment.fields, name) && !keys.includes(name))).toEqual([])
-    expect(parseCatalogFile(catalog)).toSatisfy(Either.isRight)
+  })
+
+  it("is documented with a valid catalog", () => {
+    expect(parseCatalogFile(JSON.parse(written("catalog.json")))).toSatisfy(Either.isRight)
   })
 
   it("reads exactly the variables that the documented file .env contains", () => {
@@ -64,7 +69,7 @@ describe("compose.yaml", () => {
     expect(sources.filter((source) => !existsSync(join(ROOT, source)) && source !== "./catalog.json")).toEqual([])
   })
 
-  it("gives a server more than the 35 seconds that it needs to stop", () => {
+  it("gives a server more than the 35 seconds that it needs at most to stop", () => {
     expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(35)
   })
 })

@@ -150,6 +150,7 @@ const outputOf = (text: string): string => output.find((printed) => printed.incl
 
 describe.skipIf(!hasTools)("the commands of docs/operations.md for systemd", () => {
   it("start a server in production that passes tollgate doctor", () => {
+    // The shell stops at the first command that fails, so `tollgate doctor` has found no fault.
     expect(outputOf("ready")).toContain('{"status":"ready"}')
     expect(readFileSync(join(directory, "log"), "utf8")).toContain("serving on http://127.0.0.1:")
   })
@@ -158,7 +159,7 @@ describe.skipIf(!hasTools)("the commands of docs/operations.md for systemd", () 
     expect(outputOf("chat.completion")).toContain('"content":"Hello there"')
     // 1,000 input tokens and 500 output tokens cost 50 + 50 micro-USD.
     expect(outputOf("4.9999")).toMatch(/4\.999900/)
-    // The shell stops at the first command that fails, so `tollgate audit` has found no difference.
+    // `tollgate audit` also exits with 0 only if it finds no difference.
     expect(outputOf("invariant")).toMatch(/^ok /m)
   })
 

@@ -36,7 +36,7 @@ describe("the Kubernetes manifests", () => {
     expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" })
   })
 
-  it("use the default ports of the server", () => {
+  it("use the default ports of the server, and allow connections only to them", () => {
     const ports = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort)
     expect(ports).toEqual([defaults.PORT, defaults.METRICS_PORT])
     const allowed = manifest("NetworkPolicy").spec.ingress.flatMap(
@@ -56,7 +56,7 @@ describe("the Kubernetes manifests", () => {
     expect(open).toEqual(expect.arrayContaining(allowed))
   })
 
-  it("select exactly the pods of the server", () => {
+  it("select exactly the pods of the server, and let Prometheus scrape only the service of its metrics", () => {
     for (const selector of [
       manifest("Deployment").spec.selector.matchLabels,
       manifest("PodDisruptionBudget").spec.selector.matchLabels,
@@ -92,7 +92,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("have an example of a valid catalog, in the folder that CATALOG_FILE names", () => {
+  it("have an example of a valid catalog, and mount a volume at the folder of CATALOG_FILE", () => {
     expect(parseCatalogFile(JSON.parse(read(`${FOLDER}/example/catalog.json`)))).toSatisfy(Either.isRight)
     const [{ mountPath }] = container.volumeMounts
     expect(container.env).toContainEqual({ name: "CATALOG_FILE", value: `${mountPath}/catalog.json` })

@@ -93,7 +93,7 @@ describe("promtool", () => {
   const promtool = (input: string | undefined, ...args: ReadonlyArray<string>): string =>
     execFileSync("promtool", args, { cwd: folder, encoding: "utf8", ...(input === undefined ? {} : { input }) })
 
-  it("accepts the rules, and their unit tests pass", ({ skip }) => {
+  it("accepts the rules and the configuration of Prometheus, and the unit tests of the rules pass", ({ skip }) => {
     if (!installed) skip(MISSING)
     expect(promtool(undefined, "check", "rules", "alerts.yml")).toContain("SUCCESS")
     expect(promtool(undefined, "test", "rules", "alerts.test.yml")).toContain("SUCCESS")

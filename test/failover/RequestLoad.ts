@@ -1,7 +1,8 @@
 /**
  * Sends inference requests to both gateways until it is stopped, and records the response that each client received. It
  * requests short streams, streams that last longer than a failover, and whole responses. The requests for whole
- * responses start at a fixed rate while few of them are open, so that the time without service can be measured.
+ * responses start at a fixed rate while fewer than 200 of them are open, so that the time without service can be
+ * measured.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { inspect } from "node:util"

@@ -263,7 +263,7 @@ describe("the ledger service", () => {
     return { posted: BigInt(rows[0].debits_posted) / 1_000_000n, pending: BigInt(rows[0].debits_pending) / 1_000_000n }
   }
 
-  it("accepts exactly 10 of 20 concurrent holds if the balance covers 10", async () => {
+  it("accepts and later settles exactly 10 of 20 concurrent holds if the balance covers 10", async () => {
     await open("ten", 120n)
     const requests = Array.from({ length: 20 }, (_, i) => ({ id: `ten-${i}`, account: "ten", input: 10, output: 1 }))
     const held = await Promise.all(requests.map((request) => post("/holds", request)))
@@ -276,7 +276,7 @@ describe("the ledger service", () => {
     expect(await balanceOf("ten")).toEqual({ posted: 120n, pending: 0n })
   })
 
-  it("settles a request once if five settlements arrive concurrently", async () => {
+  it("holds a request once, and settles it once if five settlements arrive concurrently", async () => {
     await open("once", 100n)
     const request = { id: "once-1", account: "once", input: 10, output: 5 }
     expect(await post("/holds", request)).toEqual({

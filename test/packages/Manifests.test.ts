@@ -95,7 +95,7 @@ describe("the manifest of", () => {
     )
   })
 
-  it("the repository lists the libraries of the tests, and the tools that its scripts run", () => {
+  it("the repository lists the libraries of the tests and tools, and no library without a use", () => {
     const root = manifestOf(".")
     const { missing, unused } = differences(root, [...sourcesIn("test"), ...sourcesIn("tools")])
     const scripts = Object.values(root.scripts ?? {}).join(" ")

@@ -46,12 +46,12 @@ describe("the options of a program", () => {
     [["--minutes", "0"], "--minutes needs a number above 0"],
     [["--only", "qris,other"], "--only needs some of qris,amounts"],
     [["--input", "no/such/file"], "--input needs an existing path"]
-  ])("refuse %j in one line that lists the valid options", (args, reason) => {
+  ])("are refused in one line that lists the valid options if they are %j", (args, reason) => {
     expect(parseProgram(options, args)).toBe(`${reason}. ${LIST}`)
   })
 })
 
-describe("each program of package.json", () => {
+describe("a program of package.json", () => {
   it("is found by its script, such as simulate, fuzz, bench and proof", () => {
     expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["simulate", "fuzz", "bench", "proof"]))
   })

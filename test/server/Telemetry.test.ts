@@ -23,7 +23,10 @@ const logged = (text: string, settings: Partial<Parameters<typeof Telemetry.laye
   })
 
 describe("a log entry", () => {
-  const HOSTILE = "\u001b[2J\u009b1m\r\nat=2026 level=ERROR\u2028\u202e\u0000"
+  // The last part contains every control character.
+  const HOSTILE =
+    "\u001b[2J\u009b1m\r\nat=2026 level=ERROR\u2028\u202e" +
+    String.fromCharCode(...Array.from({ length: 0xa0 }, (_, code) => code))
 
   it.effect.each(["json", "logfmt", "pretty"] as const)(
     "is one line without control characters, whatever its fields contain: %s",

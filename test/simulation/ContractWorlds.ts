@@ -1,8 +1,8 @@
 /**
  * Two databases for the same ledger transactions: real Postgres, and the model that the simulation uses.
  *
- * Each world records the statements of the ledger with their rows or their SQLSTATE, so that the worlds can be compared
- * statement by statement.
+ * Each world records the statements of the ledger with the rows of the prepared statements or the SQLSTATE, so that the
+ * worlds can be compared statement by statement. The rows are sorted, except those of statements that lock rows.
  */
 import { SqlClient } from "@effect/sql"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"
@@ -37,7 +37,10 @@ export interface World {
   readonly driver: Driver
   /** Runs the work of one step to its end. */
   readonly step: <A>(work: () => Promise<A>) => Promise<A>
-  /** Starts work while another session holds a lock, and releases the lock when the work waits or has ended. */
+  /**
+   * Starts work while another session holds a lock, and then releases the lock: in Postgres when the work waits or has
+   * ended, in the model when the work has ended or 300 ms have passed.
+   */
   readonly stepThatWaits: <A>(work: () => Promise<A>, held: HeldLock, credits: bigint) => Promise<A>
   readonly lock: (table: "account" | "open_request", id: string) => Promise<HeldLock>
   readonly rows: () => Promise<string>

@@ -33,7 +33,7 @@ export interface DatabaseFaults {
   slow: number
   /** The statement pauses while it holds locks. */
   paused: number
-  /** The connection is lost after the commit, before the client gets the response. */
+  /** The connection is lost after the commit, so that the client may not get the response. */
   lostAtCommit: number
 }
 
