@@ -38,7 +38,7 @@ describe("the settings from a database URL", () => {
     })
   })
 
-  it("open connections with the application name and the timeout of idle transactions", async () => {
+  it("open connections with an application name and a timeout of idle transactions; counts are bigint", async () => {
     const database = await Effect.runPromise(
       Effect.scoped(
         Effect.flatMap(TestDatabase.make(), ({ url }) =>
@@ -63,6 +63,7 @@ describe("the settings from a database URL", () => {
     "postgres://ada:hunter2@/books?host=one.example,two.example"
   ])("are refused for several hosts: %s", (url) => {
     expect(reasonOf(url)).toMatch(/^it names several hosts;/)
+    // A comma in the password does not separate hosts.
     expect(settingsOf("postgres://ada:a,b@one.example/books").host).toBe("one.example")
   })
 

@@ -17,7 +17,7 @@ const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
 
 describe("the balances of customers in Postgres", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("equal credits plus mints minus usage, when they are read by customer or by a revoked key", () =>
+    it.effect("equal credits plus mints minus settled usage, when they are read by customer or by a revoked key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const balances = yield* Balances

@@ -33,7 +33,7 @@ const violations = (
 }
 
 describe("a migration", () => {
-  it("after 0015 contains no breaking change, unless it contracts an earlier migration", () => {
+  it("after 0015 states compatibleSince, and breaks nothing unless it contracts an earlier migration", () => {
     expect(ruled.length).toBeGreaterThan(0)
     expect(ruled.flatMap((migration) => violations(migration, names.slice(0, names.indexOf(migration.name))))).toEqual(
       []

@@ -487,8 +487,8 @@ const mints: ReadonlyArray<WrongState> = [
 ]
 
 /**
- * The rows of two ledgers in one database. All tests share these rows, because every statement of a test is rolled
- * back.
+ * The rows of two ledgers in one database. All tests of one schema can share these rows, because every statement of a
+ * test is rolled back.
  */
 class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
 const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(

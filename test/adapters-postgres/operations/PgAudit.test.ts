@@ -506,7 +506,7 @@ describe("the audit of a ledger", () => {
     }).pipe(Effect.provide(Stores.layer))
   )
 
-  it.live("reports the numbers of rows, the write-offs, and the cost of provider usage that was not charged", () =>
+  it.live("reports numbers of rows, the quota, write-offs, and the cost of provider usage that was not charged", () =>
     Effect.gen(function* () {
       const ledger = yield* aLedger
       const clientGone = counted(

@@ -137,6 +137,8 @@ describe("the sessions of operators in Postgres", () => {
         const { code, session } = yield* created
         yield* sessions.end(session.id, operator)
         expect(yield* Effect.either(sessions.open(code, ADDRESS))).toEqual(Either.left(new InvalidConsoleCode()))
+        const actions = (yield* audited(session.id)).map(({ action }) => action)
+        expect(actions).toEqual(["console.create", "console.end"])
 
         const { session: other, token } = yield* opened
         const { now, session: ended } = yield* sessions.end(other.id, operator)
@@ -150,6 +152,12 @@ describe("the sessions of operators in Postgres", () => {
           detail: { actor: ANI, state_before: "open" }
         })
         expect((yield* audited(other.id)).length).toBe(3)
+      })
+    )
+
+    it.effect("cannot be revoked if they are unknown", () =>
+      Effect.gen(function* () {
+        const sessions = yield* OperatorSessions
         const unknown = OperatorSessionId.make("019a9f0e-7777-7d1a-9a41-6f1f0d7b2c11")
         expect(yield* Effect.either(sessions.end(unknown, operator))).toEqual(
           Either.left(new OperatorSessionNotFound({ id: unknown }))
@@ -157,7 +165,7 @@ describe("the sessions of operators in Postgres", () => {
       })
     )
 
-    it.effect("end together when an operator revokes all sessions", () =>
+    it.effect("end together when an operator revokes all sessions, and stay in the list", () =>
       Effect.gen(function* () {
         const sessions = yield* OperatorSessions
         yield* sessions.endAll(operator)

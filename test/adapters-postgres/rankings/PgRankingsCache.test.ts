@@ -78,7 +78,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("completes a computation that takes longer than the idle timeout of the database session", () =>
+    it.scoped("completes a computation that takes longer than a transaction of the session may be idle", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const database = yield* TestDatabase.TestDatabase
@@ -127,7 +127,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("returns documents exactly as they were computed", () =>
+    it.scoped("returns documents on another node exactly as they were computed", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const [one, two] = yield* Effect.all([aNode, aNode])
