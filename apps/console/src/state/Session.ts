@@ -29,8 +29,8 @@ const stored = (): Session | undefined => {
 export const $session = atom<Session | undefined>(stored())
 
 /**
- * The reason why the last session ended; undefined if the user ended it or there was none. The link of an operator sets
- * `expired` even if there was none.
+ * The reason why the last session ended; undefined if the user ended it or there was none. The link of an operator ends
+ * an earlier session with the reason `expired`, too.
  */
 export const $sessionEnd = atom<"expired" | undefined>(undefined)
 

@@ -18,7 +18,7 @@ export type OperatorSessionId = typeof OperatorSessionId.Type
 /** Actors in the audit log that are not persons. The actors of resellers contain a colon. */
 const RESERVED_ACTORS: ReadonlyArray<string> = ["server", "demo"]
 
-/** The name of an operator in the audit log. It differs from the names of resellers and servers in this log. */
+/** The name of an operator in the audit log. It differs from every actor of a reseller or of a server in this log. */
 export const OperatorName = Schema.Trim.pipe(
   Schema.filter(charactersWithin(1, 100)),
   Schema.filter(oneLine),
