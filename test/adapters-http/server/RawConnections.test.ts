@@ -197,13 +197,23 @@ describe("a client", () => {
     const provider = (await upstreams.next()).stream()
     client.socket.pause()
     const frame = chunk({ content: "x".repeat(64 * 1024) })
+    const { settled } = gateway.journal
     let sent = 0
-    while (provider.event(frame) && sent < 1_000) {
+    let sentAt = 0
+    while (settled.length === 0 && sent < 1_000) {
       sent += 1
-      await new Promise(setImmediate)
+      sentAt = performance.now()
+      const { resumed } = provider
+      if (!provider.event(frame)) {
+        await eventually(
+          () => provider.resumed > resumed || settled.length === 1,
+          "the request for more frames or the settlement"
+        )
+      }
     }
     expect(sent).toBeLessThan(200)
-    await eventually(() => gateway.journal.settled.length === 1, "the settlement")
+    expect(performance.now() - sentAt).toBeGreaterThan(290)
+    expect(settled.map(({ ending }) => ending)).toEqual(["client_gone"])
     client.socket.resume()
     await client.untilClosed()
   })
