@@ -1,6 +1,6 @@
 /**
- * This file lists the routes that the relay serves, and the groups that declare these routes in the OpenAPI document. In
- * this package, a new inference protocol needs one folder beside this file, and entries in this file.
+ * This file lists the routes that the relay serves, and the groups that declare these routes in the OpenAPI document.
+ * In this package, a new inference protocol needs one folder beside this file, and entries in this file.
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { RouteNotFound } from "@effect/platform/HttpServerError"

@@ -1,7 +1,7 @@
 /**
- * Declares the routes of the operator API in the OpenAPI document: the summary, the description, whether the route needs
- * the token of an operator session, and the error responses. The responses are built from the error table in
- * `wire/OperatorErrors.ts`.
+ * Declares the routes of the operator API in the OpenAPI document: the summary, the description, whether the route
+ * needs the token of an operator session, and the error responses. The error responses are built from the error table
+ * in `wire/OperatorErrors.ts`.
  */
 import * as OpenApi from "@effect/platform/OpenApi"
 import { documentedError, type OperatorErrorTag } from "../wire/OperatorErrors.ts"

@@ -10,14 +10,14 @@ const en = {
   rankings: "Rankings",
   otherLanguage: "Bahasa Indonesia",
   title: "One API for many AI models",
-  lead: "Use the OpenAI or Anthropic program that you already have. Change the base URL and the model name, and pay only for the tokens that reach you.",
+  lead: "Use the OpenAI or Anthropic program that you already have. Change the base URL and the model name, and pay from a token plan or a prepaid balance.",
   signUp: "Become a reseller",
   balance: "I have an API key",
   reasonsTitle: "Why people use it",
   reasons: [
     [
       "Pay for what arrives",
-      "A response that breaks off is charged only up to the last delivered piece. Every request is charged once."
+      "The output of a stream that breaks off is charged only up to the last delivered piece. No request is charged twice."
     ],
     [
       "Prepaid, without surprises",
@@ -60,14 +60,14 @@ const id: PageTexts = {
   rankings: "Peringkat",
   otherLanguage: "English",
   title: "Satu API untuk banyak model AI",
-  lead: "Pakai program OpenAI atau Anthropic yang sudah Anda punya. Ganti base URL dan nama model, lalu bayar hanya token yang Anda terima.",
+  lead: "Pakai program OpenAI atau Anthropic yang sudah Anda punya. Ganti base URL dan nama model, lalu bayar dari paket token atau saldo prabayar.",
   signUp: "Menjadi reseller",
   balance: "Saya punya kunci API",
   reasonsTitle: "Mengapa memakai layanan ini",
   reasons: [
     [
       "Bayar yang sampai saja",
-      "Jawaban yang terputus hanya dihitung sampai bagian terakhir yang terkirim. Setiap permintaan dihitung satu kali."
+      "Keluaran streaming yang terputus hanya dihitung sampai bagian terakhir yang terkirim. Tidak ada permintaan yang dihitung dua kali."
     ],
     [
       "Prabayar, tanpa kejutan",

@@ -71,7 +71,7 @@ export class MemberValues {
 
 export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.type !== "null"
 
-/** Returns the total number of text bytes and of attachments in these members, and whether they have unsized content. */
+/** Returns the total numbers of text bytes and attachments in these members, and whether they have unsized content. */
 export const sizeOfMembers = (
   members: ReadonlyArray<Found>
 ): { readonly textBytes: number; readonly attachments: number; readonly hasUnsizedContent: boolean } => {

@@ -111,8 +111,8 @@ const sizeOf = (
   maxOutputTokens: number | undefined,
   choices: number
 ): RequestSize => {
-  // The members are copied one by one for speed: an object spread (`...`) would take a quarter of the time that the scan
-  // of the whole body takes.
+  // The members are copied one by one for speed: an object spread (`...`) would take a quarter of the time that the
+  // scan of the whole body takes.
   const { attachments, hasUnsizedContent, textBytes } = sizeOfMembers([messages, tools, functions, response_format])
   return { textBytes, attachments, hasUnsizedContent, maxOutputTokens, choices }
 }

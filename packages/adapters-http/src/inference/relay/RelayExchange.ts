@@ -216,7 +216,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     })
   }
 
-  /** Aborts the request if the client disconnected. Must be called once, when Node.js emits `close` for the response. */
+  /** Aborts the request if the client disconnected. Must be called once, on the event `close` of the response. */
   close(): void {
     this.#response.close()
     if (!this.#response.gone) return

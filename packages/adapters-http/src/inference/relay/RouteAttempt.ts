@@ -170,8 +170,8 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
   }
 
   /**
-   * Returns true while the gateway has received nothing from the provider for which the provider may bill. After a broken
-   * connection, another route is then tried, if there is one and no byte of the response was written.
+   * Returns true while the gateway has received nothing from the provider for which the provider may bill. After a
+   * broken connection, another route is then tried, if there is one and no byte of the response was written.
    */
   protected untouched(): boolean {
     return this.phase === "waiting"

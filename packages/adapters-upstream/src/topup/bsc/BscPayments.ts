@@ -35,8 +35,8 @@ import * as JsonRpc from "./JsonRpc.ts"
 
 export const NAME = "bsc"
 /**
- * The timeout of a call. It is a second shorter than the timeout of the use case that refreshes an order, so that a slow
- * call ends with the error of this adapter, not with an interruption.
+ * The timeout of a call. It is a second shorter than the timeout of the use case that refreshes an order, so that a
+ * slow call ends with the error of this adapter, not with an interruption.
  */
 const CALL_TIMEOUT = Duration.seconds(7)
 const MINUTE_MILLIS = 60_000
