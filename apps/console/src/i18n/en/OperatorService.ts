@@ -18,6 +18,7 @@ export const operatorServiceTexts = {
     holdsFine: "No request has been open for long",
     oldHolds: (count: string) => `Requests open for more than 10 minutes: ${count}`,
     orphanedHolds: (count: string) => `Requests on dead nodes: ${count}`,
+    orMore: (count: string) => `${count} or more`,
     auditFine: "The last audit found no violation",
     auditFailed: "The last audit found violations",
     auditNone: "No audit was started in the console yet",

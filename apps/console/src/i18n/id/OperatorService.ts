@@ -20,6 +20,7 @@ export const operatorServiceTexts: typeof english = {
     holdsFine: "Tidak ada permintaan yang terbuka terlalu lama",
     oldHolds: (count) => `Permintaan yang terbuka lebih dari 10 menit: ${count}`,
     orphanedHolds: (count) => `Permintaan di node yang mati: ${count}`,
+    orMore: (count) => `${count} atau lebih`,
     auditFine: "Audit terakhir tidak menemukan pelanggaran",
     auditFailed: "Audit terakhir menemukan pelanggaran",
     auditNone: "Audit belum pernah dijalankan dari konsol",

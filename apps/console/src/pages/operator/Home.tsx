@@ -13,11 +13,11 @@ import { operatorPath, pathOf } from "../../routes/Routes.ts"
 import { Loading } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
+import { countHolds, type HoldCount } from "./HoldCounts.ts"
 import { AnomalyBadges } from "./OrderBadges.tsx"
 import { useReview } from "./ResellerReview.ts"
 
 const SHOWN = 5
-const OLD_MILLIS = 10 * 60_000
 
 interface QueueProps<A> {
   readonly title: string
@@ -73,12 +73,10 @@ const StateRow = ({ path, text, hint, isFine }: StateRowProps) => (
 const readState = async (signal: AbortSignal) => {
   const [{ providers }, holds, { audit }] = await Promise.all([
     bodyOf(api.GET("/api/operator/providers", { signal })),
-    bodyOf(api.GET("/api/operator/holds", { params: { query: { limit: 100 } }, signal })),
+    countHolds((page) => bodyOf(api.GET("/api/operator/holds", { params: { query: page }, signal })), Date.now()),
     bodyOf(api.GET("/api/operator/audit", { signal }))
   ])
-  const old = holds.data.filter(({ held_at }) => Date.now() - Date.parse(held_at) > OLD_MILLIS).length
-  const orphaned = holds.data.filter((hold) => hold.orphaned).length
-  return { failing: providers.filter(({ breaker }) => breaker !== "closed"), old, orphaned, audit }
+  return { failing: providers.filter(({ breaker }) => breaker !== "closed"), ...holds, audit }
 }
 
 const ServiceState = () => {
@@ -89,6 +87,7 @@ const ServiceState = () => {
   const { audit, failing, old, orphaned } = state.data
   const [nodes, holds, checks] = [pathOf("operatorNodes"), pathOf("operatorHolds"), pathOf("operatorChecks")]
   const auditText = audit === null ? home.auditNone : audit.ok ? home.auditFine : home.auditFailed
+  const shown = ({ count, orMore }: HoldCount) => (orMore ? home.orMore(format.count(count)) : format.count(count))
   const auditTime = audit === null ? {} : { hint: format.time(audit.finished_at) }
   return (
     <ul class="rows">
@@ -96,9 +95,9 @@ const ServiceState = () => {
         <StateRow key={name} path={nodes} text={home.breakerOpen(name)} hint={home.breakerText} isFine={false} />
       ))}
       {failing.length === 0 && <StateRow path={nodes} text={home.providersFine} isFine />}
-      {orphaned > 0 && <StateRow path={holds} text={home.orphanedHolds(format.count(orphaned))} isFine={false} />}
-      {old > 0 && <StateRow path={holds} text={home.oldHolds(format.count(old))} isFine={false} />}
-      {old + orphaned === 0 && <StateRow path={holds} text={home.holdsFine} isFine />}
+      {orphaned.count > 0 && <StateRow path={holds} text={home.orphanedHolds(shown(orphaned))} isFine={false} />}
+      {old.count > 0 && <StateRow path={holds} text={home.oldHolds(shown(old))} isFine={false} />}
+      {old.count + orphaned.count === 0 && <StateRow path={holds} text={home.holdsFine} isFine />}
       <StateRow path={checks} text={auditText} {...auditTime} isFine={audit?.ok === true} />
       <StateRow path={checks} text={home.checks} hint={home.checksText} isFine />
     </ul>
