@@ -6,6 +6,7 @@ import { explain, Problem } from "../../apps/console/src/api/Problem.ts"
 import { texts as english } from "../../apps/console/src/i18n/en.ts"
 import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
 import { operatorTables } from "../../apps/console/src/i18n/OperatorTexts.ts"
+import { operation, routesOf } from "../adapters-http/OpenApiDocument.ts"
 
 const en = { ...english, operatorPages: operatorTables.en }
 const id = { ...indonesian, operatorPages: operatorTables.id }
@@ -59,6 +60,14 @@ const NOT_SHOWN = new Set([
   "catalog_file_invalid"
 ])
 
+/** Returns the error codes in the examples of the documented responses of a route. */
+const documentedCodes = (route: string): ReadonlySet<string> => {
+  const examples = Object.entries(operation(route).responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([, { content }]) => Object.values(content).flatMap((media) => Object.values(media.examples ?? {})))
+  return new Set(examples.map(({ value }) => (value as { error: { code: string } }).error.code))
+}
+
 describe("the texts for errors", () => {
   it("exist for every code that a page can get", () => {
     const wire = resolve(import.meta.dirname, "../../packages/adapters-http/src")
@@ -76,6 +85,26 @@ describe("the texts for errors", () => {
     expect(codes).toEqual(expect.arrayContaining(["validation_error", "review_not_found", "method_not_allowed"]))
     const known = { ...id.problems.byCode, ...id.operatorPages.problems }
     expect([...new Set(codes)].filter((code) => !NOT_SHOWN.has(code) && !Object.hasOwn(known, code))).toEqual([])
+  })
+
+  it("exist in both languages for every code that the OpenAPI document states for a route of a page", () => {
+    const sources = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
+      .filter((entry) => /\.tsx?$/.test(entry.name))
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+      .join("\n")
+    const routes = routesOf(/^\/(api|v1)\//).filter((route) => sources.includes(`"${route.split(" ")[1]}"`))
+    expect(routes.length).toBeGreaterThan(50)
+    const missing = routes.flatMap((route) => {
+      const isOperators = route.includes("/api/operator")
+      return [en, id].flatMap(({ operatorPages, problems }) => {
+        const known = { ...problems.byCode, ...(isOperators ? operatorPages.problems : {}) }
+        return [...documentedCodes(route)].filter((code) => !NOT_SHOWN.has(code) && !Object.hasOwn(known, code))
+      })
+    })
+    expect(missing).toEqual([])
+    // A code without a text must not occur in a response to a page. The page for catalogs shows the details instead.
+    const withoutText = routes.flatMap((route) => [...documentedCodes(route)].filter((code) => NOT_SHOWN.has(code)))
+    expect([...new Set(withoutText)]).toEqual(["catalog_file_invalid"])
   })
 
   it("are in the language of the user, and name the members of the request that the service refuses", () => {
