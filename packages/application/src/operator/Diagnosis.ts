@@ -26,7 +26,10 @@ export const stateFindings = (state: DatabaseState, isProduction: boolean): Read
   migrations(state)
 ]
 
-/** Returns true if the database has exactly the schema that this program needs. Checks that read tables need this. */
+/**
+ * Returns true if the database has all migrations of this program and none that this program cannot use. Checks that
+ * read tables need this.
+ */
 export const hasSchema = ({ incompatibleMigrations, pendingMigrations }: DatabaseState): boolean =>
   pendingMigrations.length === 0 && incompatibleMigrations.length === 0
 
