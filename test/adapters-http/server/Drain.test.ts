@@ -183,8 +183,14 @@ describe("a server during shutdown", () => {
     const running = await start({ drainSeconds: 0.1 })
     const { client, provider } = await streaming(running)
     client.socket.pause()
-    const flood = "x".repeat(1_000_000)
-    while (provider.event(chunk({ content: flood }))) await new Promise((resolve) => setImmediate(resolve))
+    const flood = chunk({ content: "x".repeat(1_000_000) })
+    // The socket accepts some megabytes. After these, the gateway requests no further data from the provider.
+    let resumed = -1
+    while (resumed < provider.resumed) {
+      resumed = provider.resumed
+      expect(provider.event(flood)).toBe(false)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
     await running.gateway.close()
     expect(running.gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
     client.disconnect()
