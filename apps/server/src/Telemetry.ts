@@ -62,7 +62,9 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
   )
 })
 
-/** Adds the common fields. Adds the trace id to an entry about a sampled request. */
+/**
+ * Adds the common fields. Adds the trace id to an entry about a sampled request, even if the exporter dropped its trace.
+ */
 const entriesWith = (
   commonFields: Fields,
   { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings

@@ -69,7 +69,7 @@ export const registerTraffic = (registry: Registry, traffic: TrafficCounters, ca
     "class",
     ({ lost }) => byClass(lost)
   )
-  perRoute("tollgate_operator_loss_usd_total", "Operator loss in USD, at the prices of the catalog.", ({ lostPico }) =>
+  perRoute("tollgate_operator_loss_usd_total", "Operator loss in USD, at the prices of the requests.", ({ lostPico }) =>
     usd(lostPico)
   )
   perPart("tollgate_spend_usd_total", "USD paid by customers, by balance.", "balance", ({ paygPico, planPico }) => [

@@ -10,13 +10,13 @@ export type WriteOffReason =
   /** A text or embeddings response that was not streamed. Its cost is known only after the provider has finished. */
   | "whole_response"
   /**
-   * A stream whose provider reported more tokens than the hold covered. Without such a report, the cost of a stream
-   * exceeds its hold only for the reason `prompt_count`.
+   * A stream with usage that its provider reported, and whose cost exceeds its hold. If the provider reported only a part
+   * of the usage, a locally counted prompt can also be the cause.
    */
   | "reported_usage"
   /**
-   * A stream whose prompt was counted locally, because the provider did not report it. The prompt has more tokens than
-   * the estimate.
+   * A stream without reported usage, so that its prompt was counted locally. The prompt has more tokens than the
+   * estimate.
    */
   | "prompt_count"
   /** An image. Its cost is known only after the provider has finished. */
