@@ -36,7 +36,7 @@ const tryResolve = (requestId: RequestId, resolution: Resolution) =>
 
 describe("image reviews in Postgres", () => {
   layer(Layer.provideMerge(PgImageReviews.layer, Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped("are listed oldest first until they are resolved", () =>
+    it.scoped("are listed oldest first and in pages, and count as waiting until they are resolved", () =>
       Effect.gen(function* () {
         const reviewed = yield* ImageReviews
         const list = (which: "waiting" | "all", limit: number) => reviewed.list(which, { limit, after: undefined })
@@ -118,19 +118,21 @@ describe("image reviews in Postgres", () => {
       })
     )
 
-    it.scoped("cannot charge more than the balance minus open holds, and cannot be resolved twice", () =>
-      Effect.gen(function* () {
-        const customer = yield* aCustomer({ usdMicro: 1n })
-        const { ledger } = yield* aNode()
-        const image = yield* anEndedImage(customer, "withheld")
-        const text = aRequest(customer)
-        yield* ledger.admit(text)
-        expect(yield* tryResolve(image, charging(1n))).toBe("InsufficientBalance")
-        yield* ledger.settleLater(complete(text))
-        expect(yield* tryResolve(image, WAIVED)).toBe("resolved")
-        expect(yield* tryResolve(image, charging(1n))).toBe("ReviewResolved")
-        expect(yield* tryResolve(aRequestId(), WAIVED)).toBe("ReviewNotFound")
-      })
+    it.scoped(
+      "cannot charge more than the balance minus open holds, be resolved twice, or be resolved if unknown",
+      () =>
+        Effect.gen(function* () {
+          const customer = yield* aCustomer({ usdMicro: 1n })
+          const { ledger } = yield* aNode()
+          const image = yield* anEndedImage(customer, "withheld")
+          const text = aRequest(customer)
+          yield* ledger.admit(text)
+          expect(yield* tryResolve(image, charging(1n))).toBe("InsufficientBalance")
+          yield* ledger.settleLater(complete(text))
+          expect(yield* tryResolve(image, WAIVED)).toBe("resolved")
+          expect(yield* tryResolve(image, charging(1n))).toBe("ReviewResolved")
+          expect(yield* tryResolve(aRequestId(), WAIVED)).toBe("ReviewNotFound")
+        })
     )
 
     it.scoped("cannot be updated or deleted after their resolution, like image requests after their end", () =>
@@ -147,14 +149,23 @@ describe("image reviews in Postgres", () => {
           `UPDATE image_review SET resolution = NULL, resolved_at = NULL, resolved_by = NULL, resolved_because = NULL
             WHERE request_id = '${image}'`,
           `DELETE FROM image_review WHERE request_id = '${image}'`,
-          "TRUNCATE image_review",
-          `INSERT INTO image_request (request_id, user_id, lease_until)
-            SELECT gen_random_uuid(), '${customer.user.id}', clock_timestamp() + interval '1 minute' FROM generate_series(1, 2)`
+          "TRUNCATE image_review"
         ]
         for (const forgery of forgeries) {
           const refusal = yield* Effect.flip(sql.unsafe(forgery))
           expect(sqlState(refusal), forgery).toMatch(/^23/)
         }
+      })
+    )
+
+    it.scoped("cannot be for two running requests of one user, because the schema refuses the second request", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { user } = yield* aCustomer({ usdMicro: 1n })
+        const two = sql`INSERT INTO image_request (request_id, user_id, lease_until)
+          SELECT gen_random_uuid(), ${user.id}::uuid, clock_timestamp() + interval '1 minute'
+          FROM generate_series(1, 2)`
+        expect((yield* Effect.flip(two)).cause).toMatchObject({ code: "23505", constraint: "image_request_running" })
       })
     )
   })

@@ -96,7 +96,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("obeys limits that are set while a node has cached the key without limits", () =>
+    it.scoped("obeys limits that are set while a node has cached the key without limits, until they are removed", () =>
       Effect.gen(function* () {
         const stale = yield* aCustomer({ usdMicro: 1_000_000n })
         const { ledger } = yield* aNode()
@@ -206,7 +206,7 @@ describe("a limited key in the ledger", () => {
       })
     )
 
-    it.scoped("regains the unused budget when a sweep settles the requests of a dead node", () =>
+    it.scoped("regains the unused budget when a sweep settles the requests of a deregistered node", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const customer = yield* aLimited({ spend_usd_micro_total: 1, concurrent_requests: 1 })

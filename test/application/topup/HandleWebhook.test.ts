@@ -128,7 +128,7 @@ describe("a webhook", () => {
     [{}, []],
     [{ repeated: { paymentId: "8", originalId: "7" } }, []],
     [{ orderNumber: named, repeated: { paymentId: "8", originalId: "7" } }, ["refresh", "record", "credit"]]
-  ] as const)("is acknowledged if it reports %j", ([reported, log]) => {
+  ] as const)("is acknowledged if it reports %j, and refreshes an order only if it names one", ([reported, log]) => {
     const fixture = notified()
     fixture.providers = [fixture.provider({ webhook: aWebhook(reported) })]
     return Effect.gen(function* () {

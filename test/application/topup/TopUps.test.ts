@@ -119,7 +119,7 @@ describe("reading an order", () => {
     }
   )
 
-  it.effect("finds the order by its id or its order number for an operator", () => {
+  it.effect("finds the order by its id or its order number for an operator, and none by another text", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {

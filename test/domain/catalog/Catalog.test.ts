@@ -182,7 +182,7 @@ describe("a model", () => {
     expect(Either.isLeft(callable(catalog, name, protocol))).toBe(true)
   })
 
-  it("is listed by discovery rank, then by name without regard to case", () => {
+  it("is listed by descending discovery rank, then by name without regard to case", () => {
     const names = ["b", "Zed", "a", "A"].map((name) => model(name, { discovery_rank: 1 }))
     const ranked = catalogOf(file([...names, model("c", { discovery_rank: 9 })]))
     expect(discoverable(ranked).map((m) => m.publicName)).toEqual(["c", "A", "a", "b", "Zed"])
