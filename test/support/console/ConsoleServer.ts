@@ -9,7 +9,6 @@ import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import pg from "pg"
-import { build } from "vite"
 import { inject } from "vitest"
 import { bundled, CLI } from "../Bundle.ts"
 import { ServerProcess } from "../ServerProcess.ts"
@@ -30,6 +29,7 @@ const buildConsole = async (): Promise<void> => {
     () => false
   )
   if (isFirst) {
+    const { build } = await import("vite")
     const unfinished = `${installed}.unfinished`
     await build({
       configFile: join(CONSOLE, "vite.config.ts"),
