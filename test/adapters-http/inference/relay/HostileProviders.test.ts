@@ -2,7 +2,8 @@
  * Runs attacks by providers over real sockets. Each attack must end soon with an error of the protocol. The connection
  * to the provider must be closed after a bounded number of bytes.
  */
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { CollectedBody } from "@tollgate/adapters-http/http/CollectedBody"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chatFrames, chunk, completion, usage } from "../../../support/upstream/ChatWire.ts"
 import {
@@ -156,6 +157,27 @@ describe("the gateway", () => {
     const response = await post(gateway.url, hello())
     expect([response.status, response.headers.get("x-cost")]).toEqual([200, null])
     expect(await response.text()).not.toMatch(/x-cost|x-usage/)
+  })
+
+  it("stores no chunk of a whole response for which no memory is left", async () => {
+    const upstreams = new FakeUpstreams()
+    const gateway = await start({ upstreams: upstreams.layer, providerBytes: 2 * MIB })
+    const stored: Array<number> = []
+    const { push } = CollectedBody.prototype
+    const spy = vi.spyOn(CollectedBody.prototype, "push").mockImplementation(function (this: CollectedBody, chunk) {
+      push.call(this, chunk)
+      stored.push(this.bytes)
+    })
+    const response = post(gateway.url, hello()).then((refused) => refused.text())
+    const exchange = (await upstreams.next()).head(200)
+    stored.length = 0
+    for (let i = 0; i < 40; i++) exchange.data("x".repeat(40 * KIB))
+    exchange.data("x".repeat(6 * MIB))
+    spy.mockRestore()
+    expect(await response).toContain('"code":"upstream_error"')
+    expect(stored).toHaveLength(40)
+    expect(Math.max(...stored)).toBe(1_600 * KIB)
+    expect(gateway.logged.filter((line) => line.includes("use too much memory"))).toHaveLength(1)
   })
 
   it("fails all but one of 12 streams on which a provider sends endless lines, and serves a request with another provider", async () => {

@@ -241,16 +241,16 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
 
   #gather(chunk: Buffer): boolean {
     if (this.phase === "over" || this.phase === "waiting") return true
-    this.#body.push(chunk)
-    const { bytes } = this.#body
     if (this.phase === "refused") {
-      if (bytes >= REFUSAL_BYTES) this.#refused()
+      this.#body.push(chunk)
+      if (this.#body.bytes >= REFUSAL_BYTES) this.#refused()
       return true
     }
     this.receivedAtMillis = performance.now()
+    const bytes = this.#body.bytes + chunk.length
     if (bytes > this.settings.responseBytes) {
       this.broken(`responded with more than ${this.settings.responseBytes} bytes`, false)
-    } else this.reserve(bytes)
+    } else if (this.reserve(bytes)) this.#body.push(chunk)
     return true
   }
 
