@@ -17,33 +17,36 @@ interface Replacement {
 }
 
 type Function = (...values: ReadonlyArray<never>) => unknown
+type Simulated = (time: SimulatedTime, ...values: ReadonlyArray<never>) => unknown
 
 /** Runs `body` with functions that read this time. The functions are restored afterwards. */
 export const withSimulatedTime = async <A>(times: { current: SimulatedTime }, body: () => Promise<A>): Promise<A> => {
   const replaced: ReadonlyArray<Replacement> = [
-    timer(globalThis, "setTimeout", (time) => (run: () => void, millis: number) => time.timer(run, millis)),
-    timer(globalThis, "setImmediate", (time) => (run: () => void) => {
+    timer(globalThis, "setTimeout", (time, run: () => void, millis: number) => time.timer(run, millis)),
+    timer(globalThis, "setImmediate", (time, run: () => void) => {
       return time.after(time.random.chance(0.1) ? time.random.next() : 0.01, time.current, run)
     }),
-    timer(globalThis, "clearTimeout", () => cancel),
-    timer(performance, "now", (time) => () => time.monotonicMillis),
-    timer(Date, "now", (time) => () => Math.floor(time.monotonicMillis)),
-    timer(process.hrtime, "bigint", (time) => () => BigInt(Math.round(time.monotonicMillis * 1e6))),
+    timer(globalThis, "clearTimeout", (_, timer) => cancel(timer)),
+    timer(performance, "now", (time) => time.monotonicMillis),
+    timer(Date, "now", (time) => Math.floor(time.monotonicMillis)),
+    timer(process.hrtime, "bigint", (time) => BigInt(Math.round(time.monotonicMillis * 1e6))),
     timer(
       timersPromises,
       "setTimeout",
-      (time) => (millis: number) =>
+      (time, millis: number) =>
         new Promise((resolve) => {
           time.timer(() => resolve(undefined), millis)
         })
     ),
-    timer(crypto, "randomInt", (time) => (limit: number) => Math.floor(time.random.next() * limit))
+    timer(crypto, "randomInt", (time, limit: number) => Math.floor(time.random.next() * limit))
   ]
-  function timer(owner: object, name: string, simulated: (time: SimulatedTime) => Function): Replacement {
+  function timer(owner: object, name: string, simulated: Simulated): Replacement {
     const replace =
       (real: Function) =>
-      (...values: ReadonlyArray<never>) =>
-        times.current.current === undefined ? real.apply(owner, values as never) : simulated(times.current)(...values)
+      (...values: ReadonlyArray<never>) => {
+        const time = times.current
+        return time.current === undefined ? real.apply(owner, values as never) : simulated(time, ...values)
+      }
     return { owner, name, replace }
   }
   const restore = replaced.map(({ owner, name, replace }) => {

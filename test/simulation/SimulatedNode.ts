@@ -13,9 +13,10 @@ import { OpenRequests } from "@tollgate/application/inference/OpenRequests"
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { OpenHolds } from "@tollgate/application/ledger/OpenHolds"
 import { type Heartbeat, type NodeId, Nodes } from "@tollgate/application/operations/Nodes"
-import { Context, Duration, Effect, Exit, Fiber, FiberRef, HashSet, Logger, Scope } from "effect"
+import { Context, Duration, Effect, Exit, Fiber, Logger, Runtime, Scope } from "effect"
 import { type Database, textOf } from "./database/Database.ts"
 import { Network } from "./database/ModelClient.ts"
+import { nodeRuntime, silentRuntime } from "./NodeRuntime.ts"
 import type { Process, SimulatedTime } from "./SimulatedTime.ts"
 
 export interface NodeOptions extends PgInferenceLedger.LedgerOptions {
@@ -45,8 +46,8 @@ export class SimulatedNode {
   isServing = true
   readonly #database: Database
   readonly #time: SimulatedTime
-  readonly #scope = Effect.runSync(Scope.make())
-  readonly #loggers: HashSet.HashSet<Logger.Logger<unknown, void>>
+  readonly #scope: Scope.CloseableScope
+  readonly #runtime: Runtime.Runtime<MadeFrom>
   #tasks: Fiber.RuntimeFiber<void> | undefined
 
   /** Must be called in an event of the process. */
@@ -62,28 +63,24 @@ export class SimulatedNode {
     this.process = process
     this.id = process.name as NodeId
     this.network = new Network(database, process, options.latencyMillis)
-    this.#loggers = HashSet.make(
-      Logger.make<unknown, void>(({ cause, message }) =>
-        onLog(cause._tag === "Empty" ? `${message}` : `${message} ${cause}`)
-      )
+    const logger = Logger.make<unknown, void>(({ cause, message }) =>
+      onLog(cause._tag === "Empty" ? `${message}` : `${message} ${cause}`)
     )
-    this.ledger = role === "operator" ? NO_LEDGER : this.#built(PgInferenceLedger.make(options), "ledger")
-    this.holds = this.#built(PgOpenHolds.make({ nodeDeadAfterSeconds: options.deadAfterMillis / 1_000 }), "sweep")
-  }
-
-  #built<A>(made: Effect.Effect<A, never, MadeFrom>, purpose: string): A {
+    this.#scope = Runtime.runSync(silentRuntime)(Scope.make())
     const ports = Context.empty().pipe(
-      Context.add(LedgerDriver, this.network.driver(purpose)),
       Context.add(PgSettings, {}),
       Context.add(Nodes, this.#nodes),
       Context.add(SqlClient, noClient),
       Context.add(Scope.Scope, this.#scope)
     )
-    return Effect.runSync(this.#logged(Effect.provide(made, ports)))
+    this.#runtime = nodeRuntime(ports, logger)
+    this.ledger = role === "operator" ? NO_LEDGER : this.#built(PgInferenceLedger.make(options), "ledger")
+    this.holds = this.#built(PgOpenHolds.make({ nodeDeadAfterSeconds: options.deadAfterMillis / 1_000 }), "sweep")
   }
 
-  #logged<A>(effect: Effect.Effect<A>): Effect.Effect<A> {
-    return Effect.locally(effect, FiberRef.currentLoggers, this.#loggers)
+  #built<A>(made: Effect.Effect<A, never, MadeFrom>, purpose: string): A {
+    const runtime = Runtime.updateContext(this.#runtime, Context.add(LedgerDriver, this.network.driver(purpose)))
+    return Runtime.runSync(runtime)(made)
   }
 
   /** The heartbeat of the node is one statement on a pooled connection. */
@@ -139,21 +136,24 @@ export class SimulatedNode {
   /** Registers the node and starts its tasks. Must be called in an event of the process. */
   start(deadAfterMillis: number): void {
     this.#storeBeat()
-    const ports = Context.empty().pipe(
-      Context.add(Nodes, this.#nodes),
-      Context.add(InferenceLedger, this.ledger),
-      Context.add(OpenHolds, this.holds),
-      Context.add(OpenRequests, this.open)
-    ) as unknown as Context.Context<BackgroundPorts>
+    const runtime = Runtime.updateContext(
+      this.#runtime,
+      (ports) =>
+        ports.pipe(
+          Context.add(InferenceLedger, this.ledger),
+          Context.add(OpenHolds, this.holds),
+          Context.add(OpenRequests, this.open)
+        ) as unknown as Context.Context<BackgroundPorts>
+    )
     const tasks = Effect.flatMap(backgroundTasks(Duration.millis(deadAfterMillis)), (all) =>
       runTasks(all.filter(({ name }) => LEDGER_TASKS.includes(name)))
     )
-    this.#tasks = Effect.runFork(this.#logged(Effect.provide(tasks, ports)))
+    this.#tasks = Runtime.runFork(runtime)(tasks)
   }
 
   /** Runs one sweep. Must be called in an event of the process. */
   sweep(onSwept: () => void): void {
-    Effect.runFork(this.#logged(Effect.exit(this.holds.sweep).pipe(Effect.zipRight(Effect.sync(onSwept)))))
+    Runtime.runFork(this.#runtime)(Effect.zipRight(Effect.exit(this.holds.sweep), Effect.sync(onSwept)))
   }
 
   /** Ends the process immediately. All state in its memory is lost. */
@@ -171,6 +171,6 @@ export class SimulatedNode {
       Effect.zipRight(Effect.exit(this.#nodes.leave)),
       Effect.zipRight(Effect.sync(onStopped))
     )
-    Effect.runFork(this.#logged(stopped))
+    Runtime.runFork(this.#runtime)(stopped)
   }
 }

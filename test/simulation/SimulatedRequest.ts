@@ -16,7 +16,8 @@ import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/Inference
 import { type ReportedUsage, unreported } from "@tollgate/domain/inference/ReportedUsage"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
-import { Effect, Exit, Logger, LogLevel } from "effect"
+import { Effect, Exit, Runtime } from "effect"
+import { silentRuntime } from "./NodeRuntime.ts"
 import type { Script } from "./Scenario.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import type { Event, SimulatedTime } from "./SimulatedTime.ts"
@@ -25,6 +26,9 @@ import type { Event, SimulatedTime } from "./SimulatedTime.ts"
 export const tokensOf = (characters: number): number => Math.ceil(characters / 3)
 const counter = { count: (text: string) => Effect.succeed(Tokens.fromCount(tokensOf(text.length))) }
 const EXTRA_PROMPT_TOKENS = 6
+const countExit = Runtime.runSyncExit(silentRuntime)
+/** The counters of all requests. No invariant reads them, and creating them for each request is slow. */
+const traffic = new TrafficCounters()
 
 /** The time after which a stream that the hold does not cover is ended, as for a client that does not read. */
 const STALL_MILLIS = 3_000
@@ -93,7 +97,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
       ledger,
       open: this.node.open,
       counter,
-      traffic: new TrafficCounters(),
+      traffic,
       run: this.#run
     }
     new AdmittedRequest(this, request, ROUTE, this.admission, ports, (exit) => this.#respond(exit)).admit()
@@ -123,7 +127,7 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
 
   /** Counts are sometimes ready immediately, and sometimes after other events. */
   readonly #run: Run = (effect, callback) => {
-    const result = () => callback(Effect.runSyncExit(Logger.withMinimumLogLevel(effect, LogLevel.None)))
+    const result = () => callback(countExit(effect))
     if (this.#time.random.chance(0.7)) result()
     else this.#after(this.#time.random.skewed(0.1, 20), result)
   }

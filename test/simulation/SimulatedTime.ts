@@ -50,8 +50,38 @@ export class Event {
 }
 
 /** The real function, because the simulation replaces the global one. */
-const turnOfEventLoop = setImmediate
-const afterMicrotasks = () => new Promise<void>((resolve) => void turnOfEventLoop(resolve))
+const atNextTurn = setImmediate
+
+/** The number of callbacks in one turn of the event loop. Each turn asks the operating system for events, which is slow. */
+const CALLBACKS = 100
+
+/**
+ * Waits until no microtask is left. Between two callbacks of `setImmediate` in one turn of the event loop, Node.js runs
+ * all microtasks and reports unhandled rejections.
+ */
+class Microtasks {
+  /** The callbacks of this turn that have not run. */
+  #callbacks = 0
+  #resolve: (() => void) | undefined
+
+  afterAll(): Promise<void> {
+    if (this.#callbacks === 0) {
+      this.#callbacks = CALLBACKS
+      for (let i = 0; i < CALLBACKS; i++) atNextTurn(this.#continue)
+    }
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  readonly #continue = (): void => {
+    this.#callbacks -= 1
+    const resolve = this.#resolve
+    this.#resolve = undefined
+    resolve?.()
+  }
+}
+const microtasks = new Microtasks()
 
 const MAX_EVENTS = 200_000
 
@@ -118,7 +148,7 @@ export class SimulatedTime {
       this.current = process
       run()
       // Promises belong to processes only, so the microtasks of an event belong to its process.
-      if (process !== undefined) await afterMicrotasks()
+      if (process !== undefined) await microtasks.afterAll()
       this.current = undefined
       onStep()
     }

@@ -253,8 +253,15 @@ export class Session {
   }
 }
 
+/** The durations that were read from a statement, by parameter and statement. All sessions send a few statements. */
+const durations = new Map<string, number>()
+
 const millisOf = (text: string, parameter: string): number => {
+  const key = `${parameter} ${text}`
+  const known = durations.get(key)
+  if (known !== undefined) return known
   const [, millis] = new RegExp(`${parameter} = (\\d+)`).exec(text) ?? []
   if (millis === undefined) throw new Error(`the statement does not set ${parameter}: ${text}`)
+  durations.set(key, Number(millis))
   return Number(millis)
 }
