@@ -21,7 +21,15 @@ const example = {
   started_at: "2026-11-20T09:30:00.000Z",
   finished_at: "2026-11-20T09:30:02.000Z",
   ok: true,
-  checks: [{ id: "transfer-units", invariant: "Both accounts of a transfer have its unit.", ok: true, violations: 0 }],
+  checks: [
+    {
+      id: "transfers-fit",
+      invariant:
+        "A transfer is in one unit, between a system account and an account of the kind that its code requires.",
+      ok: true,
+      violations: 0
+    }
+  ],
   figures: { accounts: "12", written_off_usd: "0.000000" }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Refuses request heads that Node.js accepts, but that other servers could read differently, that violate RFC 9112, or
- * that have too many headers. The connection of a refused request is closed (docs/reference/http.md).
+ * Refuses some request heads that Node.js accepts: heads that other servers could read differently, that violate RFC
+ * 9112, or that have too many headers. The connection of a refused request is closed (docs/reference/http.md).
  */
 import type { IncomingMessage } from "node:http"
 import type { SurfaceError } from "../http/SurfaceError.ts"
@@ -17,7 +17,7 @@ const unsupportedVersion = refused("Send the request with HTTP/1.1.")
 const noHost = refused("The request has no Host header.")
 const wrongHost = refused("The request must have one Host header with a valid host.")
 const unsupportedCoding = refused("The only supported transfer coding is 'chunked', with HTTP/1.1.")
-const noPath = refused("The target of the request must be a path.")
+const noPath = refused("The target of the request must be a path or an absolute URL.")
 const tooManyHeaders: SurfaceError = {
   code: "headers_too_large",
   message: `The request has more than ${MAX_HEADERS} headers.`

@@ -13,7 +13,7 @@ import { Loading, Notice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 
-/** Returns the names of the models that are not retired. The gateway refuses the hidden models among them. */
+/** Returns the names of the models that are not retired. The gateway refuses limits that contain a hidden model. */
 const readModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => {
   const { models } = await bodyOf(api.GET("/api/operator/catalog", { signal }))
   return models.filter(({ retired }) => !retired).map(({ public_name }) => public_name)
