@@ -9,8 +9,7 @@ import { SlowFirst } from "./test/support/SlowFirst.ts"
 const GARBAGE_COLLECTION = ["--min-semi-space-size=64", "--max-semi-space-size=64", "--no-memory-reducer"]
 
 // The Go runtime of esbuild reads this variable in the workers, where esbuild makes the bundles. With its default of 100,
-// garbage collection takes a fifth of the processor time of a bundle. `npm test` sets it too, because the main process starts
-// its esbuild before it loads this file.
+// garbage collection takes a fifth of the processor time of a bundle.
 process.env.GOGC ??= "800"
 
 export default defineConfig({
