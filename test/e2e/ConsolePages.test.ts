@@ -1,7 +1,7 @@
 /**
  * Opens the pages of visitors, resellers and customers, in both languages and both themes, with names that contain markup,
- * right-to-left text and emoji. Checks accessibility, the width of the page, the browser's log, and the size of the files
- * that a first visit loads.
+ * right-to-left text and emoji. Checks accessibility, the width of the page, the browser's log, the size of the files
+ * that a first visit loads, and repeats after lost responses.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -23,6 +23,8 @@ const NAME = `${MARKUP} $& ${RIGHT_TO_LEFT}`
 const RESELLER = "markup@toko.example"
 const PASSWORD = "correct horse battery"
 const CUSTOMER = EMAIL
+/** A customer whose email the browser accepts in a form. */
+const BUYER = "sari@pages.example"
 const MODEL = "<img/src=/stolen/onerror=alert(1)>متجر🚧$&"
 const KEY_NAMES = [MARKUP, RIGHT_TO_LEFT, EMOJI]
 
@@ -68,7 +70,7 @@ beforeAll(async () => {
     const limits = { models: [MODEL], tokens_per_minute: 1_000_000 }
     secret = String((await asReseller(token, `/customers/${user_id}/keys`, { name, limits })).secret)
   }
-  const adjustment = { amount_usd_micro: "1000000", operation_id: "test", reason: MARKUP }
+  const adjustment = { amount_usd_micro: "2000000", operation_id: "test", reason: MARKUP }
   await server.send("POST", `/api/operator/resellers/${RESELLER}/quota`, operator, adjustment)
   const plan_tier_id = await vi.waitUntil(() => hostileTier(token), { timeout: 60_000 })
   await asReseller(token, "/mint", { operation_id: NAME, customer_email: CUSTOMER, plan_tier_id })
@@ -185,6 +187,79 @@ describe.skipIf(isMissing)("a name with markup, right-to-left text or 200 emoji"
     expect(await visitor.page.locator("img").count()).toBe(0)
     expect(visitor.requests.filter((url) => url.includes("stolen"))).toEqual([])
     expect(visitor.browserErrors).toEqual([])
+    await visitor.leave()
+  })
+})
+
+describe.skipIf(isMissing)("a request with an operation id whose response was lost", () => {
+  const refusal = (status: number, code: string) => ({
+    status,
+    headers: { "content-type": "application/json", "retry-after": "1" },
+    body: JSON.stringify({ error: { code, message: "Refused.", details: [] } })
+  })
+
+  it("mints once although two repeats are refused with 429 and 401", async () => {
+    const { token } = JSON.parse(session) as { readonly token: string }
+    const mints = async () => (await server.send("GET", "/api/reseller/mints", token)).data as ReadonlyArray<unknown>
+    const before = (await mints()).length
+    const visitor = await Visitor.arrive(browser, server.url)
+    const { page } = visitor
+    await visitor.enter(session)
+    await visitor.follow("/console/mint")
+    await visitor.fill({ email: BUYER })
+    await page.locator("label.tier", { hasText: MODEL }).click()
+    await visitor.submit()
+    await page.route("**/api/reseller/mint", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await visitor.press("Mint now")
+    await visitor.sees("The result is unknown")
+    expect(await mints()).toHaveLength(before + 1)
+    for (const response of [refusal(429, "rate_limited"), refusal(401, "invalid_credentials")]) {
+      await page.unroute("**/api/reseller/mint")
+      await page.route("**/api/reseller/mint", (route) => route.fulfill(response))
+      await visitor.press("Ask again")
+      if (response.status === 401) await visitor.at("/console/login")
+      else await visitor.sees("Too many attempts")
+      await visitor.enter(session)
+      await visitor.follow("/console/mint")
+      await visitor.sees("The result is unknown")
+      expect(await page.getByRole("button", { name: "Back" }).count()).toBe(0)
+    }
+    await page.unroute("**/api/reseller/mint")
+    await visitor.press("Ask again")
+    await visitor.sees(`${BUYER} received`)
+    expect(await mints()).toHaveLength(before + 1)
+    await visitor.leave()
+  })
+
+  it("creates one order although a repeat is refused with 429", async () => {
+    const visitor = await Visitor.arrive(browser, server.url)
+    const { page } = visitor
+    const ids: Array<string> = []
+    page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/topup")) ids.push(request.postDataJSON().operation_id)
+    })
+    await visitor.enter(session)
+    await visitor.follow("/console/topups/new")
+    await visitor.fill({ amount: "60000" })
+    await page.route("**/api/reseller/topup", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await visitor.submit()
+    await visitor.sees("The result is unknown")
+    await page.unroute("**/api/reseller/topup")
+    await page.route("**/api/reseller/topup", (route) => route.fulfill(refusal(429, "rate_limited")))
+    await visitor.press("Ask again")
+    await visitor.sees("You have too many unpaid orders")
+    await visitor.sees("The result is unknown")
+    await page.unroute("**/api/reseller/topup")
+    await visitor.press("Ask again")
+    await visitor.at(/\/console\/topups\/[0-9a-f-]{36}$/)
+    expect(ids).toHaveLength(3)
+    expect(new Set(ids).size).toBe(1)
     await visitor.leave()
   })
 })

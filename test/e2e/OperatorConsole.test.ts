@@ -189,6 +189,31 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect(await payg()).toMatchObject({ balance_usd_micro: "3000000" })
   })
 
+  it("credits a customer once when the response is lost and a repeat is refused with 429", async () => {
+    await ani.press("Another change")
+    const { balance_usd_micro: before } = (await payg()) as Body
+    await ani.fill({ amount: "2", reason: "goodwill" })
+    await ani.submit()
+    await ani.page.route("**/credit", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await ani.press("Book now")
+    await ani.sees("The result is unknown")
+    await ani.page.unroute("**/credit")
+    const json = { error: { code: "rate_limited", message: "Refused.", details: [] } }
+    await ani.page.route("**/credit", (route) => route.fulfill({ status: 429, json }))
+    await ani.press("Ask again")
+    await ani.page.getByRole("main").locator(".notice.bad").waitFor()
+    await ani.sees("The result is unknown")
+    expect(await ani.page.getByRole("button", { name: "Back" }).count()).toBe(0)
+    await ani.page.unroute("**/credit")
+    await ani.press("Ask again")
+    await ani.sees("It was not booked again.")
+    expect(await payg()).toMatchObject({ balance_usd_micro: String(BigInt(String(before)) + 2_000_000n) })
+    ani.browserErrors.length = 0
+  })
+
   it("waives one image review and charges another, each with a reason", async () => {
     while ((await reviews()).length < 2) await abandonImage()
     await ani.follow("/console/operator/images")

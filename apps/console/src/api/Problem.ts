@@ -37,9 +37,12 @@ export class Problem extends Error {
     this.retryAfterSeconds = more.retryAfterSeconds
   }
 
-  /** True if the request may have had an effect although no success was reported. */
+  /**
+   * True if the request may have had an effect although no success was reported. A status below 400 is here the status
+   * of a response without a readable body.
+   */
   get isUnknown(): boolean {
-    return this.status <= 0 || this.status >= 500
+    return this.status < 400 || this.status >= 500
   }
 
   issueOf(path: string): string | undefined {

@@ -15,7 +15,7 @@ export interface PendingBooking {
   /** The change as digits, with a leading `-` for a deduction. */
   readonly amountUsdMicro: string
   readonly reason: string
-  /** True from a request on, until a request is refused: the change may already be booked. */
+  /** True if the change may already be booked: from a request on, until a response proves that no request booked it. */
   readonly isSent: boolean
 }
 
@@ -37,10 +37,7 @@ const stored = (key: string): PendingBooking | undefined => {
 export interface Booking {
   readonly pending: PendingBooking | undefined
   readonly prepare: (amountUsdMicro: string, reason: string) => void
-  /**
-   * Records whether the pending booking was sent. A refused request books nothing, so the booking then counts as not
-   * sent, even if an earlier request had no response.
-   */
+  /** Stores whether the change may already be booked. */
   readonly markSent: (isSent: boolean) => void
   readonly forget: () => void
 }

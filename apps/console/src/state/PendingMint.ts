@@ -15,7 +15,7 @@ export interface PendingMint {
   readonly operationId: string
   readonly email: string
   readonly tierId: string
-  /** True from a request on, until a request is refused: the mint may already be made. */
+  /** True if the mint may already be made: from a request on, until a response proves that no request made it. */
   readonly isSent: boolean
 }
 
@@ -36,10 +36,8 @@ const keep = (mint: PendingMint): void => {
 export const prepareMint = (email: string, tierId: string): void =>
   keep({ resellerId: sessionReseller() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
 
-export const markSent = (mint: PendingMint): void => keep({ ...mint, isSent: true })
-
-/** A refused request mints nothing, so the mint counts as not sent. It keeps its operation id. */
-export const markRefused = (mint: PendingMint): void => keep({ ...mint, isSent: false })
+/** Stores whether the mint may already be made. */
+export const markSent = (mint: PendingMint, isSent: boolean): void => keep({ ...mint, isSent })
 
 export const forgetMint = (): void => {
   sessionStorage.removeItem(STORED_AS)

@@ -3,11 +3,13 @@
  * change until the request is sent.
  *
  * A change is shown as booked only after the gateway has confirmed it. If the response is lost or has a status from 500
- * on, the page states that the result is unknown. A repeat uses the same operation id.
+ * on, the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the same
+ * operation id.
  */
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"
-import { Problem } from "../../api/Problem.ts"
+import { mayBeExecuted } from "../../api/OperationResult.ts"
+import type { Problem } from "../../api/Problem.ts"
 import { usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useLanguage, useTexts } from "../../i18n/Language.ts"
@@ -146,7 +148,7 @@ export const BookingForm = (props: BookingFormProps) => {
     const { operationId, amountUsdMicro, reason } = pending
     const request = { operation_id: operationId, amount_usd_micro: amountUsdMicro, reason }
     const result = await book(request).catch((error: unknown) => {
-      if (error instanceof Problem && !error.isUnknown) booking.markSent(false)
+      booking.markSent(mayBeExecuted(error, pending.isSent))
       throw error
     })
     booking.forget()

@@ -3,16 +3,17 @@
  * quota after the mint, and the result.
  *
  * A mint is shown as done only after the gateway has confirmed it. If the response is lost or has a status from 500 on,
- * the page states that the result is unknown, and a repeat uses the same operation id.
+ * the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the same
+ * operation id.
  */
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
-import { Problem } from "../../api/Problem.ts"
+import { mayBeExecuted } from "../../api/OperationResult.ts"
 import type { Tier } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { customerPath, pathOf } from "../../routes/Routes.ts"
-import { forgetMint, markRefused, markSent, type PendingMint } from "../../state/PendingMint.ts"
+import { forgetMint, markSent, type PendingMint } from "../../state/PendingMint.ts"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 
 export interface Minted {
@@ -36,10 +37,10 @@ export const ConfirmMint = ({ mint, tier, quota, onDone }: ConfirmProps) => {
   const { mint: texts, common } = useTexts()
   const format = useFormat()
   const send = useAction(async () => {
-    markSent(mint)
+    markSent(mint, true)
     const body = { operation_id: mint.operationId, customer_email: mint.email, plan_tier_id: mint.tierId }
     const result = await bodyOf(api.POST("/api/reseller/mint", { body })).catch((error: unknown) => {
-      if (error instanceof Problem && !error.isUnknown) markRefused(mint)
+      markSent(mint, mayBeExecuted(error, mint.isSent))
       throw error
     })
     forgetMint()

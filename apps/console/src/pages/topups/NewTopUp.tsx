@@ -5,6 +5,7 @@ import { useStore } from "@nanostores/preact"
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
+import { mayBeExecuted } from "../../api/OperationResult.ts"
 import { Problem } from "../../api/Problem.ts"
 import { rupiahOf, typedDollars, usdMicroOf } from "../../format/Amounts.ts"
 import { useFormat } from "../../format/Format.ts"
@@ -101,9 +102,12 @@ export const NewTopUp = () => {
       ...(isRupiah(method) ? { amount_idr: amount } : { amount_usd_micro: amount }),
       ...(method === "crypto_bep20" ? { token_kind: token } : {})
     }
-    const body = { ...request, operation_id: prepareTopUp(request) }
+    const before = pendingTopUp()
+    const operationId = prepareTopUp(request)
+    const body = { ...request, operation_id: operationId }
     const order = await bodyOf(api.POST("/api/reseller/topup", { body })).catch((error: unknown) => {
-      if (error instanceof Problem && (!error.isUnknown || error.code === UNAVAILABLE)) forgetTopUp()
+      const isUnavailable = error instanceof Problem && error.code === UNAVAILABLE
+      if (isUnavailable || !mayBeExecuted(error, before?.operationId === operationId)) forgetTopUp()
       setUnknown(pendingTopUp())
       throw error
     })
@@ -178,7 +182,9 @@ export const NewTopUp = () => {
             </a>
           </Notice>
         )}
-        {!isRepeat && refusedAmount === undefined && <CreateProblem problem={create.problem} />}
+        {(!isRepeat || create.problem?.isUnknown === false) && refusedAmount === undefined && (
+          <CreateProblem problem={create.problem} />
+        )}
         <Submit running={create.running}>{isRepeat ? texts.askAgain : texts.submit}</Submit>
       </Form>
     </Page>
