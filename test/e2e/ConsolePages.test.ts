@@ -1,7 +1,7 @@
 /**
  * Opens the pages of visitors, resellers and customers, in both languages and both themes, with names that contain markup,
  * right-to-left text and emoji. Checks accessibility, the width of the page, the browser's log, the size of the files
- * that a first visit loads, and repeats after lost responses.
+ * that a first visit loads, repeats after lost responses, and the way to a page that needs a session.
  */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -260,6 +260,20 @@ describe.skipIf(isMissing)("a request with an operation id whose response was lo
     await visitor.at(/\/console\/topups\/[0-9a-f-]{36}$/)
     expect(ids).toHaveLength(3)
     expect(new Set(ids).size).toBe(1)
+    await visitor.leave()
+  })
+})
+
+describe.skipIf(isMissing)("a page that needs a session", () => {
+  it("of a customer leads to the reseller's home after a reseller has logged in", async () => {
+    const visitor = await Visitor.arrive(browser, server.url)
+    await visitor.open("/console/balance")
+    await visitor.at("/console/key")
+    await visitor.page.getByRole("link", { name: "Log in" }).first().click()
+    await visitor.at("/console/login")
+    await visitor.logIn(RESELLER, PASSWORD)
+    await visitor.at("/console/home")
+    await visitor.settled()
     await visitor.leave()
   })
 })

@@ -90,13 +90,16 @@ const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
 
 const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
 
-/** Leaves a page that the current session cannot show, such as the login. */
-const Enter = ({ session }: { readonly session: Session }) => {
+/**
+ * Leaves the page of `path`, which the current session cannot show, such as the login. If the session cannot show the
+ * page that it leads to either, it then leaves that page, too.
+ */
+const Enter = ({ session, path }: { readonly session: Session; readonly path: string }) => {
   useEffect(() => {
     const wanted = $returnPath.get()
     $returnPath.set(undefined)
     goInstead(wanted ?? homeOf(session))
-  }, [])
+  }, [path])
   return null
 }
 
@@ -122,10 +125,10 @@ const Content = () => {
   const Open = open[name]
   // The link of an operator opens a new session, even if the tab has another session.
   if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
-  if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} />
+  if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} path={route.path} />
   const kind = customerPages.has(name) ? "customer" : name.startsWith("operator") ? "operator" : "reseller"
   if (session === undefined) return <AskForSession kind={kind} path={route.path} />
-  if (session.kind !== kind) return <Enter session={session} />
+  if (session.kind !== kind) return <Enter session={session} path={route.path} />
   const id = "id" in route.params ? route.params.id : ""
   if (kind === "operator") return <Lazy load={operator} name={name as OperatorPage} id={id} />
   return kind === "customer" ? (
