@@ -276,6 +276,29 @@ describe.skipIf(isMissing)("a page that needs a session", () => {
     await visitor.settled()
     await visitor.leave()
   })
+
+  it("leads to the login, and the login to this page, after the user ended a session on an unknown path", async () => {
+    const visitor = await Visitor.arrive(browser, server.url)
+    await visitor.open("/console/key")
+    await visitor.fill({ key: secret })
+    await visitor.submit()
+    await visitor.at("/console/balance")
+    await visitor.follow("/console/nowhere")
+    await visitor.page.getByRole("button", { name: "Forget the key" }).click()
+    await visitor.page.getByRole("link", { name: "Log in" }).first().waitFor()
+    await visitor.follow("/console/login")
+    await visitor.page.evaluate(() => {
+      const link = document.createElement("a")
+      link.href = "/console/customers"
+      document.body.append(link)
+      link.click()
+      link.remove()
+    })
+    await visitor.at("/console/login")
+    await visitor.logIn(RESELLER, PASSWORD)
+    await visitor.at("/console/customers")
+    await visitor.leave()
+  })
 })
 
 const MAX_BYTES = 80 * 1024

@@ -110,7 +110,6 @@ const Enter = ({ session, path }: { readonly session: Session; readonly path: st
 const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
   useEffect(() => {
     const hasLeft = $hasLeft.get()
-    $hasLeft.set(false)
     $returnPath.set(hasLeft ? undefined : path)
     goInstead(pathOf(hasLeft ? "start" : entries[kind]))
   }, [])
@@ -120,6 +119,10 @@ const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonl
 const Content = () => {
   const route = useStore($router)
   const session = useStore($session)
+  const isOpen = route === undefined || open[route.route] !== undefined
+  useEffect(() => {
+    if (isOpen) $hasLeft.set(false)
+  }, [isOpen, session])
   if (route === undefined) return <Unknown />
   const name = route.route
   const Open = open[name]

@@ -34,7 +34,7 @@ export const $session = atom<Session | undefined>(stored())
  */
 export const $sessionEnd = atom<"expired" | undefined>(undefined)
 
-/** True after the user has ended the session, until the console leaves a page that needs a session. */
+/** True after the user has ended the session, until the console shows a page that needs no session. */
 export const $hasLeft = atom(false)
 
 export const openSession = (session: Session): void => {
