@@ -277,6 +277,33 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     expect((await asOperator("GET", `/keys/${ids.key}`)).revoked_at).not.toBeNull()
   })
 
+  it("can choose no hidden model for a key, and sees at the field that a chosen model has been hidden", async () => {
+    const name = "soon-hidden"
+    const apply = async (hidden: boolean) => {
+      const { version: _, ...catalog } = await asOperator("GET", "/catalog")
+      const models = catalog.models as ReadonlyArray<Body>
+      const [{ model_id: __, ...demo } = {}] = models
+      const added = models.find(({ public_name }) => public_name === name) ?? { ...demo, public_name: name, tiers: [] }
+      const others = models.filter(({ public_name }) => public_name !== name)
+      await asOperator("POST", "/catalog/apply", { catalog: { ...catalog, models: [...others, { ...added, hidden }] } })
+    }
+    const { data } = await asOperator("GET", `/customers/${ids.customer}/keys`)
+    const key = (data as ReadonlyArray<Body>).find(({ revoked_at }) => revoked_at === null)
+    const box = ani.page.locator(`main input[name="models.${name}"]`)
+    await apply(false)
+    await ani.follow(`/console/operator/keys/${key?.key_id}`)
+    await box.check()
+    await apply(true)
+    await ani.submit()
+    await confirm(ani, "Set the limits")
+    await ani.sees("One of these models is not offered. Remove it.")
+    expect(await ani.page.getByRole("dialog").count()).toBe(0)
+    expect(await box.isChecked()).toBe(true)
+    await ani.page.reload()
+    await ani.page.locator('main input[name="models.demo-chat"]').waitFor()
+    expect(await box.count()).toBe(0)
+  })
+
   it("refreshes one order, and requests the refresh of all open orders", async () => {
     await ani.follow("/console/operator/topups")
     await ani.page.getByRole("main").getByRole("link", { name: RESELLER }).click()

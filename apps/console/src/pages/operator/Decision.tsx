@@ -3,7 +3,8 @@
  */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import { useAction } from "../../api/Loaded.ts"
+import { asProblem, useAction } from "../../api/Loaded.ts"
+import type { Problem } from "../../api/Problem.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { Question } from "../../ui/Dialog.tsx"
 import { Field } from "../../ui/Forms.tsx"
@@ -17,6 +18,8 @@ export interface Decision {
   readonly reason?: "required" | "optional"
   /** Makes the change. `reason` is undefined if the operator gave none. */
   readonly send: (reason: string | undefined) => Promise<unknown>
+  /** Returns true if the page itself shows this problem. The dialog then closes. */
+  readonly showsProblem?: (problem: Problem) => boolean
 }
 
 interface Asker {
@@ -43,7 +46,13 @@ export const useDecision = (onDone: () => void): Asker => {
     const given = reason.trim()
     setMissing(chosen.reason === "required" && given === "")
     if (chosen.reason === "required" && given === "") return
-    await chosen.send(given === "" ? undefined : given)
+    try {
+      await chosen.send(given === "" ? undefined : given)
+    } catch (error) {
+      if (chosen.showsProblem?.(asProblem(error)) !== true) throw error
+      close()
+      return
+    }
     close()
     onDone()
   })

@@ -1,22 +1,24 @@
 /**
  * The form with which an operator sets all limits of an API key.
  */
+import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import type { LimitValues } from "../../api/KeyLimits.ts"
 import { useLoaded } from "../../api/Loaded.ts"
 import type { KeyStatus } from "../../api/Operator.ts"
+import type { Problem } from "../../api/Problem.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { Form } from "../../ui/Forms.tsx"
-import { LimitFields, useLimitReader } from "../../ui/LimitFields.tsx"
+import { isAboutLimits, LimitFields, useLimitReader } from "../../ui/LimitFields.tsx"
 import { Loading, Notice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 
-/** Returns the names of the models that are not retired. The gateway refuses limits that contain a hidden model. */
+/** Returns the names of the models to choose from. The gateway refuses limits that contain a hidden model. */
 const readModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => {
   const { models } = await bodyOf(api.GET("/api/operator/catalog", { signal }))
-  return models.filter(({ retired }) => !retired).map(({ public_name }) => public_name)
+  return models.filter(({ hidden, retired }) => !hidden && !retired).map(({ public_name }) => public_name)
 }
 
 interface KeyLimitsProps {
@@ -30,8 +32,10 @@ export const KeyLimits = ({ status, isSaved, onChanged }: KeyLimitsProps) => {
   const { keys: texts } = useOperatorTexts()
   const models = useLoaded(readModels, [])
   const reader = useLimitReader(status.limits)
+  const [problem, setProblem] = useState<Problem>()
   const { ask, dialog } = useDecision(onChanged)
   const check = (values: LimitValues): void => {
+    setProblem(undefined)
     const change = reader.read(values)
     if (change === undefined) return
     // The request replaces all limits, so it also contains the unchanged limits.
@@ -45,6 +49,10 @@ export const KeyLimits = ({ status, isSaved, onChanged }: KeyLimitsProps) => {
         const body = reason === undefined ? { limits } : { limits, reason }
         const path = { keyID: status.key_id }
         return bodyOf(api.PUT("/api/operator/keys/{keyID}/limits", { params: { path }, body }))
+      },
+      showsProblem: (refusal) => {
+        if (isAboutLimits(refusal)) setProblem(refusal)
+        return isAboutLimits(refusal)
       }
     })
   }
@@ -57,7 +65,7 @@ export const KeyLimits = ({ status, isSaved, onChanged }: KeyLimitsProps) => {
           <LimitFields
             limits={status.limits}
             models={models.data ?? []}
-            issueOf={(member) => reader.issueOf(member, undefined)}
+            issueOf={(member) => reader.issueOf(member, problem)}
           />
           {isSaved && <Notice kind="good">{texts.saved}</Notice>}
           <p class="actions">
