@@ -79,8 +79,8 @@ const nothingToStop = () => {}
 /**
  * Returns whether the whole body can be read without waiting. Node.js 20 sets `complete` only after it has run the
  * callbacks of the next tick, although all bytes have arrived, so the bytes are counted too. A request with `Expect`
- * must be `complete`, because `Refusal.ts` does not end the refusal of an incomplete request with `Expect` before the
- * body ends.
+ * must be `complete`, because `Refusal.ts` completes the error response to an incomplete request with `Expect` only
+ * after the end of the body.
  */
 const hasWholeBody = ({ complete, headers, readableLength }: IncomingMessage): boolean =>
   complete || (headers.expect === undefined && readableLength > 0 && readableLength === announcedBytes(headers))

@@ -112,7 +112,8 @@ const refreshByGet = HttpApiEndpoint.get("getTopUp", "/api/reseller/topup/:order
       summary: "Read a top-up order",
       description:
         "Reads the state of the payment from the payment provider and credits a paid order. A credited order is " +
-        "returned as it is stored, and so can be an order that was refreshed within the last second. " +
+        "returned as it is stored. An order that was refreshed within the last second can also be returned as it is " +
+        "stored. " +
         "If the payment provider does not respond, the last known state is returned.",
       errors: ["TopUpNotFound"]
     })

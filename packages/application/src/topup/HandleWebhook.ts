@@ -78,7 +78,8 @@ const orderOf = ({ orderNumber, repeated }: PaymentNotification, label: string) 
 
 /**
  * Verifies the webhook with each provider of this name, until one accepts its signature. Two providers can have the
- * same name. Their labels then differ, for example `midtrans` and an earlier `midtrans-sandbox`.
+ * same name if an embedding program configures an earlier provider. Their labels then differ, for example `midtrans`
+ * and an earlier `midtrans-sandbox`.
  */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {

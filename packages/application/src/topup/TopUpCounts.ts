@@ -24,7 +24,7 @@ export interface MethodCounts {
 
 export const webhookOutcomes = ["accepted", "no_order", "refused", "failed"] as const
 /**
- * `accepted`: the webhook named an order, and a refresh of this order was requested. The request is dropped if too many
+ * `accepted`: the webhook named an order, and a refresh of this order was requested. The refresh is skipped if too many
  * refreshes run. `no_order`: the webhook named no order of this provider. `refused`: the signature is wrong, or the
  * provider has no webhooks. `failed`: an internal error.
  */

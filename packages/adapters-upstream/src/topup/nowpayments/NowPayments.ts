@@ -102,7 +102,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         return {
           providerPaymentId: opened.map(({ paymentId }) => paymentId).join(","),
           instructions: { _tag: "Crypto", depositAddresses: opened.map(({ address }) => address) },
-          // The order does not expire after the address: NOWPayments keeps the address open for a week and reports
+          // The order expires no later than its address: NOWPayments keeps the address open for a week and reports
           // money that arrives in that time.
           expiresAt: new Date(intent.createdAt.getTime() + settings.expiryMinutes * MINUTE_MILLIS),
           state: { payments: opened.map(({ paymentId, currency }) => ({ paymentId, currency })) }
