@@ -12,7 +12,7 @@ describe("a local secret", () => {
   })
   afterEach(() => rmSync(join(directory, ".."), { recursive: true }))
 
-  it.effect("is generated once by 20 concurrent calls, and kept", () =>
+  it.effect("is the same for 20 concurrent calls and for a later call", () =>
     Effect.gen(function* () {
       const reads = Array.from({ length: 20 }, () => readOrCreate(directory, "key-pepper"))
       const secrets = (yield* Effect.all(reads, { concurrency: "unbounded" })).map(Redacted.value)
@@ -37,7 +37,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is reported, but not replaced, when its file is damaged", () =>
+  it.effect("is not replaced if its file is damaged, and the error does not show the file's content", () =>
     Effect.gen(function* () {
       yield* readOrCreate(directory, "key-pepper")
       const path = join(directory, "key-pepper")
@@ -49,7 +49,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is reported with its path when its file cannot be created", () =>
+  it.effect("causes an error with its path if its file cannot be created", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(readOrCreate("/dev/null/data", "key-pepper"))
       expect(failure.message).toContain("/dev/null/data/key-pepper")

@@ -58,7 +58,7 @@ describe("the tier list", () => {
 })
 
 describe("a mint", () => {
-  it("debits its price from the quota and returns amounts as strings of digits", async () => {
+  it("debits its price from the quota and returns amounts of money as strings of digits", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 12_000_000n })
     const { status, headers, body } = await mint(reseller, request({ anything: "else" }))
     expect(status).toBe(200)
@@ -144,7 +144,7 @@ describe("a mint", () => {
   })
 
   it.each<readonly [string, unknown, ReadonlyArray<string>]>([
-    ["no members", {}, ["operation_id", "customer_email", "plan_tier_id"]],
+    ["a body without members", {}, ["operation_id", "customer_email", "plan_tier_id"]],
     ["an empty operation_id", { operation_id: "" }, ["operation_id"]],
     ["an operation_id of 129 characters", { operation_id: "x".repeat(129) }, ["operation_id"]],
     ["an operation_id that is a number", { operation_id: 7 }, ["operation_id"]],
@@ -153,7 +153,7 @@ describe("a mint", () => {
     ["a tier id that is null", { plan_tier_id: null }, ["plan_tier_id"]]
   ])("returns 422 validation_error for %s", async (what, members, paths) => {
     const reseller = await rich()
-    const response = await mint(reseller, what === "no members" ? members : request(members as object))
+    const response = await mint(reseller, what === "a body without members" ? members : request(members as object))
     expect(refusalIn(response)).toBe("422 validation_error")
     expect(pathsIn(response)).toEqual(paths)
   })

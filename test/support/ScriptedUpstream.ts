@@ -27,7 +27,7 @@ export interface ReceivedRequest extends ParsedRequest {
   readonly left: Promise<void>
   /** Resolves when the script has ended. */
   readonly over: Promise<void>
-  /** Returns the number of body bytes that the socket has accepted so far. */
+  /** Returns the number of body bytes and raw bytes that the socket has accepted so far. */
   readonly sentBytes: () => number
 }
 
@@ -190,7 +190,10 @@ export class ScriptedUpstream {
       broken: () => {
         broken = true
       },
-      raw: write,
+      raw: async (bytes) => {
+        await write(bytes)
+        sentBytes += Buffer.byteLength(bytes)
+      },
       send: async (bytes) => {
         const body = Buffer.from(isIdentifiable && typeof bytes === "string" ? withIdentity(bytes) : bytes)
         if (body.length === 0) return

@@ -6,7 +6,7 @@ import { anOrder } from "../../support/resellers.ts"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
 
-/** Returns a round that counts its executions, and fails in the execution with the number `failing`. */
+/** Returns a round and the count of its executions. Only execution number `failing` fails, counted from 1. */
 const aRound = (failing = 0) => {
   const count = { rounds: 0 }
   const round = Effect.suspend(() =>

@@ -1,4 +1,7 @@
-/** Tests the commands for the time after a restore of the database (docs/backup.md). */
+/**
+ * Tests the commands for the time after a restore of the database (docs/backup.md). An export is a file of transactions
+ * from the dashboard of a payment provider.
+ */
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,7 +25,7 @@ const exported = (lines: ReadonlyArray<string>): string => {
 
 describe("tollgate topups, after a restore", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("lists the orders of an export that are not in the database or need an action of an operator", () =>
+    it.effect("lists the unknown, abandoned and expired orders of an export", () =>
       Effect.gen(function* () {
         const { id: resellerId } = yield* Programme.signedUp("exported@example.com")
         const orders = yield* TopUpOrders
@@ -61,7 +64,7 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.scoped("gives the next order no skipped deposit address, and reads the balances of skipped addresses", () =>
+    it.scoped("skips three deposit addresses, and finds a deposit at one of them", () =>
       Effect.gen(function* () {
         const { baseUrl, get, post } = yield* startedSimulator()
         Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })

@@ -26,7 +26,7 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 2 * 3)
   })
 
-  it("contains earlier messages and calls, and counts images and files without their base64 data", () => {
+  it("contains messages and calls but no attachment; each attachment adds 765 tokens", () => {
     const { text, extraTokens } = promptText({
       input: [
         {

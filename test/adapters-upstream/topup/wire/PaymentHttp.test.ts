@@ -1,3 +1,7 @@
+/**
+ * Tests calls to payment providers. The failure of a POST is *ambiguous* if the provider may have processed the request.
+ * The failure of a GET is never ambiguous.
+ */
 import { it } from "@effect/vitest"
 import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
@@ -123,7 +127,7 @@ describe("a retry", () => {
     })
   )
 
-  it.scopedLive("results in an ambiguous failure if the first attempt was ambiguous", () =>
+  it.scopedLive("ends with an ambiguous failure if the first failure was ambiguous", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
@@ -160,7 +164,7 @@ describe("a failure", () => {
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
     it.scopedLive(
-      `after ${name} has the kind ${kind}, and is ${ambiguous ? "" : "not "}ambiguous for a POST and not for a GET`,
+      `after ${name} has the kind ${kind}, and is ${ambiguous ? "ambiguous only for the POST" : "not ambiguous"}`,
       () =>
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped()
@@ -267,7 +271,7 @@ describe("a payment provider", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("stays paused when a call succeeds that started before the pause", () =>
+  it.scopedLive("stays paused when a call that started before the pause succeeds", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
