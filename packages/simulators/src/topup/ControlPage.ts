@@ -36,7 +36,7 @@ ${faultForm(fault, providers)}
 <h2>Commands</h2>
 <p><code>curl -X POST ${escapeHtml(origin)}/pay/RTO-…</code> pays an order. For another action, replace
 <code>pay</code> with <code>underpay</code>, <code>overpay</code>, <code>expire</code> or <code>fail</code>.
-<code>POST /again/RTO-… {"amount":"5"}</code> sends another payment for a paid or underpaid NOWPayments order.
+<code>POST /again/RTO-… {"amount":"5"}</code> sends another payment for an order that has a payment, if its provider supports this.
 <code>POST /fault {"mode":"503"}</code> sets a fault. <code>GET /payments</code> lists the payments.
 A deposit address or the provider's reference can be used instead of the order number.</p>`
   )
