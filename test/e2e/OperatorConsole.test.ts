@@ -87,6 +87,13 @@ afterAll(async () => {
 const quota = async () => (await asOperator("GET", `/resellers/${ids.reseller}`)).balance_usd_micro
 const payg = async () => (await asOperator("GET", `/customers/${ids.customer}`)).payg
 
+/** Lets the gateway execute the requests to these URLs, and withholds the responses from the page. */
+const loseResponse = (urls: string) =>
+  ani.page.route(urls, async (route) => {
+    await route.fetch()
+    await route.abort()
+  })
+
 const LONG_MILLIS = 30_000
 
 const reviews = async (state = "waiting"): Promise<ReadonlyArray<Body>> =>
@@ -143,10 +150,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     await ani.page.getByLabel("Change").selectOption("-")
     await ani.fill({ amount: "2.5", reason: "correction" })
     await ani.submit()
-    await ani.page.route("**/quota", async (route) => {
-      await route.fetch()
-      await route.abort()
-    })
+    await loseResponse("**/quota")
     await ani.press("Book now")
     await ani.sees("The result is unknown")
     await ani.page.unroute("**/quota")
@@ -194,10 +198,7 @@ describe.skipIf(isMissing).sequential("an operator in the console", () => {
     const { balance_usd_micro: before } = (await payg()) as Body
     await ani.fill({ amount: "2", reason: "goodwill" })
     await ani.submit()
-    await ani.page.route("**/credit", async (route) => {
-      await route.fetch()
-      await route.abort()
-    })
+    await loseResponse("**/credit")
     await ani.press("Book now")
     await ani.sees("The result is unknown")
     await ani.page.unroute("**/credit")

@@ -18,7 +18,7 @@ class FixedScheduler extends Scheduler.MixedScheduler {
 
 const withoutMetrics = Runtime.defaultRuntime.pipe(
   Runtime.disableRuntimeFlag(RuntimeFlags.RuntimeMetrics),
-  Runtime.setFiberRef(FiberRef.currentScheduler, new FixedScheduler(2_048))
+  Runtime.setFiberRef(FiberRef.currentScheduler, new FixedScheduler(MAX_OPERATIONS))
 )
 
 /** Returns the runtime of a node, with its ports and its logger. */
