@@ -111,11 +111,11 @@ describe("a catalog file", () => {
       file([model("x", { kind: "embedding", max_output_tokens: 1 })]),
       'models "x": only text models have max_output_tokens'
     ]
-  ])("is refused for %s, with the path of the invalid member or the cause", (_, json, word) => {
+  ])("is refused for %s", (_, json, word) => {
     expect(issuesOf(json).join("\n")).toContain(word)
   })
 
-  it("is refused with one line for each wrong member, which names the expected values or type", () => {
+  it("is refused with one line for each wrong member", () => {
     const wrong = file(
       [
         model("x", { kind: "txt", hidden: "yes", capabilities: ["draw"], routes: "all" }),
@@ -144,12 +144,17 @@ describe("a catalog file", () => {
     expect(models[0]?.maxOutputTokens).toBe(max_output_tokens)
   })
 
-  it("accepts unencrypted http to this machine, and with allow_http to another machine", () => {
+  it("accepts unencrypted http to this machine", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://127.0.0.1:9/v1" })]))).toEqual([])
+  })
+
+  it("accepts unencrypted http to another machine with allow_http", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://10.0.0.1/v1", allow_http: true })]))).toEqual([])
   })
 
-  property("does not throw for any content", [FastCheck.anything()], (json) => Either.isEither(parseCatalogFile(json)))
+  property("is accepted or refused without an exception", [FastCheck.anything()], (json) =>
+    Either.isEither(parseCatalogFile(json))
+  )
 })
 
 describe("a model", () => {
@@ -206,12 +211,12 @@ describe("the order of candidates", () => {
   }
   const draws = FastCheck.array(FastCheck.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 3, maxLength: 3 })
 
-  property("follows the priorities and contains every candidate, for any random numbers", [draws], (drawn) => {
+  property("follows the priorities for any random numbers", [draws], (drawn) => {
     const order = orderCandidates(weighted([1, 100, 1], [2, 2, 1]), drawn).map((c) => c.route.upstreamModel)
     return order[0] === "m2" && order.length === 3 && new Set(order).size === 3
   })
 
-  it("puts a candidate first with a probability proportional to its weight, within one priority", () => {
+  it("is random by weight within one priority", () => {
     const candidates = weighted([1, 3], [1, 1])
     const steps = Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100)
     const first = steps.flatMap((a) => steps.map((b) => orderCandidates(candidates, [a, b])[0]?.route.upstreamModel))

@@ -27,7 +27,7 @@ describe("an API key", () => {
   })
 
   property(
-    "is rejected when one letter or digit after the prefix is changed",
+    "is rejected after a change of one letter or digit",
     [random, FastCheck.nat(68), FastCheck.nat(60)],
     (bytes, at, shift) => {
       const text = textOf(bytes)
@@ -48,7 +48,7 @@ describe("an API key", () => {
 
   property("is rejected with another prefix", [random], (bytes) => Either.isLeft(ApiKey.parse("other", textOf(bytes))))
 
-  it("does not reveal its secret part when printed as JSON", () => {
+  it("does not show its secret part in JSON", () => {
     const key = ApiKey.generateKey("tg", new Uint8Array(44).fill(7))
     expect(JSON.stringify(key)).not.toContain(Redacted.value(key.secretPart))
   })
@@ -67,14 +67,10 @@ describe("an email address", () => {
 })
 
 describe("a plan", () => {
-  property(
-    "has purchased minus used tokens as remaining tokens, and is exhausted if no tokens remain",
-    [planAccount],
-    (account) => {
-      const plan = tokenPlan("m", account)
-      return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
-    }
-  )
+  property("has the purchased minus the used tokens as remaining tokens", [planAccount], (account) => {
+    const plan = tokenPlan("m", account)
+    return plan.remaining === plan.purchased - plan.used && (plan.status === "exhausted") === (plan.remaining === 0n)
+  })
 
   it("does not count open holds as used", () => {
     const account = { id: AccountId("a"), creditsPosted: 10n, debitsPosted: 3n, debitsPending: 7n } as PlanAccount

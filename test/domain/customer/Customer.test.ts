@@ -3,7 +3,7 @@ import { displayCostUsdMicroOf, type UsageItem } from "@tollgate/domain/customer
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { describe, expect, it } from "vitest"
 
-describe("a reseller's customer", () => {
+describe("the creation of a customer", () => {
   it.each([
     ["none", "closed", true, true],
     ["none", "open", true, true],
@@ -18,7 +18,7 @@ describe("a reseller's customer", () => {
     }
   )
 
-  it("is not linked to a reseller that only sends the email of an existing user, if the link policy is closed", () => {
+  it("links no existing user if the link policy is closed", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)
   })
 })

@@ -21,7 +21,7 @@ const issuesOf = (input: unknown) => {
 }
 
 describe("a change of limits", () => {
-  it("leaves absent limits unchanged and removes limits that are null", () => {
+  it("leaves absent limits unchanged", () => {
     const first = changeLimits(
       noLimits,
       Either.getOrThrow(
@@ -29,8 +29,14 @@ describe("a change of limits", () => {
       )
     )
     expect(first).toEqual({ ...noLimits, spendPerDay: 5_000_000n, requestsPerMinute: 60, models: ["a", "b"] })
-    const second = changeLimits(first, Either.getOrThrow(change({ requests_per_minute: null, concurrent_requests: 2 })))
-    expect(second).toEqual({ ...first, requestsPerMinute: undefined, concurrentRequests: 2 })
+    const second = changeLimits(first, Either.getOrThrow(change({ concurrent_requests: 2 })))
+    expect(second).toEqual({ ...first, concurrentRequests: 2 })
+  })
+
+  it("removes limits that are null", () => {
+    const before = { ...noLimits, spendPerDay: UsdMicro(5_000_000n), requestsPerMinute: 60 }
+    const after = changeLimits(before, Either.getOrThrow(change({ requests_per_minute: null })))
+    expect(after).toEqual({ ...before, requestsPerMinute: undefined })
   })
 
   it("replaces all limits for an operator", () => {
@@ -53,31 +59,41 @@ describe("a change of limits", () => {
     expect(issuesOf(input)).toEqual([issue])
   })
 
-  it("refuses a misspelt limit instead of ignoring it", () => {
+  it("refuses a misspelt limit", () => {
     expect(issuesOf({ spend_per_day: 5 })).toHaveLength(1)
   })
 })
 
 describe("limits of a key", () => {
-  it("are counted by the ledger if they limit concurrent requests, not if they are only an expiry and models", () => {
-    expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
+  it("are counted by the ledger if they limit concurrent requests", () => {
     expect(isCounted({ ...noLimits, concurrentRequests: 1 })).toBe(true)
   })
 
-  it("are unlimited if all of them are absent, not if they contain models", () => {
+  it("are not counted by the ledger if they are an expiry and models", () => {
+    expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
+  })
+
+  it("are unlimited if all of them are absent", () => {
     expect(isUnlimited(noLimits)).toBe(true)
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })
 
-  it("are undefined for a key that has none; undefined limits have not expired and allow a model", () => {
+  it("are undefined for a key that has none", () => {
     expect(localLimits(false, undefined, undefined)).toBeUndefined()
+  })
+
+  it("permit a request if they are undefined", () => {
     expect(hasExpired(undefined, 0)).toBe(false)
     expect(allowsModel(undefined, "m")).toBe(true)
   })
 
-  it("end a key at its expiry, and allow only the listed models", () => {
-    const limits = localLimits(false, new Date(1_000), ["m"])
+  it("end a key at its expiry", () => {
+    const limits = localLimits(false, new Date(1_000), undefined)
     expect([hasExpired(limits, 999), hasExpired(limits, 1_000)]).toEqual([false, true])
+  })
+
+  it("allow only the listed models", () => {
+    const limits = localLimits(false, new Date(1_000), ["m"])
     expect([allowsModel(limits, "m"), allowsModel(limits, "n")]).toEqual([true, false])
   })
 })

@@ -10,7 +10,7 @@ const position = FastCheck.record({
 })
 
 describe("a usage position", () => {
-  property("has the same microsecond and request id after conversion to text and back", [position], (position) => {
+  property("is unchanged after conversion to text and back", [position], (position) => {
     const read = Option.getOrUndefined(positionFromText("u1", positionToText("u1", position)))
     return read?.atMicros === position.atMicros && read.id === position.id
   })
@@ -38,7 +38,7 @@ describe("a usage page", () => {
       onRight: () => []
     })
 
-  it("is limited to 50 items by default, and then has no position and no filter", () => {
+  it("is limited to 50 items by default", () => {
     const filter = { from: undefined, before: undefined, model: undefined, userId: undefined }
     expect(readUsagePage({}, open)).toEqual(Either.right({ limit: 50, after: undefined, filter }))
   })
@@ -48,12 +48,9 @@ describe("a usage page", () => {
     return page?.after?.atMicros === position.atMicros && page.after.id === position.id
   })
 
-  it.each(["", "forged", "sealed nonsense"])(
-    "is refused for the invalid cursor %j and does not restart from the newest item",
-    (cursor) => {
-      expect(pathsOf({ cursor })).toEqual(["cursor"])
-    }
-  )
+  it.each(["", "forged", "sealed nonsense"])("is refused for the invalid cursor %j", (cursor) => {
+    expect(pathsOf({ cursor })).toEqual(["cursor"])
+  })
 
   it.each(["0", "101", "", "x"])("is refused for the limit %j", (limit) => {
     expect(pathsOf({ limit })).toEqual(["limit"])

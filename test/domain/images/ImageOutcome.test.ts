@@ -33,7 +33,7 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
 const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
 
 describe("the end of an image request", () => {
-  property("charges exactly the reported usage, and only for a delivered image", [end], (end) => {
+  property("charges the reported usage of a delivered image", [end], (end) => {
     const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
     return (
@@ -44,37 +44,33 @@ describe("the end of an image request", () => {
     )
   })
 
-  property(
-    "never charges more than the provider reported as consumed",
-    [end, FastCheck.boolean()],
-    (end, dispatched) => {
-      const { charged, consumed } = outcomeOf(end, dispatched).charge
-      return TokenUsage.total(charged) <= TokenUsage.total(consumed)
-    }
-  )
+  property("never charges more than the reported usage", [end, FastCheck.boolean()], (end, dispatched) => {
+    const { charged, consumed } = outcomeOf(end, dispatched).charge
+    return TokenUsage.total(charged) <= TokenUsage.total(consumed)
+  })
 
-  property(
-    "has the state that the billing header shows if an image is delivered, and is otherwise neither settled nor unmetered",
-    [end],
-    (end) => {
-      const { state, response } = outcomeOf(end, true)
-      return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
-    }
-  )
+  property("has the state that the billing header of a delivered image shows", [end], (end) => {
+    const { state, response } = outcomeOf(end, true)
+    return response._tag === "Image" ? response.billing === state : state !== "settled" && state !== "unmetered"
+  })
 
-  property("is a failure without charge and without review if nothing was sent to a provider", [end], (end) => {
+  property("is a failure without charge if nothing was sent to a provider", [end], (end) => {
     const { charge, dispatched, ending, state } = outcomeOf(end, false)
     return (
       !dispatched && state === "failed" && ending === "failed" && charge === nothing && reviewOf(state) === undefined
     )
   })
 
-  it("is settled for a reported usage of zero, and unmetered if the output tokens are not reported", () => {
-    const prompt = { ...TokenUsage.none, input: zero }
+  const prompt = { ...TokenUsage.none, input: zero }
+
+  it("is settled for a reported usage of zero", () => {
     expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: zero } }, true)).toMatchObject({
       state: "settled",
       response: { billing: "settled" }
     })
+  })
+
+  it("is unmetered if the output tokens are not reported", () => {
     expect(outcomeOf({ _tag: "Completed", usage: { prompt, output: undefined } }, true)).toMatchObject({
       state: "unmetered",
       response: { billing: "unmetered" },
@@ -82,7 +78,7 @@ describe("the end of an image request", () => {
     })
   })
 
-  it("is reviewed if an image may have been delivered or generated without a charge", () => {
+  it("is reviewed if an uncharged image may have been generated", () => {
     const states = ["settled", "unmetered", "declined", "timeout", "withheld", "failed", "abandoned"] as const
     expect(states.map(reviewOf)).toEqual([
       undefined,

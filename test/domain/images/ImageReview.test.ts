@@ -11,23 +11,19 @@ const request = RequestId("request")
 const amount = FastCheck.bigInt({ min: 1n, max: 10n ** 12n }).map((n) => UsdMicro(n))
 
 describe("the review of an image", () => {
-  property(
-    "charges the whole amount if the balance covers it, otherwise nothing",
-    [amount, paygAccount],
-    (amount, payg) => {
-      const pico = amount * 1_000_000n
-      return Either.match(decideResolution(request, { _tag: "Charged", amount }, undefined, payg), {
-        onLeft: ({ _tag }) => _tag === "InsufficientBalance" && available(payg) < pico,
-        onRight: ({ booking, payg: after }) =>
-          after !== undefined &&
-          available(after) === available(payg) - pico &&
-          available(after) >= 0n &&
-          booking?.amount === pico &&
-          booking.debit === payg.id &&
-          booking.ref === request
-      })
-    }
-  )
+  property("charges the whole amount or nothing", [amount, paygAccount], (amount, payg) => {
+    const pico = amount * 1_000_000n
+    return Either.match(decideResolution(request, { _tag: "Charged", amount }, undefined, payg), {
+      onLeft: ({ _tag }) => _tag === "InsufficientBalance" && available(payg) < pico,
+      onRight: ({ booking, payg: after }) =>
+        after !== undefined &&
+        available(after) === available(payg) - pico &&
+        available(after) >= 0n &&
+        booking?.amount === pico &&
+        booking.debit === payg.id &&
+        booking.ref === request
+    })
+  })
 
   it("books no transfer if the charge is waived", () => {
     expect(decideResolution(request, { _tag: "Waived" }, undefined, undefined)).toEqual(

@@ -10,7 +10,7 @@ describe("a circuit breaker", () => {
     expect(Breaker.pass(failTimes([0, 1]), settings, 2).admitted).toBe(true)
   })
 
-  it("opens when the failures in the window reach the limit, and returns the time until a retry", () => {
+  it("opens when the failures in the window reach the limit", () => {
     expect(Breaker.pass(failTimes([0, 1, 2]), settings, 100)).toEqual({ admitted: false, retryAfterMillis: 402 })
   })
 
@@ -24,10 +24,12 @@ describe("a circuit breaker", () => {
     if (first.admitted) expect(Breaker.pass(first.breaker, settings, 503).admitted).toBe(false)
   })
 
-  it("closes if the probe is served, and opens again if the probe fails", () => {
-    const halfOpen: Breaker.Breaker = { state: "half_open" }
-    expect(Breaker.served(halfOpen)).toEqual(Breaker.closed)
-    expect(Breaker.failed(halfOpen, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
+  it("closes if the probe is served", () => {
+    expect(Breaker.served({ state: "half_open" })).toEqual(Breaker.closed)
+  })
+
+  it("opens again if the probe fails", () => {
+    expect(Breaker.failed({ state: "half_open" }, settings, 1_000)).toEqual({ state: "open", untilMillis: 1_500 })
   })
 
   it("admits another probe if the first probe ends without a result", () => {

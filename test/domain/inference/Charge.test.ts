@@ -40,7 +40,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
 
-  it("is the reported usage if the response is complete, even if it contains no delta", () => {
+  it("is the reported usage of a complete response without a delta", () => {
     const outcome: Outcome = {
       ending: "complete",
       reported: { prompt: prompt(10n), output: n(7n) },
@@ -61,7 +61,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  it("contains the reported prompt and the locally counted output if the stream is cut before its output is reported", () => {
+  it("has a locally counted output if the stream is cut before an output report", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
@@ -74,7 +74,7 @@ describe("the charge of a request", () => {
     })
   })
 
-  it("has at most the reported output if the stream is cut, and the whole reported output is recorded as consumed", () => {
+  it("has at most the reported output if the stream is cut", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -90,7 +90,7 @@ describe("the charge of a request", () => {
   it.each([
     ["zeros in every chunk", 0n, 0n],
     ["a count with its first chunk", 10n, 1n]
-  ])("has the locally counted output if the stream is cut and the provider reported only %s", (_, input, output) => {
+  ])("has the locally counted output of a cut stream that reported only %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
@@ -102,7 +102,7 @@ describe("the charge of a request", () => {
     expect(consumed).toEqual(charged)
   })
 
-  it("has at most the output that the provider reported with each delta, if the stream is cut", () => {
+  it("has at most the output that a cut stream reported with each delta", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(41n) },
@@ -112,7 +112,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(0n, 45n)).charged.output).toBe(41n)
   })
 
-  it("has at most the output that the provider reported after all deltas, if the stream is cut", () => {
+  it("has at most the output that a cut stream reported after all deltas", () => {
     const outcome: Outcome = {
       ending: "upstream_cut",
       reported: { prompt: prompt(5n), output: n(2n) },
@@ -123,7 +123,7 @@ describe("the charge of a request", () => {
   })
 
   it.each(["client_gone", "upstream_cut", "balance_exhausted", "failed"] as const)(
-    "is nothing before the first delta with the ending %s, and the consumed usage is recorded",
+    "is nothing before the first delta with the ending %s",
     (ending) => {
       const outcome: Outcome = {
         ending,
@@ -152,7 +152,7 @@ describe("the charge of a request", () => {
   })
 
   property(
-    "includes at least one token per delta if the stream is cut before a final report and the local count includes as many",
+    "includes at least one token per delta if the local count does",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
@@ -178,7 +178,7 @@ describe("the charge of a request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  property("calls a local counter if and only if `needsLocalCount` returns true", [outcome], (o) => {
+  property("calls a local counter exactly if `needsLocalCount` returns true", [outcome], (o) => {
     let isCalled = false
     const counter = () => {
       isCalled = true
@@ -201,12 +201,8 @@ describe("reported usage", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 
-  property(
-    "has the same total prompt tokens for any number of cached tokens",
-    [tokens(), tokens()],
-    (whole, cached) => {
-      const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
-      return input + cacheRead === whole
-    }
-  )
+  property("has the same prompt tokens for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
+    const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
+    return input + cacheRead === whole
+  })
 })

@@ -51,7 +51,7 @@ describe("the content of a chat chunk or completion", () => {
   })
 
   property(
-    "is the concatenation of all deltas; a stream that is cut has the beginning of this content",
+    "is the concatenation of all deltas",
     [FastCheck.array(FastCheck.string()), FastCheck.nat()],
     (texts, cut) => {
       const frames = texts.map((content) => chunk({ content }))
@@ -62,7 +62,7 @@ describe("the content of a chat chunk or completion", () => {
 })
 
 describe("chat usage", () => {
-  it("separates cache reads from the prompt tokens, which include them", () => {
+  it("subtracts cache reads from the prompt tokens", () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 5,
@@ -75,7 +75,7 @@ describe("chat usage", () => {
     })
   })
 
-  it("separates cache writes from the prompt tokens, which include them", () => {
+  it("subtracts cache writes from the prompt tokens", () => {
     const prompt_tokens_details = { cached_tokens: 60, cache_write_tokens: 30 }
     expect(ChatDelivered.usageOf({ prompt_tokens: 100, prompt_tokens_details }).prompt).toEqual({
       input: 10n,
@@ -91,7 +91,7 @@ describe("chat usage", () => {
     expect([outputWith(20), outputWith(99)]).toEqual([25n, 25n])
   })
 
-  it("contains reported reasoning tokens, but no other tokens of a larger total", () => {
+  it("ignores a larger total except for reported reasoning tokens", () => {
     const inflated = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
     expect(ChatDelivered.usageOf(inflated).output).toBe(5n)
     const partly = { ...inflated, completion_tokens_details: { reasoning_tokens: 3 } }
@@ -129,7 +129,7 @@ describe("chat usage", () => {
 })
 
 describe("the text of a chat prompt", () => {
-  it("contains messages, tool calls and tool definitions; an image adds a fixed token count, not its data", () => {
+  it("contains messages, tool calls and tool definitions", () => {
     const { text, extraTokens } = promptText({
       messages: [
         { role: "system", content: "Be brief." },

@@ -10,7 +10,7 @@ describe("a checkpoint", () => {
   const count = FastCheck.nat(1_000_000)
 
   property(
-    "never claims more output tokens than the number of delivered deltas",
+    "never has more output tokens than delivered deltas",
     [count, count, tokens()],
     (deltas, characters, inputFloor) => {
       const { output } = checkpoint({ deltas, characters, inputFloor })
@@ -40,7 +40,7 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  property("has an input floor that is not above the input ceiling, and at least one output token", [size], (s) => {
+  property("has at least one output token", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
@@ -48,39 +48,38 @@ describe("an estimate", () => {
   const outputOf = (maxOutputTokens: number | undefined, streamed: boolean, modelMaxOutputTokens?: number) =>
     estimate({ textBytes: 1, attachments: 0, maxOutputTokens, choices: 1 }, { streamed, modelMaxOutputTokens }).output
 
-  it("sets aside, for a response that is not a stream, the smaller limit of the caller and the model", () => {
+  it("sets aside the smaller limit of caller and model for a whole response", () => {
     expect(outputOf(100_000, false, 64_000)).toBe(64_000n)
     expect(outputOf(500, false, 64_000)).toBe(500n)
     expect(outputOf(undefined, false, 64_000)).toBe(64_000n)
   })
 
-  it("sets aside, for a response that is not a stream, the caller's limit if the model has none", () => {
+  it("sets aside the caller's limit for a whole response if the model has none", () => {
     expect(outputOf(1_000_000, false)).toBe(1_000_000n)
   })
 
-  it("sets aside, for a response that is not a stream, 16,384 output tokens if there is no limit", () => {
+  it("sets aside 16,384 output tokens for a whole response without a limit", () => {
     expect(outputOf(undefined, false)).toBe(16_384n)
   })
 
-  it("sets aside, for a stream, its first slice, or the limit if the limit is smaller", () => {
+  it("sets aside the first slice for a stream", () => {
     expect(outputOf(100_000, true, 64_000)).toBe(1_024n)
+  })
+
+  it("sets aside the limit of a stream if it is smaller than a slice", () => {
     expect(outputOf(10, true)).toBe(10n)
   })
 
-  property("has at least one prompt token and no output token for a request that generates no output", [size], (s) => {
+  property("has no output token for a request that generates no output", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate({ ...s, promptOnly: true })
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  property(
-    "has an input floor and an input ceiling equal to the number of token ids, if the prompt consists only of token ids",
-    [FastCheck.integer({ min: 1, max: 9 })],
-    (n) => {
-      const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
-      const { inputFloor, inputCeiling } = estimate(size)
-      return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
-    }
-  )
+  property("equals the number of given token ids", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
+    const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
+    const { inputFloor, inputCeiling } = estimate(size)
+    return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
+  })
 
   it("sets aside 200,000 prompt tokens for the unsized content of a request", () => {
     const one = { textBytes: 30, attachments: 0, maxOutputTokens: 10, choices: 1 }

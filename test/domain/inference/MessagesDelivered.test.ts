@@ -87,7 +87,7 @@ describe("messages usage", () => {
     })
   })
 
-  it("ignores the output count of the start event, which is a placeholder", () => {
+  it("ignores the output count of the start event", () => {
     expect(reportedAfter(messageStart({ usage: usage(5, 1) }))).toEqual({
       prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n },
       output: undefined
@@ -108,17 +108,21 @@ describe("messages usage", () => {
     expect(reportedAfter(...events)).toEqual({ prompt: { input: 5n, cacheWrite: 0n, cacheRead: 0n }, output: 9n })
   })
 
-  it("has no prompt while only the zeros of the start event are reported, and a prompt of 0 if the final count is 0", () => {
-    const start = messageStart({ usage: usage(0, 0) })
+  const start = messageStart({ usage: usage(0, 0) })
+
+  it("has no prompt after the zeros of the start event", () => {
     expect(reportedAfter(start)).toEqual({ prompt: undefined, output: undefined })
     expect(reportedAfter(start, delta(usage(12, 3))).prompt?.input).toBe(12n)
+  })
+
+  it("has a prompt of 0 if the final count is 0", () => {
     expect(reportedAfter(start, messageDelta(0))).toEqual({
       prompt: { input: 0n, cacheWrite: 0n, cacheRead: 0n },
       output: 0n
     })
   })
 
-  it("includes the tokens of a compaction, which the reported totals exclude", () => {
+  it("includes the tokens of a compaction", () => {
     const iterations = [
       { type: "compaction", input_tokens: 1_000, output_tokens: 200 },
       { type: "message", input_tokens: 50, output_tokens: 9 }
@@ -137,7 +141,7 @@ describe("messages usage", () => {
   )
 
   const counts = FastCheck.record({ input: FastCheck.nat(99), output: FastCheck.nat(99), read: FastCheck.nat(99) })
-  property("equals the last reported totals if the totals never decrease", [FastCheck.array(counts)], (increments) => {
+  property("equals the last reported totals", [FastCheck.array(counts)], (increments) => {
     let [input, output, read] = [0, 0, 0]
     const events = increments.map((grown) => {
       input += grown.input
@@ -154,7 +158,7 @@ describe("messages usage", () => {
 })
 
 describe("the text of a messages prompt", () => {
-  it("contains system prompt, messages, calls and definitions, and counts images without their base64 data", () => {
+  it("contains the system prompt, messages, tool calls and tool definitions", () => {
     const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
     const { text, extraTokens } = promptText({
       system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],

@@ -26,7 +26,7 @@ describe("the text of a responses prompt", () => {
     expect(extraTokens).toBe(3 + 2 * 3)
   })
 
-  it("contains messages and calls but no attachment; each attachment adds 765 tokens", () => {
+  it("contains messages and calls without attachments", () => {
     const { text, extraTokens } = promptText({
       input: [
         {

@@ -36,17 +36,13 @@ describe("a hold", () => {
     return plan && (held.payg === undefined || Account.available(held.payg) >= 0n)
   })
 
-  property(
-    "sets aside plan tokens first, and pay-as-you-go money only if the whole plan is set aside",
-    [estimate, price, balances],
-    (e, p, b) => {
-      const held = Either.getOrUndefined(decideHold(e, p, b))
-      return held === undefined || held.hold.paygPico === 0n || held.hold.planTokens === planAvailable(b)
-    }
-  )
+  property("sets aside pay-as-you-go money only after the whole plan", [estimate, price, balances], (e, p, b) => {
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    return held === undefined || held.hold.paygPico === 0n || held.hold.planTokens === planAvailable(b)
+  })
 
   property(
-    "is refused if and only if the balances do not cover the smallest usage",
+    "is refused exactly if the balances do not cover the smallest usage",
     [estimate, price, balances],
     ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
@@ -93,18 +89,14 @@ describe("a hold for a prompt with unsized content", () => {
   )
   const isFree = (account: Account.Account<bigint> | undefined) => (account?.debitsPending ?? 0n) === 0n
 
-  property(
-    "covers the estimate, or sets aside everything that is available while no other request is open",
-    [unsized, price, balances],
-    (e, p, b) => {
-      const held = Either.getOrUndefined(decideHold(e, p, b))
-      if (held === undefined || coversEstimate(held.hold, e, p)) return true
-      return isFree(b.plan) && isFree(b.payg) && paygAvailable(held) === 0n && planAvailable(held) === 0n
-    }
-  )
+  property("covers the estimate or sets aside everything available", [unsized, price, balances], (e, p, b) => {
+    const held = Either.getOrUndefined(decideHold(e, p, b))
+    if (held === undefined || coversEstimate(held.hold, e, p)) return true
+    return isFree(b.plan) && isFree(b.payg) && paygAvailable(held) === 0n && planAvailable(held) === 0n
+  })
 
   const share = FastCheck.bigInt({ min: 0n, max: 1_000n })
-  // Few tokens are certain and many are possible, so that holds are often smaller than the estimate.
+  // Many tokens are possible but few are certain, so holds are often smaller than the estimate.
   const few = FastCheck.bigInt({ min: 0n, max: 50n })
   const rate = few.map(Price.PicoPerToken)
   const prices = FastCheck.record({ input: rate, cacheWrite: rate, cacheRead: rate, output: rate })
@@ -121,7 +113,7 @@ describe("a hold for a prompt with unsized content", () => {
     maxLength: 60
   })
 
-  property("lets at most one open request cost more than the balances", [prices, few, few, steps], (p, n, m, all) => {
+  property("lets at most one open request exceed the balances", [prices, few, few, steps], (p, n, m, all) => {
     let now: Balances = {
       plan: accountOf(Tokens.Tokens(n * 10n)),
       payg: accountOf(UsdPico.UsdPico(m * 1_000n))
@@ -161,18 +153,14 @@ describe("a hold that grows", () => {
     return extended.hold.planTokens >= first.hold.planTokens && extended.hold.paygPico >= first.hold.paygPico
   })
 
-  property(
-    "contains exactly the amounts that the accounts set aside",
-    [estimate, price, balances, usage],
-    (e, p, b, u) => {
-      const holds = grown(e, p, b, u)
-      if (holds === undefined) return true
-      const { hold, plan, payg } = holds.extended
-      const planSetAside = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
-      const paygSetAside = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
-      return hold.planTokens === planSetAside && hold.paygPico === paygSetAside
-    }
-  )
+  property("equals the amounts that the accounts set aside", [estimate, price, balances, usage], (e, p, b, u) => {
+    const holds = grown(e, p, b, u)
+    if (holds === undefined) return true
+    const { hold, plan, payg } = holds.extended
+    const planSetAside = plan === undefined ? 0n : plan.debitsPending - (b.plan?.debitsPending ?? 0n)
+    const paygSetAside = payg === undefined ? 0n : payg.debitsPending - (b.payg?.debitsPending ?? 0n)
+    return hold.planTokens === planSetAside && hold.paygPico === paygSetAside
+  })
 
   property("leaves no balance below zero", [estimate, price, balances, usage], (e, p, b, u) => {
     const extended = grown(e, p, b, u)?.extended
@@ -181,28 +169,20 @@ describe("a hold that grows", () => {
     return extended === undefined || (isPositive(extended.plan) && isPositive(extended.payg))
   })
 
-  property(
-    "covers the usage, or sets aside everything that is available",
-    [estimate, price, balances, usage],
-    (e, p, b, u) => {
-      const extended = grown(e, p, b, u)?.extended
-      if (extended === undefined) return true
-      const covered = coveredOutput(extended.hold, u, p)
-      const isUsedUp = paygAvailable(extended) === 0n && planAvailable(extended) === 0n
-      return (covered !== undefined && covered >= u.output) || isUsedUp
-    }
-  )
+  property("covers the usage or sets aside everything available", [estimate, price, balances, usage], (e, p, b, u) => {
+    const extended = grown(e, p, b, u)?.extended
+    if (extended === undefined) return true
+    const covered = coveredOutput(extended.hold, u, p)
+    const isUsedUp = paygAvailable(extended) === 0n && planAvailable(extended) === 0n
+    return (covered !== undefined && covered >= u.output) || isUsedUp
+  })
 
-  property(
-    "covers a usage if and only if it covers the output of this usage",
-    [estimate, price, balances, usage],
-    (e, p, b, u) => {
-      const first = grown(e, p, b, u)?.first
-      if (first === undefined) return true
-      const covered = coveredOutput(first.hold, u, p)
-      return covers(first.hold, u, p) === (covered !== undefined && covered >= u.output)
-    }
-  )
+  property("covers a usage exactly if it covers the output", [estimate, price, balances, usage], (e, p, b, u) => {
+    const first = grown(e, p, b, u)?.first
+    if (first === undefined) return true
+    const covered = coveredOutput(first.hold, u, p)
+    return covers(first.hold, u, p) === (covered !== undefined && covered >= u.output)
+  })
 })
 
 describe("the output that a hold covers", () => {
@@ -214,7 +194,7 @@ describe("the output that a hold covers", () => {
     (e, p, b, input) => {
       const held = Either.getOrUndefined(decideHold(e, p, b))
       if (held === undefined) return true
-      // The settlement can use only the amount of the hold, because other requests have spent the rest of the balance.
+      // Other requests have spent the rest of the balance, so the settlement can use only the hold.
       const spent = { plan: held.plan && spentUp(held.plan), payg: held.payg && spentUp(held.payg) }
       const writeOff = (output: bigint) => {
         const charged = TokenUsage.plain(input, Tokens.Tokens(output))
@@ -228,7 +208,6 @@ describe("the output that a hold covers", () => {
   )
 })
 
-/** Returns the account after other requests have spent everything that is available. */
 const spentUp = <Unit extends bigint>(account: Account.Account<Unit>): Account.Account<Unit> =>
   Account.debit(account, Account.available(account))
 

@@ -58,7 +58,7 @@ const demandOf = (tokens: bigint, streamed = true) => ({
   streamed
 })
 
-/** Decides equal requests until one is refused. Returns the number of admitted requests, the refusal and the counts. */
+/** Decides equal requests until one is refused. */
 const untilRefused = (limits: CountedLimits, counts: KeyCounts, nowMillis: number, tokens = 10n) => {
   let now = counts
   for (let admitted = 0; ; admitted++) {
@@ -98,7 +98,6 @@ const steps: FastCheck.Arbitrary<ReadonlyArray<Step>> = FastCheck.array(
   { maxLength: 40 }
 )
 
-/** A running request: its hold, its input, and the number of delivered tokens. */
 interface Running {
   hold: Hold
   readonly input: bigint
@@ -165,41 +164,39 @@ describe("the budget of a key", () => {
     return isKept
   })
 
-  property(
-    "has the sum of the holds of its open requests as its pending amount",
-    [limitsOfSpend, steps],
-    (limits, all) => {
-      const { counts, running } = play(limits, all, () => {})
-      const held = running.reduce((sum, { hold }) => sum + (hold.key?.budgetPico ?? 0n), 0n)
-      return counts.pending === held && counts.openRequests === running.length
-    }
-  )
+  property("has the sum of its open holds as its pending amount", [limitsOfSpend, steps], (limits, all) => {
+    const { counts, running } = play(limits, all, () => {})
+    const held = running.reduce((sum, { hold }) => sum + (hold.key?.budgetPico ?? 0n), 0n)
+    return counts.pending === held && counts.openRequests === running.length
+  })
 
-  property(
-    "never has more spend in the day than in the month, or more in the month than in total",
-    [limitsOfSpend, steps],
-    (limits, all) => {
-      let isOrdered = true
-      play(limits, all, ({ spentInDay, spentInMonth, spentTotal }) => {
-        isOrdered &&= spentInDay <= spentInMonth && spentInMonth <= spentTotal
-      })
-      return isOrdered
-    }
-  )
+  property("never has more spend in the day than in the month", [limitsOfSpend, steps], (limits, all) => {
+    let isOrdered = true
+    play(limits, all, ({ spentInDay, spentInMonth, spentTotal }) => {
+      isOrdered &&= spentInDay <= spentInMonth && spentInMonth <= spentTotal
+    })
+    return isOrdered
+  })
 
-  it("admits as many requests as it covers, and refuses the next", () => {
+  it("admits as many requests as it covers", () => {
     const result = untilRefused({ ...NO_LIMITS, spendPerDay: UsdPico(100n) }, NO_COUNTS, NOON)
     expect(result.admitted).toBe(10)
     expect(result.refusal).toBeInstanceOf(KeyBudgetExceeded)
   })
 
-  it("is renewed at midnight in Jakarta for the day, and for the month only when the month ends", () => {
-    const limits = { ...NO_LIMITS, spendPerDay: UsdPico(100n), spendPerMonth: UsdPico(150n) }
-    const spent = { ...NO_COUNTS, spentInDay: UsdPico(100n), spentInMonth: UsdPico(100n), spentTotal: UsdPico(100n) }
+  const limits = { ...NO_LIMITS, spendPerDay: UsdPico(100n), spendPerMonth: UsdPico(150n) }
+  const spent = { ...NO_COUNTS, spentInDay: UsdPico(100n), spentInMonth: UsdPico(100n), spentTotal: UsdPico(100n) }
+
+  it("for a day is renewed at midnight in Jakarta", () => {
     const midnight = Date.parse("2026-11-20T17:00:00Z")
     expect(availableBudget(limits, countsAt(spent, midnight - 1))).toBe(0n)
     expect(availableBudget(limits, countsAt(spent, midnight))).toBe(50n)
-    expect(availableBudget(limits, countsAt(spent, Date.parse("2026-11-30T17:00:00Z")))).toBe(100n)
+  })
+
+  it("for a month is renewed when the month ends in Jakarta", () => {
+    const end = Date.parse("2026-11-30T17:00:00Z")
+    expect(availableBudget(limits, countsAt(spent, end - 1))).toBe(50n)
+    expect(availableBudget(limits, countsAt(spent, end))).toBe(100n)
   })
 
   it("does not change to the previous day if a clock is behind", () => {
@@ -207,19 +204,26 @@ describe("the budget of a key", () => {
     expect(today).toMatchObject({ day: "2026-11-21", spentInDay: 7n })
   })
 
-  it("admits a stream that it covers in part, unless the stream has unsized content, but no such whole response", () => {
-    const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(60n) }, counts: NO_COUNTS }
-    const demand = { estimate: estimateOf(10n, 100n), price: PRICE }
+  const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(60n) }, counts: NO_COUNTS }
+  const demand = { estimate: estimateOf(10n, 100n), price: PRICE }
+
+  it("admits a stream that it covers in part", () => {
     const stream = decideKeyHold({ ...demand, streamed: true }, key, NOON)
     expect(Either.getOrThrow(stream).hold.budgetPico).toBe(60n)
+  })
+
+  it("refuses a whole response that it covers in part", () => {
     expect(decideKeyHold({ ...demand, streamed: false }, key, NOON)).toEqual(Either.left(new KeyBudgetExceeded()))
+  })
+
+  it("refuses a stream with unsized content that it covers in part", () => {
     const unsized = { ...demand.estimate, unsizedInput: Tokens(50n) }
     expect(decideKeyHold({ ...demand, estimate: unsized, streamed: true }, key, NOON)).toEqual(
       Either.left(new KeyBudgetExceeded())
     )
   })
 
-  it("is the reason of a shortage only if the balances cover the usage", () => {
+  it("is the cause of a shortage only if the balances cover the usage", () => {
     const key = { budgetPico: UsdPico(5n), tokens: Tokens(1n), window: 1n }
     const hold: Hold = { planTokens: Tokens(8n), paygPico: UsdPico(0n), key }
     expect(shortageOf(hold, usageOf(2n, 3n), PRICE)).toBeUndefined()
@@ -246,7 +250,7 @@ describe("the rate of a key", () => {
   })
 
   property(
-    "admits in a window the requests that its limits of requests and estimated tokens allow, or one larger request",
+    "admits the requests that its limits of requests and tokens allow",
     [
       FastCheck.integer({ min: 1, max: 20 }),
       FastCheck.bigInt({ min: 1n, max: 200n }),
@@ -262,7 +266,7 @@ describe("the rate of a key", () => {
     }
   )
 
-  it("replaces the estimated tokens by the charged tokens when the request is settled", () => {
+  it("counts the charged tokens after a settlement instead of the estimate", () => {
     const limits = { ...NO_LIMITS, tokensPerMinute: 100n }
     const { counts, hold } = Either.getOrThrow(decideKeyHold(demandOf(90n), { limits, counts: NO_COUNTS }, NOON))
     const settled = settleKeyHold(hold, UsdPico(0n), usageOf(10n, 20n), counts, NOON + 1)
@@ -278,7 +282,7 @@ describe("the rate of a key", () => {
     expect(less.window.tokens).toBe(70n)
   })
 
-  it("limits requests that run at the same time, until one of them is settled", () => {
+  it("limits the requests that run at the same time", () => {
     const limits = { ...NO_LIMITS, concurrentRequests: 2 }
     const { admitted, counts, refusal } = untilRefused(limits, NO_COUNTS, NOON)
     expect(admitted).toBe(2)

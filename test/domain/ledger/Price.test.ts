@@ -13,13 +13,13 @@ const at = (perToken: bigint): Price.Price => ({
 })
 
 describe("a price", () => {
-  it("has the same number in micro-USD per million tokens and in pico-USD per token", () => {
+  it("is one number in micro-USD per million tokens and pico-USD per token", () => {
     // 250,000 micro-USD per million tokens: a million tokens cost 0.25 USD.
     const cost = Price.cost(at(250_000n), TokenUsage.plain(Tokens.Tokens(1_000_000n), Tokens.zero))
     expect(cost).toBe(250_000n * 1_000_000n)
   })
 
-  property("is exact: two usages together cost the sum of their separate costs", [price, usage, usage], (p, a, b) => {
+  property("is exact, so two usages cost the sum of their costs", [price, usage, usage], (p, a, b) => {
     const both = {
       input: Tokens.add(a.input, b.input),
       cacheWrite: Tokens.add(a.cacheWrite, b.cacheWrite),
@@ -30,7 +30,7 @@ describe("a price", () => {
   })
 
   property(
-    "keeps the cost of a request at the largest price within a 64-bit integer",
+    "keeps the cost of a request within 64 bits",
     [usage],
     (u) => Price.cost(at(Price.MAX_PICO_PER_TOKEN), u) < 2n ** 63n
   )
@@ -42,7 +42,7 @@ describe("the cost of the first tokens of a usage", () => {
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
 
-  property("is zero for no tokens, and the cost of the whole usage for all tokens", [price, usage], (p, u) => {
+  property("is the cost of the whole usage for all tokens", [price, usage], (p, u) => {
     const all = Price.cost(p, u)
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })

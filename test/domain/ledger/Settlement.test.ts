@@ -12,7 +12,7 @@ import { property } from "../../support/property.ts"
 
 const charging = (charged: TokenUsage.TokenUsage): Charge => ({ charged, consumed: charged, source: "upstream" })
 
-/** Decides a hold and its settlement; returns undefined when the hold is refused. */
+/** Returns undefined if the hold is refused. */
 const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Balances, TokenUsage.TokenUsage]) => {
   const held = Either.getOrUndefined(decideHold(e, p, b))
   return held && { held, settled: decideSettlement(held.hold, charging(u), p, held) }
@@ -20,7 +20,7 @@ const run = (...[e, p, b, u]: [Parameters<typeof decideHold>[0], Price.Price, Ba
 
 describe("a settlement", () => {
   property(
-    "has a plan value, pay-as-you-go amount and write-off that add up to the cost",
+    "has a plan value, payg amount and write-off that add up to the cost",
     [estimate, price, balances, usage],
     (e, p, b, u) => {
       const result = run(e, p, b, u)
@@ -30,7 +30,7 @@ describe("a settlement", () => {
     }
   )
 
-  property("leaves no balance below zero for any usage", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("leaves no balance below zero", [estimate, price, balances, usage], (e, p, b, u) => {
     const { plan, payg } = run(e, p, b, u)?.settled ?? { plan: undefined, payg: undefined }
     return (
       (plan === undefined || Account.available(plan) >= 0n) && (payg === undefined || Account.available(payg) >= 0n)
@@ -45,7 +45,7 @@ describe("a settlement", () => {
     )
   })
 
-  property("debits exactly the amounts in its result", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("debits the amounts in its result", [estimate, price, balances, usage], (e, p, b, u) => {
     const settled = run(e, p, b, u)?.settled
     if (settled === undefined) return true
     const planDebit = (settled.plan?.debitsPosted ?? 0n) - (b.plan?.debitsPosted ?? 0n)

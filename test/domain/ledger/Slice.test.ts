@@ -17,7 +17,7 @@ describe("a slice", () => {
   })
 
   property(
-    "is not due again after an extension by `extensionSize`, for a waiting frame of any size",
+    "is not due directly after an extension",
     [FastCheck.nat(1_000_000), FastCheck.constantFrom(1_024n, 2_048n, 65_536n)],
     (waiting, size) => {
       const slice = Tokens.Tokens(size)

@@ -13,12 +13,15 @@ const tier = FastCheck.record({
 }).map(aTier)
 
 describe("a tier", () => {
-  it("costs 10,000 micro-USD and requires a top-up of 100 IDR for each US cent of its price", () => {
+  it("costs 10,000 micro-USD for each US cent of its price", () => {
     expect(priceUsdMicroOf(aTier())).toBe(5_000_000n)
+  })
+
+  it("requires a top-up of 100 IDR for each US cent of its price", () => {
     expect(topupIdrRequiredOf(aTier())).toBe(50_000n)
   })
 
-  it("is available only while it is for sale and its model is callable", () => {
+  it("is available while it is for sale and its model is callable", () => {
     expect(isAvailable(aTier())).toBe(true)
     expect(isAvailable(aTier({ forSale: false }))).toBe(false)
     expect(isAvailable(aTier({ modelCallable: false }))).toBe(false)
@@ -26,20 +29,16 @@ describe("a tier", () => {
 })
 
 describe("the price list", () => {
-  property(
-    "is sorted by price, then by model name, and contains only available tiers",
-    [FastCheck.array(tier)],
-    (tiers) => {
-      const list = priceList(tiers)
-      return (
-        list.length === tiers.filter(isAvailable).length &&
-        list.every((tier, i) => {
-          const before = list[i - 1]
-          if (!isAvailable(tier)) return false
-          if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
-          return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
-        })
-      )
-    }
-  )
+  property("is sorted by price, then by model name", [FastCheck.array(tier)], (tiers) => {
+    const list = priceList(tiers)
+    return (
+      list.length === tiers.filter(isAvailable).length &&
+      list.every((tier, i) => {
+        const before = list[i - 1]
+        if (!isAvailable(tier)) return false
+        if (before === undefined || before.tierUsdCents < tier.tierUsdCents) return true
+        return before.tierUsdCents === tier.tierUsdCents && before.modelName <= tier.modelName
+      })
+    )
+  })
 })

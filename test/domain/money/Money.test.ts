@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest"
 import { pico } from "../../support/arbitraries.ts"
 import { property } from "../../support/property.ts"
 
-/** Parses a decimal string in micro-USD to an amount in pico-USD. */
+/** Parses micro-USD to pico-USD. */
 const readExact = (text: string): bigint => {
   const [whole = "", fraction = ""] = text.split(".")
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"))
@@ -33,7 +33,7 @@ describe("pico-USD", () => {
     expect(UsdPico.floorToUsd(UsdPico.UsdPico(999_999n))).toBe("0.000000")
   })
 
-  property("prints a balance rounded down, by less than one micro-USD", [pico()], (amount) => {
+  property("prints a balance rounded down to a whole micro-USD", [pico()], (amount) => {
     const shown = BigInt(UsdPico.floorToUsd(amount).replace(".", "")) * 1_000_000n
     return shown <= amount && amount - shown < 1_000_000n
   })
@@ -59,7 +59,7 @@ describe("conversions", () => {
   })
 
   property(
-    "convert a tier's required top-up to exactly the tier's price",
+    "convert a tier's required top-up to the tier's price",
     [cents],
     (price) => Idr.toQuotaUsdMicro(UsdCents.toTopupIdr(price)) === UsdCents.toUsdMicro(price)
   )
@@ -75,9 +75,12 @@ describe("token counts", () => {
     return tokens >= 0n && tokens <= Tokens.MAX_PER_CLASS
   })
 
-  it("are unchanged for whole numbers, and 0 for NaN", () => {
+  it("are unchanged for whole numbers", () => {
     expect(Tokens.fromCount(0)).toBe(0n)
     expect(Tokens.fromCount(123_456)).toBe(123_456n)
+  })
+
+  it("are 0 for NaN", () => {
     expect(Tokens.fromCount(Number.NaN)).toBe(0n)
   })
 })

@@ -4,7 +4,7 @@ import { property } from "../../support/property.ts"
 import { raw, usdMicro } from "../../support/resellers.ts"
 
 describe("raw tokens", () => {
-  property("are exact for a micro-USD amount, and convert back to the same amount", [usdMicro()], (amount) => {
+  property("are exact for an amount in micro-USD", [usdMicro()], (amount) => {
     const exact = tokenRawOf(amount)
     return exact === amount * 1_000_000_000_000n && floorToUsdMicro(exact) === amount
   })
@@ -14,7 +14,7 @@ describe("raw tokens", () => {
     return floorToUsdMicro(TokenRaw(tokenRawOf(amount) - 1n)) === amount - 1n
   })
 
-  property("convert the sum of two payments to at least the sum of the converted payments", [raw, raw], (a, b) => {
+  property("of two payments convert to at least the sum of their conversions", [raw, raw], (a, b) => {
     const together = floorToUsdMicro(TokenRaw(a + b))
     const apart = floorToUsdMicro(a) + floorToUsdMicro(b)
     return together >= apart && together <= apart + 1n

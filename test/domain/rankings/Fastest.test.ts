@@ -5,7 +5,7 @@ import { aModel, aSettlement, DAY, documentOf, ranksOf } from "../../support/ran
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 const TO = Date.parse("2026-06-10T05:30:00Z")
 
-/** Generates streams of one model, by default with 100 output tokens and at times of the last seven days. */
+/** Returns streams of the last seven days with 100 output tokens, unless `facts` differ. */
 const streams = (model: string, samples: number, facts: Partial<RankedSettlement> = {}) =>
   Array.from({ length: samples }, (_, i) =>
     aSettlement(model, new Date(TO - 1 - ((i * 7_919_777) % (7 * DAY))), 0, {
@@ -26,7 +26,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], streams("m", 199))).toEqual([])
   })
 
-  it("are measured only from complete streams of the last seven days", () => {
+  it("are measured from complete streams of the last seven days", () => {
     const others = [
       ...streams("m", 300, { streamed: false }),
       ...streams("m", 300, { ending: "client_gone" }),
@@ -39,7 +39,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], [...streams("m", 199), ...first, ...others])).toHaveLength(1)
   })
 
-  it("have median speeds, with one decimal for tokens per second", () => {
+  it("have median speeds with one decimal", () => {
     const model = aModel("m")
     expect(fastest([model], streams("m", 400))).toEqual([
       {
@@ -63,7 +63,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], streams("m", samples))[0]?.samples_bucket).toBe(bucket)
   })
 
-  it("are only listed models, fastest first, then by name", () => {
+  it("are sorted by speed, then by name", () => {
     const models = [
       aModel("slow"),
       aModel("b"),

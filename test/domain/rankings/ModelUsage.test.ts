@@ -23,12 +23,15 @@ describe("the change of usage", () => {
     expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
   })
 
-  it("from zero tokens has no percentage, and marks the model as new if it was used", () => {
+  it("from zero tokens marks a used model as new", () => {
     expect(changeSince(Tokens(0n), Tokens(1n))).toEqual({ changePct: null, isNew: true })
+  })
+
+  it("from zero to zero tokens has no percentage", () => {
     expect(changeSince(Tokens(0n), Tokens(0n))).toEqual({ changePct: null, isNew: false })
   })
 
-  it("is null without a comparison period", () => {
+  it("has no percentage without a comparison period", () => {
     expect(changeSince(null, Tokens(1n))).toEqual({ changePct: null, isNew: false })
   })
 
@@ -39,7 +42,7 @@ describe("the change of usage", () => {
     return 2n * (error < 0n ? -error : error) <= before
   })
 
-  property("is an integer that JSON represents exactly, and is never below -100", [some, tokens], (before, after) => {
+  property("is never below -100 percent", [some, tokens], (before, after) => {
     const { changePct } = changeSince(before, after)
     return changePct !== null && Number.isSafeInteger(Number(changePct)) && changePct >= -100n
   })

@@ -23,13 +23,13 @@ const tokensIn = (usage: Usage, window: Window, now: Date) => ranksOf(usage, win
 
 const NOW = new Date("2026-06-10T05:30:15.250Z")
 
-/** Each run computes rankings of a whole history, so these properties have fewer runs than others. */
+/** Fewer runs than in other files, because each run ranks a whole history. */
 const RUNS = 150
 
 const property: typeof Property.property = (sentence, inputs, holds) => Property.property(sentence, inputs, holds, RUNS)
 
 describe("rankings", () => {
-  it("are equal to a direct computation from the settlements, for any history and time", () => {
+  it("are equal to a direct computation from the settlements", () => {
     FastCheck.assert(
       FastCheck.property(usageBefore, window, ({ usage, now }, window) => {
         const expected = referenceRankings(usage.models, usage.settlements, window, now)
@@ -40,7 +40,7 @@ describe("rankings", () => {
   })
 
   property(
-    "contain every token: leaderboard and `other` add up to the total",
+    "have a leaderboard that adds up with `other` to the total",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { totals, leaderboard, other } = ranksOf(usage, window, now)
@@ -48,17 +48,13 @@ describe("rankings", () => {
     }
   )
 
-  property(
-    "contain every token in the series: its points add up to the total",
-    [usageBefore, window],
-    ({ usage, now }, window) => {
-      const { totals, series } = ranksOf(usage, window, now)
-      return sum(series.points.map(({ values, other }) => sum(values) + other)) === totals.tokens
-    }
-  )
+  property("have a series whose points add up to the total", [usageBefore, window], ({ usage, now }, window) => {
+    const { totals, series } = ranksOf(usage, window, now)
+    return sum(series.points.map(({ values, other }) => sum(values) + other)) === totals.tokens
+  })
 
   property(
-    "have, for each model of the series, points that add up to its tokens on the leaderboard",
+    "have points of a model that add up to its leaderboard tokens",
     [usageBefore, window],
     ({ usage, now }, window) => {
       const { leaderboard, series } = ranksOf(usage, window, now)
@@ -70,16 +66,12 @@ describe("rankings", () => {
     }
   )
 
-  property(
-    "have authors' shares of exactly 10,000 basis points, or no shares",
-    [usageBefore, window],
-    ({ usage, now }, window) => {
-      const { authors } = ranksOf(usage, window, now)
-      return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
-    }
-  )
+  property("have authors' shares of 10,000 basis points together", [usageBefore, window], ({ usage, now }, window) => {
+    const { authors } = ranksOf(usage, window, now)
+    return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
+  })
 
-  property("are additive: the tokens of a week are the sum of its seven days", [usageBefore], ({ usage, now }) => {
+  property("have the sum of seven days as the tokens of a week", [usageBefore], ({ usage, now }) => {
     const days = [0, 1, 2, 3, 4, 5, 6].map((days) => tokensIn(usage, "day", earlier(now, days)))
     return sum(days) === tokensIn(usage, "week", now)
   })
@@ -94,7 +86,7 @@ describe("rankings", () => {
     }
   )
 
-  property("include each ranked token before the current minute in the window all", [usageBefore], ({ usage, now }) => {
+  property("count all ranked tokens before the current minute in the window all", [usageBefore], ({ usage, now }) => {
     const minute = minuteOf(now)
     const ranked = new Set(usage.models.filter(({ kind }) => kind !== "image").map(({ publicName }) => publicName))
     const before = usage.settlements.filter(({ model, settledAt }) => ranked.has(model) && settledAt < minute)
@@ -131,7 +123,7 @@ describe("rankings", () => {
     )
   })
 
-  it("name a retired model, add a hidden model to `other`, and exclude an image model", () => {
+  it("name a retired model, but no hidden model and no image model", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),
@@ -155,7 +147,7 @@ describe("rankings", () => {
     expect(leaderboard[0]).toMatchObject({ previousTokens: null, changePct: null, isNew: false })
   })
 
-  it("begin the window all at midnight in Jakarta on the first day of usage, with a partial first week", () => {
+  it("begin the window all at midnight in Jakarta before the first usage", () => {
     // Tuesday 23:59 UTC is Wednesday morning in Jakarta.
     const usage = { models: [aModel("m")], settlements: [aSettlement("m", "2026-06-02T23:59:00Z", 5)] }
     const { range, series } = ranksOf(usage, "all", NOW)
@@ -171,7 +163,7 @@ describe("rankings", () => {
     ])
   })
 
-  it("do not fit into JSON if a count is above the largest safe integer of JavaScript", () => {
+  it("do not fit into JSON with a count above the largest safe integer", () => {
     const most = 9_007_199_254_740_991n
     const usage = (tokens: bigint) => ({
       models: [aModel("m")],

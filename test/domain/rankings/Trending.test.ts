@@ -8,7 +8,7 @@ const LAST_WEEK = "2026-06-09T00:00:00Z"
 const WEEK_BEFORE = "2026-06-01T00:00:00Z"
 const MILLION = 1_000_000
 
-/** Returns what trends if models have these tokens in the last seven days and in the seven days before. */
+/** Takes the tokens of each model in the last seven days and in the seven days before. */
 const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, before: number]>, window: Window = "day") =>
   ranksOf(
     {
@@ -23,14 +23,14 @@ const trending = (usage: ReadonlyArray<readonly [RankedModel, last: number, befo
   ).trending.map(({ publicName, tokens, changePct, isNew }) => [publicName, tokens, changePct, isNew])
 
 describe("trending models", () => {
-  it("have at least a million tokens in the last seven days, for every window", () => {
+  it("have at least a million tokens in the last seven days", () => {
     for (const window of ["day", "week", "month", "all"] as const) {
       expect(trending([[aModel("enough"), MILLION, 0]], window)).toEqual([["enough", 1_000_000n, null, true]])
       expect(trending([[aModel("almost"), MILLION - 1, 0]], window)).toEqual([])
     }
   })
 
-  it("are new, or have at least one token more than in the seven days before", () => {
+  it("are new or have more tokens than in the seven days before", () => {
     expect(
       trending([
         [aModel("same"), 2 * MILLION, 2 * MILLION],

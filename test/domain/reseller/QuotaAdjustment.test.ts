@@ -16,17 +16,13 @@ const change = FastCheck.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).filter(
 const balance = FastCheck.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe("a quota adjustment", () => {
-  property(
-    "transfers exactly its amount to or from the quota, and makes no quota negative",
-    [change, balance],
-    (change, balance) => {
-      const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
-      if (Either.isLeft(decided)) return decided.left._tag === "InsufficientQuota" && balance + change < 0n
-      const { quota, booking } = decided.right
-      const moved = booking === undefined ? 0n : booking.credit === quota.id ? booking.amount : -booking.amount
-      return Account.available(quota) === balance + change && moved === change && balance + change >= 0n
-    }
-  )
+  property("transfers its amount to or from the quota", [change, balance], (change, balance) => {
+    const decided = decideAdjustment(adjustment(change), aQuota(balance), undefined)
+    if (Either.isLeft(decided)) return decided.left._tag === "InsufficientQuota" && balance + change < 0n
+    const { quota, booking } = decided.right
+    const moved = booking === undefined ? 0n : booking.credit === quota.id ? booking.amount : -booking.amount
+    return Account.available(quota) === balance + change && moved === change && balance + change >= 0n
+  })
 
   it("is booked once per operation id", () => {
     const earlier = { resellerId: aReseller().id, change: 5n }

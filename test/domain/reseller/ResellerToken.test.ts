@@ -22,7 +22,7 @@ describe("a token with a valid signature", () => {
     expect(Either.isLeft(decideAccess(claims, aReseller({ tokenVersion: 1 })))).toBe(true)
   })
 
-  it("grants no access if the stored reseller is another reseller or is missing", () => {
+  it("grants no access to a missing or another reseller", () => {
     const other = aReseller({ id: ResellerId.make("01930000-0000-7000-8000-000000000002") })
     expect(Either.isLeft(decideAccess(claims, other))).toBe(true)
     expect(Either.isLeft(decideAccess(claims, undefined))).toBe(true)

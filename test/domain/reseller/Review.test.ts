@@ -20,7 +20,7 @@ describe("a review", () => {
     expect(reviewed).toMatchObject({ changed: true, reseller: { status: to } })
   })
 
-  it("has exactly five transitions; every other command changes nothing or is refused", () => {
+  it("has exactly five transitions", () => {
     const transitions = ResellerStatus.literals.flatMap((from) =>
       ReviewMove.literals.flatMap((by) => {
         const reviewed = decideReview(aReseller({ status: from }), by)
@@ -36,22 +36,18 @@ describe("a review", () => {
     ])
   })
 
-  property("changes nothing and is not refused if it is repeated", [status, move], (from, by) => {
+  property("changes nothing if it is repeated", [status, move], (from, by) => {
     const once = decideReview(aReseller({ status: from }), by)
     if (Either.isLeft(once)) return true
     const twice = decideReview(once.right.reseller, by)
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  property(
-    "increases the token version if it is a suspension, and does not change it otherwise",
-    [status, move],
-    (from, by) => {
-      const before = aReseller({ status: from, tokenVersion: 3 })
-      const reviewed = decideReview(before, by)
-      if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by
-      const { changed, reseller } = reviewed.right
-      return reseller.tokenVersion === (changed && by === "suspend" ? 4 : 3)
-    }
-  )
+  property("increases the token version exactly if it is a suspension", [status, move], (from, by) => {
+    const before = aReseller({ status: from, tokenVersion: 3 })
+    const reviewed = decideReview(before, by)
+    if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by
+    const { changed, reseller } = reviewed.right
+    return reseller.tokenVersion === (changed && by === "suspend" ? 4 : 3)
+  })
 })

@@ -11,9 +11,13 @@ const issuesOf = (body: unknown) =>
   })
 
 describe("a signup", () => {
-  it("trims and lowercases the email, trims the name and redacts the password", () => {
-    const signup = Either.getOrThrow(read(Signup)({ ...good, anything: "else" }))
+  const signup = Either.getOrThrow(read(Signup)({ ...good, anything: "else" }))
+
+  it("has its email in lower case without surrounding spaces", () => {
     expect(signup).toMatchObject({ email: "new@example.com", name: "Toko Token", waNumber: "628123456789" })
+  })
+
+  it("does not show its password in JSON", () => {
     expect(Redacted.value(signup.password)).toBe("pa55w0rd")
     expect(JSON.stringify(signup)).not.toContain("pa55w0rd")
   })
@@ -31,7 +35,7 @@ describe("a signup", () => {
     ["a WhatsApp number with 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
     ["a WhatsApp number with a plus sign", { wa_number: "+628123456789" }, "wa_number"],
     ["a WhatsApp number sent as a JSON number", { wa_number: 628123456789 }, "wa_number"]
-  ])("is refused for %s, with the name of the invalid member", (_, members, path) => {
+  ])("is refused for %s", (_, members, path) => {
     expect(issuesOf({ ...good, ...members })).toEqual([expect.stringMatching(new RegExp(`^${path}: .{4}`))])
   })
 
@@ -43,7 +47,7 @@ describe("a signup", () => {
     for (const value of values) expect(issuesOf({ ...good, [member]: value })).toEqual([])
   })
 
-  it("counts password characters as code points, not UTF-16 units", () => {
+  it("counts the characters of a password as code points", () => {
     expect(issuesOf({ ...good, password: "🔑".repeat(8) })).toEqual([])
     expect(issuesOf({ ...good, password: "🔑".repeat(7) })).toHaveLength(1)
   })
@@ -53,7 +57,7 @@ describe("a signup", () => {
     expect(issuesOf("nonsense")).toHaveLength(1)
   })
 
-  it("is refused with messages that do not contain an invalid password or body", () => {
+  it("is refused without a copy of the invalid password or body", () => {
     const issues = [
       ...issuesOf({ ...good, password: "s3cr3t" }),
       ...issuesOf({ ...good, password: 987654321 }),
@@ -66,7 +70,7 @@ describe("a signup", () => {
 })
 
 describe("a password", () => {
-  it("is the same whether an accent is part of the letter or a separate code point", () => {
+  it("is the same with combining and precomposed accents", () => {
     const typed = (password: string) =>
       Redacted.value(Either.getOrThrow(read(Login)({ email: "a", password })).password)
     expect(typed("passwo\u0301rd")).toBe(typed("passw\u00f3rd"))

@@ -9,7 +9,7 @@ import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
 const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-/** The steps that a store performs with an order over time. A crash is a missing step. */
+/** A step of a store with an order. A crash is a missing step. */
 type Step =
   | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
   | { readonly _tag: "credit"; readonly now: Date }
@@ -42,31 +42,23 @@ const live = (steps: ReadonlyArray<Step>, from = anOrder()) => {
 describe("a top-up order", () => {
   const lives = FastCheck.array(step, { maxLength: 30 })
 
-  property("is credited at most once, after any observations", [lives], (steps) => live(steps).credits.length <= 1)
+  property("is credited at most once", [lives], (steps) => live(steps).credits.length <= 1)
 
-  property(
-    "is credited with exactly its quota, and the quota account increases by the booked amount",
-    [lives],
-    (steps) => {
-      const { order, quota, credits } = live(steps)
-      const sum = credits.reduce((a, b) => a + b, 0n)
-      return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
-    }
-  )
+  property("is credited with its quota", [lives], (steps) => {
+    const { order, quota, credits } = live(steps)
+    const sum = credits.reduce((a, b) => a + b, 0n)
+    return sum === (order.status === "credited" ? order.quotaUsdMicro : 0n) && quota.creditsPosted === 5n + sum
+  })
 
-  property(
-    "is credited after it was paid, from any status and after any later observations",
-    [lives, lives, someTime],
-    (before, between, now) => {
-      const steps: ReadonlyArray<Step> = [
-        ...before,
-        { _tag: "observe", seen: paid, now },
-        ...between,
-        { _tag: "credit", now }
-      ]
-      return live(steps).order.status === "credited"
-    }
-  )
+  property("is credited from any status after it was paid", [lives, lives, someTime], (before, between, now) => {
+    const steps: ReadonlyArray<Step> = [
+      ...before,
+      { _tag: "observe", seen: paid, now },
+      ...between,
+      { _tag: "credit", now }
+    ]
+    return live(steps).order.status === "credited"
+  })
 
   property(
     "is never credited without an observed payment",
@@ -92,18 +84,15 @@ describe("a top-up order", () => {
     )
   })
 
-  property(
-    "is paid if and only if it has a payment time, and credited if and only if it has a crediting time",
-    [lives],
-    (steps) =>
-      live(steps).orders.every(
-        (order) =>
-          (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
-          (order.status === "credited") === (order.creditedAt !== undefined)
-      )
+  property("is paid exactly if it has a payment time", [lives], (steps) =>
+    live(steps).orders.every(
+      (order) =>
+        (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
+        (order.status === "credited") === (order.creditedAt !== undefined)
+    )
   )
 
-  property("keeps the time of the first paid observation and the time of crediting", [lives], (steps) =>
+  property("keeps the time of its first paid observation", [lives], (steps) =>
     live(steps).orders.every((order, i, orders) => {
       const before = orders[i - 1]
       return (
@@ -128,50 +117,42 @@ describe("a top-up order", () => {
 })
 
 describe("a payment observation", () => {
-  property(
-    "does not change the status, but stores the received amount and a remark and raises an alert, if it is suspicious",
-    [order, someTime],
-    (order, now) => {
-      const { order: next, alert } = decideRefresh(
-        order,
-        {
-          _tag: "Suspicious",
-          received: { receivedRaw: undefined, receivedUsdMicro: order.quotaUsdMicro },
-          reason: "odd"
-        },
-        now
-      )
-      return (
-        alert === "odd" &&
-        next.status === order.status &&
-        next.received.receivedRaw === order.received.receivedRaw &&
-        (next.received.receivedUsdMicro ?? 0n) >= order.quotaUsdMicro &&
-        next.paidAt === order.paidAt &&
-        next.evidence.remarks.includes("odd")
-      )
-    }
-  )
+  property("that is suspicious raises an alert without a change of the status", [order, someTime], (order, now) => {
+    const { order: next, alert } = decideRefresh(
+      order,
+      {
+        _tag: "Suspicious",
+        received: { receivedRaw: undefined, receivedUsdMicro: order.quotaUsdMicro },
+        reason: "odd"
+      },
+      now
+    )
+    return (
+      alert === "odd" &&
+      next.status === order.status &&
+      next.received.receivedRaw === order.received.receivedRaw &&
+      (next.received.receivedUsdMicro ?? 0n) >= order.quotaUsdMicro &&
+      next.paidAt === order.paidAt &&
+      next.evidence.remarks.includes("odd")
+    )
+  })
 
   property(
-    "raises no alert if it is neither suspicious nor a refund",
+    "raises an alert exactly if it is suspicious or a refund",
     [order, observation, someTime],
     (order, seen, now) =>
       (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)
   )
 
-  property(
-    "of a refund changes a pending order to failed, changes no other status, and stores a remark and raises an alert",
-    [order, someTime],
-    (order, now) => {
-      const seen = { _tag: "Refunded", received: undefined, reason: "chargeback" } as const
-      const { order: next, alert } = decideRefresh(order, seen, now)
-      return (
-        alert === "chargeback" &&
-        next.evidence.remarks.includes("chargeback") &&
-        next.status === (order.status === "pending" ? "failed" : order.status)
-      )
-    }
-  )
+  property("of a refund changes a pending order to failed", [order, someTime], (order, now) => {
+    const seen = { _tag: "Refunded", received: undefined, reason: "chargeback" } as const
+    const { order: next, alert } = decideRefresh(order, seen, now)
+    return (
+      alert === "chargeback" &&
+      next.evidence.remarks.includes("chargeback") &&
+      next.status === (order.status === "pending" ? "failed" : order.status)
+    )
+  })
 
   it.each([
     ["expired when the provider reports expiry", { _tag: "Expired", received: undefined }, 0, "expired"],
@@ -183,22 +164,19 @@ describe("a payment observation", () => {
     ],
     ["pending before the expiry", pending, 59 * MINUTE, "pending"],
     ["pending until one minute after the expiry", pending, 61 * MINUTE, "pending"],
-    ["expired when it is unpaid more than one minute after the expiry", pending, 61 * MINUTE + 1, "expired"]
+    ["expired more than one minute after the expiry", pending, 61 * MINUTE + 1, "expired"]
   ] as const)("of a pending order leads to the status %s", (_, seen, atMillis, status) => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 
-  it.each(["pending", "expired", "failed"] as const)(
-    "of a payment changes a %s order to crediting at any time",
-    (status) => {
-      const now = instant(5 * 24 * 60 * MINUTE)
-      const { order } = decideRefresh(anOrder({ status }), paid, now)
-      expect(order).toMatchObject({ status: "crediting", paidAt: now })
-      expect(anomaliesOf(order)).toEqual(["late"])
-    }
-  )
+  it.each(["pending", "expired", "failed"] as const)("of a payment changes a %s order to crediting", (status) => {
+    const now = instant(5 * 24 * 60 * MINUTE)
+    const { order } = decideRefresh(anOrder({ status }), paid, now)
+    expect(order).toMatchObject({ status: "crediting", paidAt: now })
+    expect(anomaliesOf(order)).toEqual(["late"])
+  })
 
-  it("sets a payment time between the order's creation and now", () => {
+  it("sets a payment time between the creation and now", () => {
     const paidAt = (at: number) =>
       decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
@@ -206,13 +184,17 @@ describe("a payment observation", () => {
     expect(paidAt(20 * MINUTE)).toEqual(instant(10 * MINUTE))
   })
 
-  it("adds each transaction once, and stores at most 100 transactions", () => {
-    const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
-      ...pending,
-      evidence: { transactions, remarks: [] }
-    })
-    const first = decideRefresh(anOrder(), seen(["0xa"]), instant(1)).order
+  const seen = (transactions: ReadonlyArray<string>): PaymentObservation => ({
+    ...pending,
+    evidence: { transactions, remarks: [] }
+  })
+  const first = decideRefresh(anOrder(), seen(["0xa"]), instant(1)).order
+
+  it("adds each transaction once", () => {
     expect(decideRefresh(first, seen(["0xa", "0xb"]), instant(2)).order.evidence.transactions).toEqual(["0xa", "0xb"])
+  })
+
+  it("stores at most 100 transactions", () => {
     const flood = seen(Array.from({ length: 1_000 }, (_, i) => `0x${i}`))
     expect(decideRefresh(first, flood, instant(3)).order.evidence.transactions).toHaveLength(100)
   })

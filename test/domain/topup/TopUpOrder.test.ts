@@ -17,7 +17,7 @@ import { property } from "../../support/property.ts"
 import { anOrder, instant, MINUTE, order, raw } from "../../support/resellers.ts"
 
 describe("an order number", () => {
-  property("is RTO- followed by the order id, and converts back to the id", [FastCheck.uuid()], (id) => {
+  property("is RTO- followed by the order id", [FastCheck.uuid()], (id) => {
     const number = orderNumberOf(OrderId.make(id))
     return number === `RTO-${id}` && Option.getOrUndefined(orderIdOf(number)) === id
   })
@@ -41,7 +41,7 @@ describe("a top-up order", () => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
-  it("has a token kind with crypto_bep20, and none with crypto", () => {
+  it("has a token kind with crypto_bep20", () => {
     const terms = { amount: { _tag: "Dollars", tokenKind: "usdt" }, quotaUsdMicro: UsdMicro(1n) } as const
     expect(tokenKindOf({ ...terms, method: "crypto_bep20" })).toBe("usdt")
     expect(tokenKindOf({ ...terms, method: "crypto" })).toBeUndefined()
@@ -52,13 +52,13 @@ describe("a top-up order", () => {
     return shown * 10n ** 12n <= receivedRaw && receivedRaw - shown * 10n ** 12n < 10n ** 12n
   })
 
-  property("shows the part of the received amount that exceeds the ordered quota", [order], (order) => {
+  property("shows the received amount above the ordered quota", [order], (order) => {
     const received = receivedUsdMicroOf(order) ?? 0n
     const excess = excessUsdMicroOf(order)
     return excess === (received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
   })
 
-  it("is flagged for an operator if its payment is late or too large, or if it expires underpaid", () => {
+  it("is flagged if its payment is late, too large or too small", () => {
     const some = (micro: bigint) => ({ receivedRaw: TokenRaw(micro * 10n ** 12n), receivedUsdMicro: undefined })
     expect(anomaliesOf(anOrder())).toEqual([])
     expect(anomaliesOf(anOrder({ received: some(9_999_999n) }))).toEqual([])
@@ -78,12 +78,12 @@ describe("a new order of a reseller", () => {
     expect(Either.isRight(decideNewOrder(open(49), instant(0)))).toBe(true)
   })
 
-  it("is refused while the reseller has 50 unpaid orders, with a retry when the first of them expires", () => {
+  it("is refused while the reseller has 50 unpaid orders", () => {
     const refused = { maxUnpaidOrders: 50, retryAfterSeconds: 300 }
     expect(Either.flip(decideNewOrder(open(50), instant(0)))).toMatchObject(Either.right(refused))
   })
 
-  it("is refused, with a retry after 20 seconds, if one of 50 payments is still being opened", () => {
+  it("has a retry after 20 seconds while a payment is being opened", () => {
     const orders = [...open(49), { expiresAt: undefined }]
     expect(Either.flip(decideNewOrder(orders, instant(0)))).toMatchObject(Either.right({ retryAfterSeconds: 20 }))
   })

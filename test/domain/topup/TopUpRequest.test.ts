@@ -31,7 +31,7 @@ const open: TopUpBounds = {
 }
 
 describe("the terms of a top-up", () => {
-  it("for qris are a fee of 5 % in addition to the amount, and quota for the amount without the fee", () => {
+  it("for qris have a fee of 5 % in addition to the amount", () => {
     expect(Either.getOrThrow(order({ method: "qris", amount_idr: 100_000 }))).toEqual({
       method: "qris",
       amount: { _tag: "Rupiah", amountIdr: 100_000n, feeIdr: 5_000n, totalIdr: 105_000n },
@@ -48,7 +48,7 @@ describe("the terms of a top-up", () => {
     })
   })
 
-  property("contain a quota of exactly the paid amount without the fee", [method, amount], (method, amount) => {
+  property("contain a quota of the amount without the fee", [method, amount], (method, amount) => {
     const terms = Either.getOrThrow(order({ method, [amountPathOf(method)]: amount }, open))
     if (terms.amount._tag === "Dollars") return terms.quotaUsdMicro === BigInt(amount)
     const { amountIdr, feeIdr, totalIdr } = terms.amount
@@ -61,7 +61,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  property("are accepted if and only if the amount is within the bounds", [method, amount], (method, amount) => {
+  property("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000
@@ -85,14 +85,14 @@ describe("the terms of a top-up", () => {
     expect(refusalOf({ method, [path]: 1e300 })).toBe("AmountOutOfRange")
   })
 
-  it("are refused for an amount of zero or below, even if the amount is within the bounds", () => {
+  it("are refused for an amount of zero or below", () => {
     for (const amount_idr of [0, -1]) {
       const decided = order({ method: "qris", amount_idr }, { ...open, qris: { min: -5n, max: 5n } })
       expect(Either.isLeft(decided)).toBe(true)
     }
   })
 
-  it("are refused for an amount outside the bounds, and the refusal contains the bounds", () => {
+  it("are refused with the bounds for an amount outside them", () => {
     const refused = Either.flip(order({ method: "qris", amount_idr: 1 }))
     expect(Either.getOrThrow(refused)).toMatchObject({ path: "amount_idr", bounds: { min: 10_000n, max: 9_500_000n } })
   })
@@ -109,11 +109,11 @@ describe("a top-up request", () => {
     ["with a fractional amount", { method: "qris", amount_idr: 10_000.5 }, ["amount_idr"]],
     ["with an infinite amount", { method: "qris", amount_idr: Number.POSITIVE_INFINITY }, ["amount_idr"]],
     ["that is not an object", [], [""]]
-  ])("%s is refused with the name of the invalid member", (_, body, paths) => {
+  ])("%s is refused", (_, body, paths) => {
     expect(refusalOf(body)).toEqual(paths)
   })
 
-  property("is refused if it has both amounts, for every method", [method], (method) => {
+  property("is refused if it has both amounts", [method], (method) => {
     const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
     const refusal = refusalOf({ method, amount_idr: 10_000_000, amount_usd_micro: 10_000_000 })
     return Array.isArray(refusal) && refusal.join() === other
@@ -136,7 +136,7 @@ describe("a top-up request", () => {
     expect(Either.isLeft(kindOf(7))).toBe(true)
   })
 
-  it.each(["qris", "hosted_qris", "crypto"] as const)("ignores any token kind for %s", (method) => {
+  it.each(["qris", "hosted_qris", "crypto"] as const)("ignores the token kind for %s", (method) => {
     for (const token_kind of ["usdc", "dai", 7, {}]) {
       expect(refusalOf({ method, [amountPathOf(method)]: 5_000_000, token_kind })).toBe("accepted")
     }
