@@ -17,7 +17,7 @@ const count = (table: string) =>
 const tier = (cents: number, tokens: number) => ({ tier_usd_cents: cents, granted_tokens: tokens })
 const price = (each: number) => ({ input: each, cache_read: each, cache_write: each, output: each })
 
-// The tests run in order. Each test applies its own catalog after the catalog of the previous test.
+// Each test applies its own catalog after the catalog of the previous test.
 describe("the catalog in Postgres", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     it.effect("is stored as the file defines it", () =>
@@ -53,7 +53,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a model that is missing from the file, and later restores the model with the same id", () =>
+    it.effect("retires a model that is missing from the file", () =>
       Effect.gen(function* () {
         const both = Stores.catalogOf({ public_name: "a" }, { public_name: "b", tiers: [tier(100, 1)] })
         yield* apply(both)
@@ -67,26 +67,24 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect(
-      "stores a new price as a new row, keeps the row of the old price, and uses it again for the old price",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
-          const old = yield* stored("priced")
-          const dearer = Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(8) })
-          expect((yield* apply(dearer)).changed).toEqual(["priced"])
-          const now = yield* stored("priced")
-          expect(now?.price.input).toBe(8n)
-          expect(now?.priceId).not.toBe(old?.priceId)
-          expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
-          // The earlier price already has a row, and the model uses this row again.
-          yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
-          expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
-        })
+    it.effect("stores a new price as a new row", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+        const old = yield* stored("priced")
+        const dearer = Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(8) })
+        expect((yield* apply(dearer)).changed).toEqual(["priced"])
+        const now = yield* stored("priced")
+        expect(now?.price.input).toBe(8n)
+        expect(now?.priceId).not.toBe(old?.priceId)
+        expect(yield* sql`SELECT input FROM price WHERE id = ${old?.priceId ?? ""}`).toEqual([{ input: 7n }])
+        // The row of the old price is used again.
+        yield* apply(Stores.catalogOf({ public_name: "priced", price_usd_micro_per_million_tokens: price(7) }))
+        expect((yield* stored("priced"))?.priceId).toBe(old?.priceId)
+      })
     )
 
-    it.effect("adds, changes and removes the hosted tools of a model", () =>
+    it.effect("stores each change of a model's hosted tools", () =>
       Effect.gen(function* () {
         yield* apply(Stores.catalogOf({ public_name: "tooled" }))
         for (const hosted_tools of [["web_search"], ["web_search", "mcp"], []]) {
@@ -98,7 +96,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("adds, changes and removes the largest output of a model", () =>
+    it.effect("stores each change of a model's largest output", () =>
       Effect.gen(function* () {
         yield* apply(Stores.catalogOf({ public_name: "long" }))
         for (const max_output_tokens of [8_192, 10_000_000, undefined]) {
@@ -110,27 +108,25 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect(
-      "replaces routes, updates tiers in place, and stops the sale of tiers that are missing from the file",
-      () =>
-        Effect.gen(function* () {
-          const route = (upstream_model: string, priority: number) => ({ provider: "lab", upstream_model, priority })
-          yield* apply(
-            Stores.catalogOf({
-              public_name: "r",
-              routes: [route("x", 1), route("y", 2)],
-              tiers: [tier(100, 1), tier(200, 2)]
-            })
-          )
-          const before = (yield* load).tiers.filter(({ publicName }) => publicName === "r")
-          yield* apply(Stores.catalogOf({ public_name: "r", routes: [route("y", 1)], tiers: [tier(200, 3)] }))
-          expect((yield* stored("r"))?.routes).toMatchObject([{ upstreamModel: "y", priority: 1 }])
-          const [first, second] = before
-          expect((yield* load).tiers.filter(({ publicName }) => publicName === "r")).toEqual([
-            { ...first, forSale: false },
-            { ...second, grantedTokens: 3n }
-          ])
-        })
+    it.effect("stops the sale of tiers that the file omits", () =>
+      Effect.gen(function* () {
+        const route = (upstream_model: string, priority: number) => ({ provider: "lab", upstream_model, priority })
+        yield* apply(
+          Stores.catalogOf({
+            public_name: "r",
+            routes: [route("x", 1), route("y", 2)],
+            tiers: [tier(100, 1), tier(200, 2)]
+          })
+        )
+        const before = (yield* load).tiers.filter(({ publicName }) => publicName === "r")
+        yield* apply(Stores.catalogOf({ public_name: "r", routes: [route("y", 1)], tiers: [tier(200, 3)] }))
+        expect((yield* stored("r"))?.routes).toMatchObject([{ upstreamModel: "y", priority: 1 }])
+        const [first, second] = before
+        expect((yield* load).tiers.filter(({ publicName }) => publicName === "r")).toEqual([
+          { ...first, forSale: false },
+          { ...second, grantedTokens: 3n }
+        ])
+      })
     )
 
     it.effect("ignores the order of routes, tiers and capabilities", () =>
@@ -149,7 +145,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("retires a provider that is missing from the file, and later restores the provider", () =>
+    it.effect("retires a provider that is missing from the file", () =>
       Effect.gen(function* () {
         const lab = Stores.catalogOf({ public_name: "p" })
         const elsewhere: CatalogTerms = {
@@ -166,30 +162,28 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect(
-      "gives concurrent files consecutive versions, and then contains the models of the file with the last version",
-      () =>
-        Effect.gen(function* () {
-          const before = yield* load
-          const files = Array.from({ length: 6 }, (_, i) =>
-            Stores.catalogOf(...Array.from({ length: 3 }, (_, j) => ({ public_name: `race-${(i + j) % 6}` })))
-          )
-          const changes = yield* Effect.all(files.map(apply), { concurrency: "unbounded" })
-          expect(changes.map(({ version }) => version).sort()).toEqual(files.map((_, i) => before.version + 1 + i))
-          const last = files[changes.findIndex(({ version }) => version === before.version + files.length)]
-          const catalog = yield* load
-          expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
-            last?.models.map(({ publicName }) => publicName).sort()
-          )
-        })
+    it.effect("gives concurrent files consecutive versions", () =>
+      Effect.gen(function* () {
+        const before = yield* load
+        const files = Array.from({ length: 6 }, (_, i) =>
+          Stores.catalogOf(...Array.from({ length: 3 }, (_, j) => ({ public_name: `race-${(i + j) % 6}` })))
+        )
+        const changes = yield* Effect.all(files.map(apply), { concurrency: "unbounded" })
+        expect(changes.map(({ version }) => version).sort()).toEqual(files.map((_, i) => before.version + 1 + i))
+        const last = files[changes.findIndex(({ version }) => version === before.version + files.length)]
+        const catalog = yield* load
+        expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
+          last?.models.map(({ publicName }) => publicName).sort()
+        )
+      })
     )
 
-    it.effect("applies no change of a file when one of its changes fails", () =>
+    it.effect("is unchanged when one change of a file fails", () =>
       Effect.gen(function* () {
         const before = yield* load
         const terms = Stores.catalogOf({ public_name: "fine" }, { public_name: "broken" })
         // The parser of catalog files refuses the weight 0, so the test adds it afterwards. The database rejects it
-        // after the statements before it have written a part of the catalog.
+        // after it has written other rows.
         const broken = {
           ...terms,
           models: terms.models.map((model) =>
@@ -201,7 +195,7 @@ describe("the catalog in Postgres", () => {
       })
     )
 
-    it.effect("writes the operator, the reason, the version and the changes to the audit log", () =>
+    it.effect("writes each applied change to the audit log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const change = yield* apply(Stores.catalogOf({ public_name: "logged" }))

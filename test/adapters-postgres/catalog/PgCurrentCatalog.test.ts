@@ -11,9 +11,7 @@ import { Cable } from "../client/Cable.ts"
 
 const HOUR = 3_600_000
 
-/**
- * Starts the current catalog of a node. A test can cut the cable (a proxy) that connects the node to the database.
- */
+/** Starts the current catalog of a node. A cable (a proxy) connects the node to the database. */
 const aNode = (pollMillis: number) =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.TestDatabase
@@ -42,7 +40,7 @@ const apply = (...publicNames: ReadonlyArray<string>) =>
 
 describe("the current catalog", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is read at startup, including retired models", () =>
+    it.scoped("is read at startup", () =>
       Effect.gen(function* () {
         yield* apply("early", "old")
         const { version } = yield* apply("early")
@@ -54,24 +52,22 @@ describe("the current catalog", () => {
       })
     )
 
-    it.scoped(
-      "is replaced on two nodes when a changed file is applied, and not replaced when the file is unchanged",
-      () =>
-        Effect.gen(function* () {
-          yield* apply("first")
-          const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
-          const before = nodes[0].get()
-          yield* apply("first")
-          yield* Effect.sleep("50 millis")
-          expect(nodes[0].get()).toBe(before)
-          const { version } = yield* apply("second")
-          for (const { get } of nodes) yield* until(() => get().version === version)
-          expect(before.models.has("second")).toBe(false)
-          expect(nodes[1].get().models.get("second")?.retired).toBe(false)
-        })
+    it.scoped("is replaced on two nodes when a changed file is applied", () =>
+      Effect.gen(function* () {
+        yield* apply("first")
+        const nodes = yield* Effect.all([aNode(HOUR), aNode(HOUR)])
+        const before = nodes[0].get()
+        yield* apply("first")
+        yield* Effect.sleep("50 millis")
+        expect(nodes[0].get()).toBe(before)
+        const { version } = yield* apply("second")
+        for (const { get } of nodes) yield* until(() => get().version === version)
+        expect(before.models.has("second")).toBe(false)
+        expect(nodes[1].get().models.get("second")?.retired).toBe(false)
+      })
     )
 
-    it.scoped("stays in use during a database outage, and is refreshed when the database is available again", () =>
+    it.scoped("stays in use during a database outage", () =>
       Effect.gen(function* () {
         const { version } = yield* apply("before")
         const { cable, get, listening } = yield* aNode(HOUR)

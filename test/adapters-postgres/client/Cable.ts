@@ -1,8 +1,5 @@
 /**
- * Implements a proxy between a node and the database. A test can cut or freeze the proxy, or cut it in the middle of a
- * commit.
- *
- * Connections with the settings of the proxy reach the database through the proxy.
+ * Implements a proxy between a node and the database. A test can cut it, freeze it, or cause a fault at a commit.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -11,10 +8,7 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 import type * as Pg from "pg"
 
-/**
- * The proxy can change the bytes of a BEGIN statement. Postgres then rejects this statement, and executes the following
- * statements.
- */
+/** Postgres rejects a garbled BEGIN, and executes the following statements. */
 const BEGIN = Buffer.from("BEGIN ")
 const GARBLED = Buffer.from("BEGUN ")
 
@@ -77,7 +71,7 @@ export class Cable {
     this.#garbles = true
   }
 
-  /** The promise resolves when the proxy receives the commit at which the fault happens. */
+  /** The promise resolves when the fault happens. */
   atNextCommit(fault: CommitFault): Promise<void> {
     this.#fault = fault
     return new Promise((resolve) => {

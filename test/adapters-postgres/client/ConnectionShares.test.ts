@@ -3,7 +3,7 @@ import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { Effect, type Fiber, Option } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Acquires shares of the connections for parties, and records the party of each share in use. */
+/** Acquires connections for parties, and records the party of each connection in use. */
 class Users {
   readonly shares: ConnectionShares
   readonly using: Array<string> = []
@@ -41,7 +41,6 @@ class Users {
     await turn()
   }
 
-  /** Interrupts the latest request of the party. */
   async interrupt(party: string): Promise<void> {
     const latest = this.#fibers.findLast((request) => request.party === party)
     latest?.fiber.unsafeInterruptAsFork(latest.fiber.id())
@@ -55,8 +54,8 @@ class Users {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1))
 
-describe("the connections of a pool", () => {
-  it("are given to one party only up to half of the pool, so that another party does not wait", async () => {
+describe("database connections", () => {
+  it("are given to one party only up to half of the pool", async () => {
     const users = new Users(4)
     for (let i = 0; i < 10; i++) await users.start("a")
     expect(users.sorted).toBe("a a")
@@ -76,7 +75,7 @@ describe("the connections of a pool", () => {
     expect(users.sorted).toBe("b c")
   })
 
-  it("are not counted for background tasks, which have no party", async () => {
+  it("are not limited for background tasks", async () => {
     const users = new Users(2)
     for (let i = 0; i < 3; i++) await users.start(undefined)
     await users.start("a")

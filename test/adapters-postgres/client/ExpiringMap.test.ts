@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest"
 
 const HOUR = 3_600_000
 
-describe("ExpiringMap", () => {
+describe("an expiring map", () => {
   it("returns an entry until the entry reaches the given age", async () => {
     const map = new ExpiringMap<string, number>(10)
     map.set("a", 1)
@@ -14,7 +14,7 @@ describe("ExpiringMap", () => {
     expect(map.get("never", HOUR)).toBeUndefined()
   })
 
-  it("deletes the oldest entry when another entry exceeds its capacity", () => {
+  it("deletes the oldest entry beyond its capacity", () => {
     const map = new ExpiringMap<string, number>(2)
     map.set("a", 1)
     map.set("b", 2)
@@ -24,7 +24,7 @@ describe("ExpiringMap", () => {
     expect(map.size).toBe(2)
   })
 
-  it("deletes the entries with a matching value, or all entries", () => {
+  it("deletes the entries with a matching value", () => {
     const map = new ExpiringMap<string, number>(10)
     for (const n of [1, 2, 3, 4]) map.set(`${n}`, n)
     map.forget((n) => n % 2 === 0)

@@ -7,10 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Cable } from "./Cable.ts"
 
-/**
- * Starts a listener that is connected to the database through a cable (a proxy), and records the notifications that it
- * receives.
- */
+/** Starts a listener behind a cable (a proxy to the database), and records its notifications. */
 const aListener = Effect.gen(function* () {
   const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
   const built = yield* Layer.build(
@@ -51,23 +48,21 @@ describe("notifications in Postgres", () => {
       ["is cut", (cable: Cable) => cable.cut()],
       ["hangs without an error", (cable: Cable) => cable.freeze()]
     ] as const) {
-      it.scoped(
-        `are reported as missed when the connection ${fault}, and later notifications arrive on the next connection`,
-        () =>
-          Effect.gen(function* () {
-            const { cable, received, listening } = yield* aListener
-            yield* until(listening)
-            causeFault(cable)
-            yield* until(() => !listening())
-            expect(received).toEqual(["missed", "missed"])
-            yield* notify(KEYS_CHANNEL, "missed by the listener")
-            cable.cut()
-            cable.mend()
-            yield* until(listening)
-            yield* notify(KEYS_CHANNEL, "again")
-            yield* until(() => received.includes("again"))
-            expect(received).toEqual(["missed", "missed", "missed", "again"])
-          })
+      it.scoped(`are reported as missed when the connection ${fault}`, () =>
+        Effect.gen(function* () {
+          const { cable, received, listening } = yield* aListener
+          yield* until(listening)
+          causeFault(cable)
+          yield* until(() => !listening())
+          expect(received).toEqual(["missed", "missed"])
+          yield* notify(KEYS_CHANNEL, "missed by the listener")
+          cable.cut()
+          cable.mend()
+          yield* until(listening)
+          yield* notify(KEYS_CHANNEL, "again")
+          yield* until(() => received.includes("again"))
+          expect(received).toEqual(["missed", "missed", "missed", "again"])
+        })
       )
     }
   })

@@ -3,7 +3,7 @@ import * as ReadSlots from "@tollgate/adapters-postgres/client/ReadSlots"
 import { Deferred, Effect, Either, Fiber } from "effect"
 
 describe("read slots", () => {
-  it.effect("run a limited number of reads, and refuse reads of one caller or of all callers beyond a limit", () =>
+  it.effect("refuse reads beyond a limit per caller and in total", () =>
     Effect.gen(function* () {
       const { run } = ReadSlots.make({ running: 2, total: 4, perCaller: 3 })
       const gate = yield* Deferred.make<void>()

@@ -28,8 +28,8 @@ const poolOf = (name: string, settings: Pg.ClientConfig) =>
     Context.get(SqlClient.SqlClient)
   )
 
-describe.concurrent("a connection on which the database does not respond", () => {
-  it.scopedLive("is closed, and the pool opens another one", () =>
+describe.concurrent("a database connection without responses", () => {
+  it.scopedLive("is closed after the timeout", () =>
     Effect.gen(function* () {
       const { settings } = yield* TestDatabase.make("empty")
       const cable = yield* Cable.scoped(settings)
@@ -51,7 +51,7 @@ describe.concurrent("a connection on which the database does not respond", () =>
     })
   )
 
-  it.scopedLive("stays open if the timeout ends while no statement runs", () =>
+  it.scopedLive("stays open while no statement runs", () =>
     Effect.gen(function* () {
       const { settings } = yield* TestDatabase.make("empty")
       const pool = yield* Effect.acquireRelease(
@@ -71,7 +71,7 @@ describe.concurrent("a connection on which the database does not respond", () =>
     })
   )
 
-  it.scopedLive("stays open during a transaction without time limits, and not afterwards", () =>
+  it.scopedLive("stays open during a transaction without time limits", () =>
     Effect.gen(function* () {
       const { settings } = yield* TestDatabase.make("empty")
       const sql = yield* poolOf("limited", settings)

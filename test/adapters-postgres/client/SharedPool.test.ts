@@ -15,40 +15,38 @@ const as = (party: string) => Effect.provideService(CurrentParty, party)
 const LOCKED = "SELECT pg_advisory_xact_lock(4711)"
 
 describe("a shared pool of connections", () => {
-  it.scopedLive(
-    "serves a party while another party has 20 statements and transactions, of which two wait for a lock and the others for a connection",
-    () =>
-      Effect.gen(function* () {
-        const { settings } = yield* TestDatabase.make("empty")
-        const session = yield* Effect.acquireRelease(
-          Effect.promise(async () => {
-            const client = new Pg.Client(settings)
-            await client.connect()
-            await client.query("SELECT pg_advisory_lock(4711)")
-            return client
-          }),
-          (client) => Effect.promise(() => client.end())
-        )
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const waiting = yield* Effect.forEach(Array.from({ length: 20 }), (_, i) => {
-            const statement = sql.unsafe(LOCKED)
-            return Effect.fork(as("one")(i % 2 === 0 ? statement : sql.withTransaction(statement)))
-          })
-          const busy = Effect.map(
-            as("another")(sql<{ count: number }>`SELECT count(*)::int FROM pg_locks
+  it.scopedLive("serves a party while another party waits for locks", () =>
+    Effect.gen(function* () {
+      const { settings } = yield* TestDatabase.make("empty")
+      const session = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const client = new Pg.Client(settings)
+          await client.connect()
+          await client.query("SELECT pg_advisory_lock(4711)")
+          return client
+        }),
+        (client) => Effect.promise(() => client.end())
+      )
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const waiting = yield* Effect.forEach(Array.from({ length: 20 }), (_, i) => {
+          const statement = sql.unsafe(LOCKED)
+          return Effect.fork(as("one")(i % 2 === 0 ? statement : sql.withTransaction(statement)))
+        })
+        const busy = Effect.map(
+          as("another")(sql<{ count: number }>`SELECT count(*)::int FROM pg_locks
             WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database
             WHERE datname = current_database())`),
-            ([row]) => row?.count ?? 0
-          )
-          yield* Effect.repeat(busy, { until: (count) => count >= 2 })
-          yield* Effect.sleep("50 millis")
-          expect(yield* busy).toBe(2)
-          expect(yield* as("another")(sql.withTransaction(sql`SELECT 1 AS served`))).toEqual([{ served: 1 }])
-          yield* Effect.promise(() => session.query("SELECT pg_advisory_unlock(4711)"))
-          yield* Fiber.joinAll(waiting)
-        }).pipe(Effect.provide(shared(settings)))
-      })
+          ([row]) => row?.count ?? 0
+        )
+        yield* Effect.repeat(busy, { until: (count) => count >= 2 })
+        yield* Effect.sleep("50 millis")
+        expect(yield* busy).toBe(2)
+        expect(yield* as("another")(sql.withTransaction(sql`SELECT 1 AS served`))).toEqual([{ served: 1 }])
+        yield* Effect.promise(() => session.query("SELECT pg_advisory_unlock(4711)"))
+        yield* Fiber.joinAll(waiting)
+      }).pipe(Effect.provide(shared(settings)))
+    })
   )
 
   it.scopedLive("releases the share when no connection can be opened", () =>

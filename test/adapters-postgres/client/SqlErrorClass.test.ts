@@ -33,7 +33,7 @@ describe("a database error", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
-  it("is treated as a lost connection for a standby or a shutdown, not for a conflict or a rejected row", () => {
+  it("counts as a lost connection after a shutdown of the server", () => {
     expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isConnectionLost)).toBe(true)
     expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isConnectionLost)).toBe(false)
   })
@@ -47,7 +47,7 @@ describe("a database error", () => {
     expect(isTransient(error)).toBe(false)
   })
 
-  it("reports an unavailable database, unless a wrong statement, value or row, or no privilege causes the error", () => {
+  it("reports an unavailable database for a lost or refused connection", () => {
     const unavailable = ["08006", "25006", "28P01", "40001", "53300", "55000", "57014", "57P01", "57P03"].map(refusal)
     const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
     expect([...unavailable, refused, new ConnectionLost("gone")].every(isUnavailable)).toBe(true)

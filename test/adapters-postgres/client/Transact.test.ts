@@ -41,8 +41,7 @@ describe("a transaction", () => {
         const table = yield* aTable
         const meet = yield* meetingOfTwo
         let executions = 0
-        // Each transaction reads both numbers and writes one of them. Two such transactions succeed one after the
-        // other, but one of them fails when they run concurrently.
+        // Each transaction reads both numbers and writes one, so one of two concurrent transactions fails.
         const skewed = (id: number) =>
           transact(
             Effect.gen(function* () {
@@ -78,7 +77,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("writes nothing when the domain refuses, and fails with the error of the domain", () =>
+    it.effect("writes nothing when the domain refuses", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -88,7 +87,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("fails with a defect when the database rejects a statement or the commit", () =>
+    it.effect("fails with a defect when the database rejects a statement", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -101,7 +100,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.scoped("has an unknown outcome and ends as unavailable when the connection is lost during the commit", () =>
+    it.scoped("ends as unavailable when the connection is lost during the commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable
@@ -128,7 +127,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("reads 64-bit integers exactly, and times as dates", () =>
+    it.effect("reads 64-bit integers exactly", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const big = 9_007_199_254_740_993n

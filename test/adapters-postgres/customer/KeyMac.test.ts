@@ -11,15 +11,15 @@ const during = KeyMac.make({ prefix: "tg", pepper: fresh, previousPepper: old })
 const after = KeyMac.make({ prefix: "tg", pepper: fresh })
 const key = generateKey("tg", randomBytes(44))
 
-describe("KeyMac", () => {
-  it("verifies a key under the current and under the previous pepper, and under no other pepper", () => {
+describe("an API key", () => {
+  it("is verified under the current and the previous pepper", () => {
     const accepts = (stored: KeyMac.SealedKey) =>
       [before, announced, during, after].map((mac) => mac.verify(key, stored.secretMac))
     expect(accepts(before.seal(key))).toEqual([true, true, true, false])
     expect(accepts(during.seal(key))).toEqual([false, true, true, true])
   })
 
-  it("stores the name of the current pepper with a key; this name does not change when the pepper becomes the previous pepper", () => {
+  it("is stored with the name of the current pepper", () => {
     expect(during.seal(key)).toEqual(after.seal(key))
     expect(announced.seal(key)).toEqual(before.seal(key))
     expect(during.seal(key).pepperName).toBe(during.pepperName)
@@ -29,12 +29,12 @@ describe("KeyMac", () => {
     expect(before.pepperName).not.toBe(after.pepperName)
   })
 
-  it("does not verify a key with another public id", () => {
+  it("is not verified with another public id", () => {
     const other = { ...key, publicId: generateKey("tg", randomBytes(44)).publicId }
     expect(during.verify(other, before.seal(key).secretMac)).toBe(false)
   })
 
-  it("does not verify a key when no MAC is stored", () => {
+  it("is not verified when no MAC is stored", () => {
     expect(during.verify(key, undefined)).toBe(false)
   })
 })

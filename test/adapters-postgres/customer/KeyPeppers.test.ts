@@ -1,6 +1,5 @@
 /**
- * Tests the replacement of the pepper while API keys are in use, on servers with the settings of each step of
- * docs/operations.md.
+ * The servers have the settings of the steps in docs/operations.md that replace the pepper.
  */
 import crypto, { randomBytes } from "node:crypto"
 import { syncBuiltinESMExports } from "node:module"
@@ -27,7 +26,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 const [OLD, NEW] = [Redacted.make("the old pepper"), Redacted.make("the new pepper")]
 const NEITHER = Redacted.make("another pepper")
 
-/** The settings of a server before, during and after the steps of a rotation. */
+/** The settings of a server at each step of the replacement. */
 const PEPPERS = {
   before: { prefix: "tg", pepper: OLD },
   announced: { prefix: "tg", pepper: OLD, previousPepper: NEW },
@@ -46,7 +45,7 @@ type Step = keyof typeof PEPPERS
 
 const of = (step: Step) => KeyMac.make(PEPPERS[step])
 
-/** Starts parts of a server that use the pepper. The cache of keys is empty, so the first use of a key looks it up. */
+/** Starts the parts of a server that use the pepper. Its cache of keys is empty. */
 const aServer = (step: Step) =>
   Effect.gen(function* () {
     const built = yield* Layer.build(
@@ -86,7 +85,7 @@ const stored = (id: ApiKeyId) =>
     )
   )
 
-/** Returns a function that counts the MACs that an effect computes under a pepper, whether it succeeds or fails. */
+/** Returns a function that counts the MACs that an effect computes under a pepper. */
 const countedMacs = Effect.acquireRelease(
   Effect.sync(() => {
     const { createHmac } = crypto
@@ -119,9 +118,9 @@ const acceptedBy = (secret: Redacted.Redacted<string>) =>
     )
   )
 
-describe("the pepper of API keys", () => {
+describe("a replacement of the pepper", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is replaced for a key that is used during the replacement, and not for an unused key", () =>
+    it.scoped("rewrites a key that is used", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const used = yield* before.create
@@ -142,22 +141,20 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped(
-      "is recorded for a key of an earlier release when the key is used, and the stored MAC does not change",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const server = yield* aServer("before")
-          const { key, secret } = yield* server.create
-          yield* sql`UPDATE api_key SET pepper_name = NULL WHERE id = ${key.id}`
-          const earlier = yield* stored(key.id)
-          expect(yield* server.accepts(secret)).toBe(true)
-          expect(yield* server.rewrite).toBe(1)
-          expect(yield* stored(key.id)).toEqual({ ...earlier, pepper_name: of("before").pepperName, pepper_version: 1 })
-        })
+    it.scoped("records the pepper of a key from an earlier release", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const server = yield* aServer("before")
+        const { key, secret } = yield* server.create
+        yield* sql`UPDATE api_key SET pepper_name = NULL WHERE id = ${key.id}`
+        const earlier = yield* stored(key.id)
+        expect(yield* server.accepts(secret)).toBe(true)
+        expect(yield* server.rewrite).toBe(1)
+        expect(yield* stored(key.id)).toEqual({ ...earlier, pepper_name: of("before").pepperName, pepper_version: 1 })
+      })
     )
 
-    it.scoped("needs one statement in the lookup of an unknown key, and of a key under the previous pepper", () =>
+    it.scoped("adds no statement to the lookup of a key", () =>
       Effect.gen(function* () {
         const server = yield* aServer("during")
         const { secret } = yield* (yield* aServer("before")).create
@@ -175,27 +172,25 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped(
-      "needs one MAC per pepper to look up a key, one more for a key under the previous pepper, and none for a cached key",
-      () =>
-        Effect.gen(function* () {
-          // A server does not cache a key that is looked up when its notification arrives, so other servers create the keys.
-          const old = yield* (yield* aServer("before")).create
-          const current = yield* (yield* aServer("during")).create
-          const [before, during] = [yield* aServer("before"), yield* aServer("during")]
-          const unknown = () => render("tg", generateKey("tg", randomBytes(44)))
-          const macsOf = yield* countedMacs
-          expect(yield* macsOf(before.authenticate(old.secret))).toBe(1)
-          expect(yield* macsOf(before.authenticate(unknown()))).toBe(1)
-          expect(yield* macsOf(during.authenticate(current.secret))).toBe(2)
-          expect(yield* macsOf(during.authenticate(unknown()))).toBe(2)
-          // The MAC under the current pepper is computed too, for the rewrite of the key.
-          expect(yield* macsOf(during.authenticate(old.secret))).toBe(3)
-          for (const { secret } of [old, current]) expect(yield* macsOf(during.authenticate(secret))).toBe(0)
-        })
+    it.scoped("needs the same MACs for known and unknown keys", () =>
+      Effect.gen(function* () {
+        // A server does not cache a key that is looked up when its notification arrives, so other servers create the keys.
+        const old = yield* (yield* aServer("before")).create
+        const current = yield* (yield* aServer("during")).create
+        const [before, during] = [yield* aServer("before"), yield* aServer("during")]
+        const unknown = () => render("tg", generateKey("tg", randomBytes(44)))
+        const macsOf = yield* countedMacs
+        expect(yield* macsOf(before.authenticate(old.secret))).toBe(1)
+        expect(yield* macsOf(before.authenticate(unknown()))).toBe(1)
+        expect(yield* macsOf(during.authenticate(current.secret))).toBe(2)
+        expect(yield* macsOf(during.authenticate(unknown()))).toBe(2)
+        // The MAC under the current pepper is computed too, for the rewrite of the key.
+        expect(yield* macsOf(during.authenticate(old.secret))).toBe(3)
+        for (const { secret } of [old, current]) expect(yield* macsOf(during.authenticate(secret))).toBe(0)
+      })
     )
 
-    it.scoped("is also counted for the secrets of webhook endpoints; a rotated secret has the current pepper", () =>
+    it.scoped("counts the webhook endpoints under the previous pepper", () =>
       Effect.gen(function* () {
         const [before, during, after] = [yield* aServer("before"), yield* aServer("during"), yield* aServer("after")]
         const { endpoint } = yield* before.createEndpoint
@@ -209,7 +204,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced once for each of ten keys, even if three servers have authenticated the key", () =>
+    it.scoped("rewrites each of ten keys once on three servers", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const keys = yield* Effect.replicateEffect(before.create, 10)
@@ -224,7 +219,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is not replaced if the stored MAC has changed since the key was read", () =>
+    it.scoped("does not overwrite a MAC that has changed since its read", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* (yield* aServer("before")).create
@@ -237,7 +232,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.scoped("is replaced for a free key without a wait for a key that another session has locked", () =>
+    it.scoped("does not wait for a key that another session locks", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const [locked, free] = [yield* before.create, yield* before.create]
@@ -263,7 +258,7 @@ describe("the pepper of API keys", () => {
       })
     )
 
-    it.effect("is replaced for at most 500 keys in one rewrite", () =>
+    it.effect("rewrites at most 500 keys in one statement", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { id: userId } = yield* Stores.aUser
@@ -286,7 +281,7 @@ describe("the pepper of API keys", () => {
   })
 
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is counted for each key that is neither revoked nor expired", () =>
+    it.scoped("counts the keys that are neither revoked nor expired", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const during = yield* aServer("during")

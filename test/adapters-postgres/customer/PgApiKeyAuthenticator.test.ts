@@ -25,9 +25,8 @@ const overloaded = new Overloaded({ retryAfterSeconds: 1 })
 const longLived = { ttlMillis: HOUR, ttlWithoutNotificationsMillis: HOUR, unknownKeyTtlMillis: HOUR }
 
 /**
- * Starts the authenticator of a node that is connected to the database through a cable (a proxy), and counts its
- * lookups. A test must create its keys first, because a row is not cached if the notification of a new key arrives
- * during the read.
+ * Starts an authenticator behind a cable (a proxy to the database), and counts its lookups. A test creates its keys
+ * first, because the notification of a new key can prevent the caching of a row.
  */
 const anAuthenticator = (
   options: Partial<PgApiKeyAuthenticator.KeyCacheOptions> = {},
@@ -79,7 +78,7 @@ const until = (holds: () => boolean) =>
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, { schedule: Schedule.spaced("10 millis"), times: 500 })
 
-const elsewhere = (statement: string) =>
+const inAnotherSession = (statement: string) =>
   Effect.flatMap(TestDatabase.TestDatabase, ({ settings }) =>
     Effect.promise(async () => {
       const client = new Pg.Client(settings)
@@ -88,15 +87,14 @@ const elsewhere = (statement: string) =>
     })
   )
 
-/** Runs the effect while another session has locked the table of API keys. */
 const whileKeysAreLocked = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     sql.withTransaction(Effect.zipRight(sql`LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE`, effect))
   )
 
-describe("the API key authenticator in Postgres", () => {
+describe("the API key authenticator", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.scoped("finds the owner of a key with one lookup, and then returns the owner from the cache", () =>
+    it.scoped("finds the owner of a key with one lookup", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
         const { authenticate, lookups } = yield* anAuthenticator()
@@ -110,7 +108,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("stores the time of the last lookup of a genuine key, and no use of a revoked key", () =>
+    it.scoped("stores the time of the last lookup of a key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const uses = Effect.map(
@@ -155,7 +153,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("refuses an unknown key and malformed keys", () =>
+    it.scoped("refuses unknown and malformed keys", () =>
       Effect.gen(function* () {
         const { authenticate, lookups } = yield* anAuthenticator()
         const unknownKey = render("tg", generateKey("tg", randomBytes(44)))
@@ -165,8 +163,7 @@ describe("the API key authenticator in Postgres", () => {
         for (const malformed of ["", "tg_", text.slice(0, -1), `x${text}`, "tg_".repeat(400)]) {
           expect(yield* Effect.flip(authenticate(Redacted.make(malformed)))).toEqual(unknown)
         }
-        // Only the first attempt with the unknown key is a lookup. The second attempt uses the cache, and malformed
-        // keys need no lookup.
+        // The second attempt uses the cache, and malformed keys need no lookup.
         expect(lookups()).toBe(1)
       })
     )
@@ -192,7 +189,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("removes a revoked key from the caches of two nodes, and keeps another key in these caches", () =>
+    it.scoped("removes a revoked key from the caches of two nodes", () =>
       Effect.gen(function* () {
         const [revoked, other] = yield* Effect.all([aKey, aKey])
         const authenticators = yield* Effect.all([anAuthenticator(), anAuthenticator()])
@@ -208,7 +205,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("removes an unknown key from the cache when a notification contains its public id", () =>
+    it.scoped("looks up an unknown key again after its notification", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret, principal } = yield* aKey
@@ -217,12 +214,12 @@ describe("the API key authenticator in Postgres", () => {
         expect(yield* Effect.flip(authenticate(secret))).toEqual(unknown)
         yield* sql`UPDATE api_key SET revoked_at = NULL WHERE id = ${key.id}`
         expect(yield* Effect.flip(authenticate(secret))).toEqual(unknown)
-        yield* elsewhere(`NOTIFY ${KEYS_CHANNEL}, '${key.publicId}'`)
+        yield* inAnotherSession(`NOTIFY ${KEYS_CHANNEL}, '${key.publicId}'`)
         expect(yield* soon(authenticate(secret))).toEqual(principal)
       })
     )
 
-    it.scoped("does not cache a row when a notification arrives during the read", () =>
+    it.scoped("caches no row if a notification arrives during the read", () =>
       Effect.gen(function* () {
         const { secret, principal } = yield* aKey
         const { authenticate, lookups, notifications } = yield* anAuthenticator()
@@ -235,7 +232,7 @@ describe("the API key authenticator in Postgres", () => {
           Effect.gen(function* () {
             const request = yield* Effect.fork(authenticate(secret))
             yield* Effect.repeat(lockWaits, { until: (count) => count === 1n })
-            yield* elsewhere(`NOTIFY ${KEYS_CHANNEL}, 'another'`)
+            yield* inAnotherSession(`NOTIFY ${KEYS_CHANNEL}, 'another'`)
             yield* until(() => received)
             return request
           })
@@ -246,22 +243,20 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "clears the cache when the connection is lost, and reports overload for a valid key until the next connection",
-      () =>
-        Effect.gen(function* () {
-          const { secret, principal } = yield* aKey
-          const { authenticate, cable, notifications } = yield* anAuthenticator()
-          yield* authenticate(secret)
-          cable.cut()
-          yield* until(() => !notifications.listening())
-          expect(yield* Effect.flip(authenticate(secret))).toEqual(overloaded)
-          cable.mend()
-          expect(yield* soon(authenticate(secret))).toEqual(principal)
-        })
+    it.scoped("clears the cache when the connection is lost", () =>
+      Effect.gen(function* () {
+        const { secret, principal } = yield* aKey
+        const { authenticate, cable, notifications } = yield* anAuthenticator()
+        yield* authenticate(secret)
+        cable.cut()
+        yield* until(() => !notifications.listening())
+        expect(yield* Effect.flip(authenticate(secret))).toEqual(overloaded)
+        cable.mend()
+        expect(yield* soon(authenticate(secret))).toEqual(principal)
+      })
     )
 
-    it.scoped("caches a key for a shorter time while notifications cannot arrive", () =>
+    it.scoped("caches a key for a shorter time without notifications", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
         const withoutNotifications = yield* anAuthenticator(
@@ -280,7 +275,7 @@ describe("the API key authenticator in Postgres", () => {
       })
     )
 
-    it.scoped("does not return a key from the cache if its lookup began longer ago than the lifetime of an entry", () =>
+    it.scoped("counts a cached key's lifetime from the start of its lookup", () =>
       Effect.gen(function* () {
         const { secret } = yield* aKey
         const { authenticate, lookups } = yield* anAuthenticator({ ttlMillis: 400 })

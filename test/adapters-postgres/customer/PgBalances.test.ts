@@ -15,9 +15,9 @@ import * as Stores from "../../support/Stores.ts"
 const { aCustomer, anOperation, aReseller } = Programme
 const NO_ID = "0193a5c2-0000-7000-8000-000000000000"
 
-describe("the balances of customers in Postgres", () => {
+describe("the balances of a customer", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("equal credits plus mints minus settled usage, when they are read by customer or by a revoked key", () =>
+    it.effect("equal credits plus mints minus settled usage", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const balances = yield* Balances
@@ -57,7 +57,7 @@ describe("the balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("are zero for a customer without accounts", () =>
+    it.effect("are zero without accounts", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const { userId } = yield* aCustomer(reseller.id)
@@ -65,7 +65,7 @@ describe("the balances of customers in Postgres", () => {
       })
     )
 
-    it.effect("are not found for an unknown customer or key, or for a customer or key of another reseller", () =>
+    it.effect("are not found by another reseller", () =>
       Effect.gen(function* () {
         const balances = yield* Balances
         const [one, other] = [yield* aReseller(), yield* aReseller()]

@@ -16,9 +16,9 @@ const resolve = (resellerId: ResellerId, email: Email, policy: "closed" | "open"
   Effect.flatMap(Customers, (customers) => customers.resolve(resellerId, email, policy))
 const list = (resellerId: ResellerId) => Effect.flatMap(Customers, (customers) => customers.list(resellerId))
 
-describe("the customer store in Postgres", () => {
+describe("the customer store", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("creates a user and a customer for a new email, and later returns the same customer for this email", () =>
+    it.effect("creates a user and a customer for a new email", () =>
       Effect.gen(function* () {
         const reseller = yield* aReseller()
         const email = Stores.anEmail()
@@ -37,7 +37,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("finds an existing user by email without linking the user to the reseller", () =>
+    it.effect("finds an existing user without linking the user to the reseller", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aReseller(), yield* aReseller()]
         const theirs = yield* Programme.aCustomer(other.id)
@@ -59,30 +59,28 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "creates one customer of one reseller when two resellers resolve the same new email concurrently on two nodes",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const here = yield* Customers
-          const there = yield* Effect.provide(Customers, yield* Programme.anotherNode)
-          const resellers = [yield* aReseller(), yield* aReseller()] as const
-          for (let round = 0; round < 5; round++) {
-            const email = Stores.anEmail()
-            const outcomes = yield* Effect.all(
-              Array.from({ length: 16 }, (_, i) =>
-                (i % 4 < 2 ? here : there).resolve(resellers[i % 2 === 0 ? 0 : 1].id, email, "closed")
-              ),
-              { concurrency: "unbounded" }
-            )
-            expect(outcomes.filter(({ created }) => created)).toHaveLength(1)
-            expect(new Set(outcomes.map(({ userId }) => userId)).size).toBe(1)
-            const winner = resellers[outcomes.findIndex(({ created }) => created) % 2 === 0 ? 0 : 1]
-            const links = yield* sql`SELECT reseller_id FROM reseller_customer c JOIN app_user u ON u.id = c.user_id
+    it.scoped("creates one customer when two resellers resolve a new email concurrently", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const here = yield* Customers
+        const there = yield* Effect.provide(Customers, yield* Programme.anotherNode)
+        const resellers = [yield* aReseller(), yield* aReseller()] as const
+        for (let round = 0; round < 5; round++) {
+          const email = Stores.anEmail()
+          const outcomes = yield* Effect.all(
+            Array.from({ length: 16 }, (_, i) =>
+              (i % 4 < 2 ? here : there).resolve(resellers[i % 2 === 0 ? 0 : 1].id, email, "closed")
+            ),
+            { concurrency: "unbounded" }
+          )
+          expect(outcomes.filter(({ created }) => created)).toHaveLength(1)
+          expect(new Set(outcomes.map(({ userId }) => userId)).size).toBe(1)
+          const winner = resellers[outcomes.findIndex(({ created }) => created) % 2 === 0 ? 0 : 1]
+          const links = yield* sql`SELECT reseller_id FROM reseller_customer c JOIN app_user u ON u.id = c.user_id
             WHERE u.email = ${email}`
-            expect(links).toEqual([{ reseller_id: winner.id }])
-          }
-        })
+          expect(links).toEqual([{ reseller_id: winner.id }])
+        }
+      })
     )
 
     it.effect("lists customers sorted by email", () =>
@@ -96,7 +94,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("links a user once for eight concurrent links, and writes one audit log entry", () =>
+    it.effect("links a user once for eight concurrent links", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const reseller = yield* aReseller()
@@ -114,7 +112,7 @@ describe("the customer store in Postgres", () => {
       })
     )
 
-    it.effect("refuses a link with an unknown reseller or an unknown email", () =>
+    it.effect("refuses a link with an unknown reseller or email", () =>
       Effect.gen(function* () {
         const { link } = yield* Customers
         const reseller = yield* aReseller()

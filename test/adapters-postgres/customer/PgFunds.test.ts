@@ -11,9 +11,9 @@ import * as Stores from "../../support/Stores.ts"
 
 const { aCustomer, anOperation, aReseller } = Programme
 
-describe("the funds of a customer in Postgres", () => {
+describe("the funds of a customer", () => {
   layer(Layer.provideMerge(PgFunds.layer, Programme.layer), { excludeTestServices: true })((it) => {
-    it.effect("are available while a plan or the pay-as-you-go balance has an amount that no hold sets aside", () =>
+    it.effect("are available while a balance exceeds its holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const funds = yield* Funds

@@ -17,8 +17,8 @@ import * as Programme from "../../support/Programme.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
 /**
- * Creates a customer of a reseller with one settled request. Returns the created rows, and a function that returns the
- * statement for another settlement, which debits no account.
+ * Creates a customer of a reseller with one settled request. `settlement` returns the statement for another settlement,
+ * which debits no account.
  */
 const aUsage = Effect.map(aLedger, (ledger) => ({
   ledger,
@@ -39,7 +39,6 @@ const aUsage = Effect.map(aLedger, (ledger) => ({
 /** The filter that selects every request. */
 const all: UsageFilter = { from: undefined, before: undefined, model: undefined, userId: undefined }
 
-/** Opens a separate database session, like the session of a ledger queue. */
 const aSession = Effect.gen(function* () {
   const { settings } = yield* TestDatabase
   const client = yield* Effect.acquireRelease(
@@ -57,7 +56,6 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 
 const idsOf = (items: ReadonlyArray<UsageItem>) => items.map(({ position }) => position.id)
 
-/** Reads all items, page by page. Each page starts after the last position of the previous page. */
 const readAllPages = (resellerId: ResellerId, limit: number, usage?: SettledUsage["Type"]) =>
   Effect.gen(function* () {
     const { read } = usage ?? (yield* SettledUsage)
@@ -79,9 +77,9 @@ const newest = (resellerId: ResellerId) =>
     usage.read(resellerReader(resellerId), { limit: 100, after: undefined, filter: all })
   )
 
-describe("settled usage in Postgres", () => {
+describe("settled usage", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("contains the user, the model, all tokens and the full cost of a request that two balances paid", () =>
+    it.effect("contains the full cost of a request that two balances paid", () =>
       Effect.gen(function* () {
         const { ledger, resellerId } = yield* aUsage
         const [item, ...more] = yield* newest(resellerId)
@@ -93,7 +91,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("contains the requests of all customers of the reseller and of no other customers", () =>
+    it.effect("contains only the requests of the reseller's own customers", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aUsage, yield* aUsage]
         expect(idsOf(yield* newest(one.resellerId))).toEqual([one.ledger.settled])
@@ -103,7 +101,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("omits requests without charged tokens, and includes free requests with charged tokens", () =>
+    it.effect("omits requests without charged tokens", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const nothing = { charged_input: "0", charged_output: "0", cost_pico: "0", writeoff_pico: "0" }
@@ -114,26 +112,24 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect(
-      "is divided into pages in descending order of microseconds, and of request ids within one microsecond",
-      () =>
-        Effect.gen(function* () {
-          const [one, other] = [yield* aUsage, yield* aUsage]
-          yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
-          const at = (micros: number) => ({ settled_at: `'2026-01-02 03:04:05.${123_000 + micros}Z'` })
-          for (const micros of [0, 1, 1, 1, 2, 2, 499, 500, 501, 999, 1_000]) {
-            yield* run(one.settlement(at(micros)))
-            yield* run(other.settlement(at(micros)))
-          }
-          const all = yield* newest(one.resellerId)
-          expect(all).toHaveLength(24)
-          const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
-          expect(keys).toEqual([...new Set(keys)].sort().reverse())
-          for (const limit of [1, 2, 3, 5, 24]) expect(yield* readAllPages(one.resellerId, limit)).toEqual(all)
-        })
+    it.effect("is read in pages in descending order of time and id", () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* aUsage, yield* aUsage]
+        yield* (yield* Customers).link(one.resellerId, yield* emailOf(other.ledger), { actor: "ada", reason: "test" })
+        const at = (micros: number) => ({ settled_at: `'2026-01-02 03:04:05.${123_000 + micros}Z'` })
+        for (const micros of [0, 1, 1, 1, 2, 2, 499, 500, 501, 999, 1_000]) {
+          yield* run(one.settlement(at(micros)))
+          yield* run(other.settlement(at(micros)))
+        }
+        const all = yield* newest(one.resellerId)
+        expect(all).toHaveLength(24)
+        const keys = all.map(({ position }) => `${position.atMicros} ${position.id}`)
+        expect(keys).toEqual([...new Set(keys)].sort().reverse())
+        for (const limit of [1, 2, 3, 5, 24]) expect(yield* readAllPages(one.resellerId, limit)).toEqual(all)
+      })
     )
 
-    it.effect("returns only the requests that the filter selects, for a reseller and for a customer", () =>
+    it.effect("contains only the requests that the filter selects", () =>
       Effect.gen(function* () {
         const { read } = yield* SettledUsage
         const [one, other] = [yield* aUsage, yield* aUsage]
@@ -156,7 +152,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.effect("has daily sums, and a day begins at midnight in Jakarta", () =>
+    it.effect("is summed by days that begin at midnight in Jakarta", () =>
       Effect.gen(function* () {
         const { days } = yield* SettledUsage
         const { resellerId, ledger, settlement } = yield* aUsage
@@ -177,7 +173,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("contains only items older than each open transaction that can still write a settlement", () =>
+    it.scoped("omits requests newer than an open transaction with a settlement", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const slow = yield* aSession
@@ -191,7 +187,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("is not delayed by transactions that only read, or that settle no request", () =>
+    it.scoped("is not delayed by transactions that settle no request", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const [backup, minter] = [yield* aSession, yield* aSession]
@@ -205,7 +201,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("never gains an item older than an item that was already read, while other sessions write", () =>
+    it.scoped("gains only newer requests while other sessions write", () =>
       Effect.gen(function* () {
         const { resellerId, settlement } = yield* aUsage
         const sessions = yield* Effect.all(Array.from({ length: 4 }, () => aSession))
@@ -241,7 +237,7 @@ describe("settled usage in Postgres", () => {
       })
     )
 
-    it.scoped("contains only items older than one minute during a transaction of another role, which is hidden", () =>
+    it.scoped("omits the last minute during a transaction of another role", () =>
       Effect.gen(function* () {
         const { resellerId, ledger, settlement } = yield* aUsage
         const { settings } = yield* TestDatabase

@@ -5,9 +5,9 @@ import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import { Effect } from "effect"
 import * as Stores from "../../support/Stores.ts"
 
-describe("the user store in Postgres", () => {
+describe("the user store", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
-    it.effect("creates one user per email, and finds the user by email", () =>
+    it.effect("creates one user per email", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const email = Stores.anEmail()
@@ -52,7 +52,7 @@ describe("the user store in Postgres", () => {
       })
     )
 
-    it.effect("returns credits minus usage as balances, including the amounts of open holds", () =>
+    it.effect("returns credits minus usage as balances", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const user = yield* Stores.aPayer(3n)

@@ -45,7 +45,7 @@ export const finished = (admission: Admission, outcome: ImageOutcome = completed
   durationMillis: 1_234
 })
 
-/** Starts a node. The node stops when the scope closes. */
+/** The node stops when the scope closes. */
 export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
@@ -83,7 +83,6 @@ export const storedImages = ({ user }: Customer) =>
       WHERE i.user_id = ${user.id} ORDER BY i.started_at, i.request_id`
   ).pipe(Effect.orDie)
 
-/** Expires the lease of every running image request. */
 export const expireLeases = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE image_request SET lease_until = started_at + interval '1 microsecond' WHERE state = 'running'`

@@ -55,7 +55,6 @@ export const aCustomer = (balance: { readonly usdMicro?: bigint; readonly planTo
     return customer
   })
 
-/** Grants plan tokens to a customer. */
 export const mint = ({ user, model }: Customer, tokens: bigint) => Programme.grant(user.id, model.id, tokens)
 
 export const aRequestId = (): RequestId => RequestId(uuidV7(Date.now(), randomBytes(10)))
@@ -124,7 +123,6 @@ export interface CustomerBalances {
   readonly plan: readonly [remaining: bigint, pending: bigint]
 }
 
-/** Reads the remaining and the pending amounts of a customer. */
 export const balancesOf = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -138,7 +136,7 @@ export const balancesOf = ({ user }: Customer) =>
     return { payg: of("payg"), plan: of("plan") } satisfies CustomerBalances
   }).pipe(Effect.orDie)
 
-/** Returns the endings of a customer's settlements, as a map from request id to ending. */
+/** Returns the endings of a customer's settlements by request id. */
 export const journal = ({ user }: Customer) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

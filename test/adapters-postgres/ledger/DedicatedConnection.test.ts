@@ -63,7 +63,7 @@ describe("a dedicated connection", () => {
       yield* sql`TRUNCATE note`
     })
 
-    it.scoped("writes a transaction completely or not at all, and still works after an error", () =>
+    it.scoped("writes a transaction completely or not at all", () =>
       Effect.gen(function* () {
         yield* prepared
         const connection = yield* aConnection
@@ -84,7 +84,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    it.scoped("reports the first error, even when the error of a later statement is awaited first", () =>
+    it.scoped("reports the first error when a later statement is awaited first", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [
@@ -122,7 +122,7 @@ describe("a dedicated connection", () => {
       })
     )
 
-    it.scoped("refuses a write of one statement while another session locks the row", () =>
+    it.scoped("refuses a write while another session locks the row", () =>
       Effect.gen(function* () {
         yield* prepared
         const [connection, other] = [yield* aConnection, yield* aConnection]
