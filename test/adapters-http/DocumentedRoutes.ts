@@ -16,10 +16,7 @@ export type DocumentedBodies = ReadonlyArray<readonly [route: string, schema: Sc
 
 const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...texts].sort()
 
-/**
- * Checks the summary, the security scheme and the responses of a route. `scheme` is its security scheme; undefined if
- * the route needs no token.
- */
+/** Checks the documentation of a route. `scheme` is undefined if the route needs no token. */
 export const expectResponses = (
   route: string,
   [success, codes]: DocumentedResponses,

@@ -59,10 +59,7 @@ export const routesOf = (paths: RegExp): ReadonlyArray<string> =>
     .filter(([path]) => paths.test(path))
     .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
 
-/**
- * Returns the members of bodies and the parameters of these routes that lack a description. An object, a list and a
- * member with one possible value need none.
- */
+/** Objects, lists and members with one possible value need no description. */
 export const undescribedMembers = (routes: ReadonlyArray<string>): ReadonlyArray<string> => {
   const undescribed: Array<string> = []
   const visit = (where: string, schema: JsonSchema, seen: ReadonlyArray<string> = []) => {

@@ -17,7 +17,7 @@ const hasherWith = (options: Partial<ArgonPasswordHasher.ArgonOptions> = {}) =>
   Effect.runSync(Scope.extend(ArgonPasswordHasher.make(options), scope))
 
 describe("the password hasher", () => {
-  it("returns argon2id hashes, each with its parameters and a new salt", async () => {
+  it("hashes each password with argon2id and a new salt", async () => {
     const hasher = hasherWith()
     const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -40,7 +40,7 @@ describe("the password hasher", () => {
     expect(await run(hasher.verify(Redacted.make(""), undefined))).toBe(false)
   })
 
-  it("treats a malformed hash as a defect, not as a wrong password", async () => {
+  it("treats a malformed stored hash as a defect", async () => {
     const hasher = hasherWith(cheap)
     const exit = await Effect.runPromiseExit(hasher.verify(password, PasswordHash(Redacted.make("garbage"))))
     expect(Exit.isFailure(exit) && Cause.isDie(exit.cause)).toBe(true)
@@ -48,12 +48,12 @@ describe("the password hasher", () => {
 })
 
 const client = (name: string) => name as ClientAddress
-/** Enters the queue of signups for this client, hashes the password and leaves the queue, as a signup does. */
+/** Enters the queue, hashes the password and leaves the queue, as a signup does. */
 const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
   Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash(password)))
 
 describe("the queue of the password hasher", () => {
-  it("gives one client half of the places, refuses its further requests, and accepts a request after places are free", async () => {
+  it("gives one client at most half of the places", async () => {
     const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 6 })
     const hashes = (count: number) => Array.from({ length: count }, () => Effect.either(hashFor(hasher, "one")))
     const results = await run(Effect.all(hashes(10), { concurrency: "unbounded" }))
@@ -63,7 +63,7 @@ describe("the queue of the password hasher", () => {
     expect(parseOptions(Redacted.value(await run(hashFor(hasher, "one")))).memoryCost).toBe(4_096)
   })
 
-  it("has places for other clients and in the other queue while one client uses its share", async () => {
+  it("accepts another client when one client has used its share", async () => {
     const hasher = hasherWith({ ...cheap, places: 6 })
     const enters = (queue: HashingQueue, name: string) => Effect.either(hasher.enter(queue, client(name)))
     await run(
@@ -116,7 +116,7 @@ describe("the queue of the password hasher", () => {
     expect(ended.at(-1)).toBe("signup")
   })
 
-  it("does not end an interrupted request at once, and hashes for the next request", async () => {
+  it("serves the next request after a running request is interrupted", async () => {
     const hasher = hasherWith({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const eventLoopTurn = Effect.promise(() => new Promise(setImmediate))
     await run(
@@ -134,7 +134,7 @@ describe("the queue of the password hasher", () => {
     )
   })
 
-  it("releases the place of a request that is interrupted while it waits", async () => {
+  it("releases the place of a waiting request that is interrupted", async () => {
     const hasher = hasherWith({ memoryKib: 4_096, passes: 2, places: 2, running: { login: 1, signup: 1 } })
     await run(
       Effect.gen(function* () {

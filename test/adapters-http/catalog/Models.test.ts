@@ -21,7 +21,7 @@ const startWith = async (...models: ReadonlyArray<Partial<Model>>) => {
   }
 }
 
-it("the list of models contains the callable models by discovery rank and then by name, without prices and providers", async () => {
+it("the list of models contains the callable models by discovery rank and name", async () => {
   const get = await startWith(
     { publicName: "zeta", discoveryRank: 5 },
     { publicName: "beta" },
@@ -43,7 +43,7 @@ it("the list of models contains the callable models by discovery rank and then b
   })
 })
 
-it("the route for one model returns the model for its escaped or unescaped name", async () => {
+it("the route for one model accepts an escaped or unescaped name", async () => {
   const longest = `lab/${"ü".repeat(196)}`
   const get = await startWith({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
@@ -63,7 +63,7 @@ it.each([
   expect(await get(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("the list of models and the route for one model require a valid API key", async () => {
+it("the model routes require a valid API key", async () => {
   const get = await startWith()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await get(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

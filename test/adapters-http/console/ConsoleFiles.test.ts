@@ -39,7 +39,7 @@ const sent = (path: string, accepted: string) =>
   })
 
 describe("the gateway", () => {
-  it("serves the console page for different paths, and returns 304 if the client already has the page", async () => {
+  it("serves one page for different paths of the console", async () => {
     for (const path of ["/console", "/console/home", "/console/customers/019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"]) {
       const response = await fetch(url + path)
       expect(response.status).toBe(200)
@@ -51,7 +51,7 @@ describe("the gateway", () => {
     expect((await fetch(`${url}/console`, { method: "POST" })).status).toBe(405)
   })
 
-  it("forbids inline code and other hosts by its content security policy", async () => {
+  it("forbids inline code and other hosts in the console", async () => {
     const policy = (await fetch(`${url}/console`)).headers.get("content-security-policy") ?? ""
     expect(policy).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'/
@@ -60,10 +60,13 @@ describe("the gateway", () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*|data:/)
   })
 
-  it("serves a hashed file with a cache time of one year, in the best coding that the client accepts", async () => {
+  it("serves a hashed file with a cache time of one year", async () => {
     const response = await fetch(url + ASSET)
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable")
     expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8")
+  })
+
+  it("serves a hashed file in the best coding that the client accepts", async () => {
     const [brotli, gzip, plain] = await Promise.all(
       ["gzip, br", "gzip, br;q=0", "identity"].map((each) => sent(ASSET, each))
     )
@@ -73,10 +76,12 @@ describe("the gateway", () => {
     expect(plain?.body.toString()).toBe(SCRIPT)
   })
 
-  it("returns 404 for an unknown file, a path outside the folder, and the compressed copy of a file", async () => {
-    for (const path of ["/console/assets/old-00000000.js", "/console/assets/..%2Findex.html", `${ASSET}.br`]) {
-      expect((await fetch(url + path)).status, path).toBe(404)
-    }
+  it.each([
+    ["an unknown file", "/console/assets/old-00000000.js"],
+    ["a path outside the folder", "/console/assets/..%2Findex.html"],
+    ["the compressed copy of a file", `${ASSET}.br`]
+  ])("returns 404 for %s", async (_, path) => {
+    expect((await fetch(url + path)).status).toBe(404)
   })
 
   it("states how to build the console if there is no build", async () => {

@@ -9,7 +9,7 @@ import { property } from "../../support/property.ts"
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** Collects garbage, and returns the bytes in use on the JavaScript heap and outside it. */
+/** Returns the bytes in use on the JavaScript heap and outside it. */
 const memoryInUse = (): number => {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
@@ -39,13 +39,13 @@ describe("a collected body", () => {
 })
 
 describe("a provider's response", () => {
-  it("is parsed only if it cannot have too many values", () => {
+  it("is not parsed if it could have too many values", () => {
     expect(parseResponse(Buffer.from('{"a":[1,2]}'))).toEqual({ a: [1, 2] })
     expect(() => parseResponse(Buffer.from(`[${"{},".repeat(3_000_000)}{}]`))).toThrow(RangeError)
     expect(() => parseResponse(Buffer.from("["))).toThrow(SyntaxError)
   })
 
-  it("could exceed a number of values only if it has more commas and opening brackets than this number", () => {
+  it("can have as many values as commas and opening brackets", () => {
     expect(couldExceedValues(Buffer.from("[1,2,3]    "), 3)).toBe(false)
     expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
   })

@@ -14,7 +14,7 @@ const start = () => {
 }
 
 describe("the memory of a customer", () => {
-  it("is at most half of the memory that other customers do not use, for all requests of the customer together", () => {
+  it("is at most half of the memory that others do not use", () => {
     const { reservationOf } = start()
     expect(reservationOf("a").take(400)).toBe(true)
     const second = reservationOf("a")
@@ -24,7 +24,7 @@ describe("the memory of a customer", () => {
     expect(reservationOf("c").take(125)).toBe(true)
   })
 
-  it("is available to others after the release, and a released reservation cannot grow", () => {
+  it("is available to others after its release", () => {
     const { reserved, reservationOf } = start()
     const [first, other] = [reservationOf("a"), reservationOf("b")]
     first.take(500)
@@ -36,7 +36,7 @@ describe("the memory of a customer", () => {
 })
 
 describe("the memory of requests without a customer", () => {
-  it("is limited only by the limit for all requests together", () => {
+  it("is limited only by the limit of all requests", () => {
     const { reservationOf } = start()
     expect([reservationOf().take(LIMIT), reservationOf().take(1)]).toEqual([true, false])
   })

@@ -13,7 +13,7 @@ const LIMIT = 1_000_000
 const upload = (headers: ReadonlyArray<string>) =>
   ["POST /v1/chat/completions HTTP/1.1", "host: x", `x-api-key: ${KEY}`, ...headers, "", ""].join("\r\n")
 
-/** Starts a gateway. `respond` waits for the next upstream request and sends the response to it. */
+/** `respond` waits for the next upstream request and responds to it. */
 const start = async (options: object = {}) => {
   const upstreams = new FakeUpstreams()
   const gateway = await startGateway({
@@ -60,7 +60,7 @@ describe("a body", () => {
     client.disconnect()
   })
 
-  it("is refused above the limit if it has no announced length, and the client can read the response", async () => {
+  it("without an announced length is refused above the limit", async () => {
     const { gateway } = await start()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
@@ -99,7 +99,7 @@ describe("a body", () => {
     await eventually(() => gateway.counters.openRequests === 0)
   })
 
-  it("is refused if the bodies of its customer would have more than half of the memory, and accepted after memory is released", async () => {
+  it("is refused if its customer would use more than half of the memory", async () => {
     const { gateway, respond } = await start({ allBodiesBytes: 700_000 })
     const large = hello({ pad: "x".repeat(200_000) })
     const first = post(gateway.url, large)
@@ -145,7 +145,7 @@ describe("a body", () => {
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("content-encoding")])
   })
 
-  it("is discarded after a refusal if it is small, and the connection stays open", async () => {
+  it("that is small and refused leaves its connection open", async () => {
     const { gateway, respond } = await start()
     const client = await RawClient.connect(gateway.port)
     const refused = await client.send(chatRequest(JSON.stringify(hello()), ["x-api-key: wrong"])).response()
@@ -157,16 +157,15 @@ describe("a body", () => {
   })
 })
 
-/** Starts a gateway whose customer has no funds. */
-const poor = async () => {
+const startWithoutFunds = async () => {
   const started = await start()
   started.gateway.journal.refusal = new InsufficientBalance()
   return started
 }
 
-describe("a body above 64 KiB of a customer without funds", () => {
-  it("is refused with 402 before a byte of it is read", async () => {
-    const { gateway, upstreams } = await poor()
+describe("without funds, a body above 64 KiB", () => {
+  it("is refused with 402 before it is read", async () => {
+    const { gateway, upstreams } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
     const { status, headers, body } = await client.send(upload(["content-length: 65537"])).response()
     expect([status, headers.get("connection"), headers.get("x-should-retry")]).toEqual([402, "close", "false"])
@@ -175,16 +174,16 @@ describe("a body above 64 KiB of a customer without funds", () => {
     client.disconnect()
   })
 
-  it("is refused with 402 without 100 Continue if the client expects it", async () => {
-    const { gateway } = await poor()
+  it("is refused with 402 instead of 100 Continue", async () => {
+    const { gateway } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
     const head = upload(["content-length: 65537", "expect: 100-continue"])
     expect((await client.send(head).response()).status).toBe(402)
     client.disconnect()
   })
 
-  it("is refused with 402 before its end if it has no announced length", async () => {
-    const { gateway } = await poor()
+  it("is refused before its end if its length is not announced", async () => {
+    const { gateway } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))
     const chunk = Buffer.alloc(40_000, " ")
@@ -199,8 +198,8 @@ describe("a body above 64 KiB of a customer without funds", () => {
     client.disconnect()
   })
 
-  it("is refused with 402 also for a token count, with an error in the format of the messages protocol", async () => {
-    const { gateway } = await poor()
+  it("is refused with 402 for a token count", async () => {
+    const { gateway } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["content-length: 65537"]).replace("chat/completions", "messages/count_tokens"))
     const { status, body } = await client.response()
@@ -212,9 +211,9 @@ describe("a body above 64 KiB of a customer without funds", () => {
   })
 })
 
-describe("a body of at most 64 KiB of a customer without funds", () => {
-  it("is read, and its model is checked before the funds", async () => {
-    const { gateway } = await poor()
+describe("without funds, a body of at most 64 KiB", () => {
+  it("gets 404 if its model is unknown", async () => {
+    const { gateway } = await startWithoutFunds()
     const pad = "x".repeat(60_000)
     expect((await post(gateway.url, hello({ pad, model: "unknown" }))).status).toBe(404)
     expect((await post(gateway.url, hello({ pad }))).status).toBe(402)

@@ -7,12 +7,12 @@ describe("request ids", () => {
     expect(ids.next()).toMatch(/^019a9f0e-8d3b-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  it("are unique, even if 2,000 are made in the same millisecond", () => {
+  it("made in one millisecond are unique", () => {
     const ids = new RequestIds(() => 1)
     expect(new Set(Array.from({ length: 2_000 }, () => ids.next())).size).toBe(2_000)
   })
 
-  it("of different milliseconds keep the order of their creation when they are sorted as text", () => {
+  it("of different milliseconds sort in the order of their creation", () => {
     let now = 1_700_000_000_000
     const ids = new RequestIds(() => now++)
     const made = Array.from({ length: 50 }, () => ids.next())

@@ -15,10 +15,7 @@ afterEach(() => {
   for (const client of open.splice(0)) client.leave()
 })
 
-/**
- * Returns a client and its request on the server. The client announces this number of bytes, or sends chunks if
- * `announced` is undefined.
- */
+/** The client announces this number of bytes, or sends chunks if `announced` is undefined. */
 const requestOf = async (
   announced: number | undefined,
   name = "one"
@@ -35,7 +32,6 @@ const requestOf = async (
   return { client, request }
 }
 
-/** Returns the client that the request names in a header. */
 const nameOf = ({ headers }: IncomingMessage) => `${headers["x-client"] ?? "one"}` as ClientAddress
 
 const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
@@ -59,7 +55,7 @@ describe("a body", () => {
     expect(await read(SmallBodies.make(nameOf), request)).toEqual(tooLarge)
   })
 
-  it("is refused at the first byte above the limit if it has no announced length, and the rest is discarded", async () => {
+  it("without an announced length is refused above the limit", async () => {
     const bodies = SmallBodies.make(nameOf)
     const { client, request } = await requestOf(undefined)
     const reading = read(bodies, request)
@@ -70,7 +66,7 @@ describe("a body", () => {
     await once(request, "end")
   })
 
-  it("is refused as overloaded if the bodies of its client would have more than half of the memory, and accepted after memory is released", async () => {
+  it("is refused if its client would use more than half of the memory", async () => {
     const bodies = SmallBodies.make(nameOf, 20 * KIB)
     const slow = await requestOf(undefined)
     const reading = Effect.runFork(bodies.read(slow.request))

@@ -7,7 +7,7 @@ const KIB = 1024
 const PIECE_BYTES = 64 * KIB
 const TICK_MILLIS = 20
 
-/** Uploads an endless body to a server that refuses it. The next piece is written after a piece was read. */
+/** Uploads an endless body to a server that refuses it. */
 const anUpload = () => {
   const body = new PassThrough({ highWaterMark: PIECE_BYTES })
   const piece = Buffer.alloc(PIECE_BYTES)
@@ -28,7 +28,7 @@ const eventLoopTurns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until the refusals of all uploads are written, and returns the bytes that are read in the next ticks. */
+/** Returns the bytes that are read in each tick after all refusals are written. */
 const bytesPerTick = async (
   uploads: ReadonlyArray<ReturnType<typeof anUpload>>,
   ticks: number
@@ -59,7 +59,7 @@ describe("discarded bodies", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }))
   afterEach(() => void vi.useRealTimers())
 
-  it.each([2, 64])("share 160 KiB in 20 ms, and are paused for the rest of this time: %i bodies", async (count) => {
+  it.each([2, 64])("share 160 KiB in 20 ms: %i bodies", async (count) => {
     const uploads = Array.from({ length: count }, anUpload)
     const bytes = await bytesPerTick(uploads, 6)
     // A body is read in pieces of 64 KiB. Two pieces and three pieces alternate, which is 160 KiB on average.
@@ -68,13 +68,13 @@ describe("discarded bodies", () => {
     await end(uploads)
   })
 
-  it("share 64 KiB in 20 ms when there are 65", async () => {
+  it("share 64 KiB in 20 ms if there are 65 bodies", async () => {
     const uploads = Array.from({ length: 65 }, anUpload)
     expect(await bytesPerTick(uploads, 3)).toEqual([64 * KIB, 64 * KIB, 64 * KIB])
     await end(uploads)
   })
 
-  it("are at most 512: the connection of the oldest is closed when another is refused", async () => {
+  it("above 512 close the connection of the oldest", async () => {
     const uploads = Array.from({ length: 514 }, anUpload)
     vi.advanceTimersByTime(256 * TICK_MILLIS)
     const closed = uploads.map(({ body }) => body.socket.destroy.mock.calls.length)
@@ -90,7 +90,7 @@ describe("refusals of unread bodies", () => {
   const refused = (uploads: ReadonlyArray<ReturnType<typeof anUpload>>) =>
     uploads.map((upload, i) => (upload.isRefused() ? i : -1)).filter((i) => i >= 0)
 
-  it("are written immediately, but at most two in 20 ms, the oldest first", async () => {
+  it("are limited to two in 20 ms", async () => {
     const uploads = Array.from({ length: 6 }, anUpload)
     expect(refused(uploads)).toEqual([0, 1])
     vi.advanceTimersByTime(TICK_MILLIS)

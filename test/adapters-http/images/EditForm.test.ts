@@ -11,7 +11,7 @@ const MIB = 1024 * 1024
 
 const anyModel: ModelCheck = () => Either.void
 
-/** Reads a form in chunks of these sizes in bytes. The last size applies to all further chunks. */
+/** Reads a form in chunks of these sizes in bytes. The last size repeats. */
 const read = (form: Buffer, sizes: ReadonlyArray<number> = [64 * 1024], checkModel = anyModel, boundary = BOUNDARY) => {
   const reservation = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
   const reader = new EditForm(boundary, reservation, checkModel)
@@ -75,13 +75,13 @@ describe("a form", () => {
     expect(resultOf(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
   })
 
-  it("has no part name inside a file name", () => {
+  it("takes no part name from a file name", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(resultOf(model, prompt, { ...image(), filename })).toBe("read")
     expect(resultOf(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
   })
 
-  it("is parsed into text fields and one file, for random chunk sizes", () => {
+  it("in random chunks is parsed into text fields and one file", () => {
     // The file contains a text that is almost a boundary.
     const file = Buffer.concat([aPng(), Buffer.from(`--\r\n--${BOUNDARY.slice(0, -2)}x--\r\n-----`)])
     const parts = [model, prompt, image(file)]
@@ -103,14 +103,14 @@ describe("a form", () => {
     expect(resultOf(model, prompt, image(), { name: "size", value: "" })).toBe("InvalidRequest size")
   })
 
-  it("contains the same file if it is split into two chunks at any byte", () => {
+  it("divided at any byte contains the same file", () => {
     const form = aForm(model, prompt, image())
     for (let at = 1; at < form.length; at++) {
       expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)
     }
   })
 
-  it.each(MALFORMED)("is refused for any chunk boundary if %s", (_, form) => {
+  it.each(MALFORMED)("divided at any byte is refused if %s", (_, form) => {
     const error = { _tag: "InvalidRequest", message: "The form is malformed.", param: null }
     expect(read(form, [1]).error).toMatchObject(error)
     for (let at = 1; at < form.length; at++) {
@@ -118,8 +118,12 @@ describe("a form", () => {
     }
   })
 
-  it("can name its file `image` or `image[]`, and must contain only one file", () => {
+  it("can name its file `image` or `image[]`", () => {
+    expect(resultOf(model, prompt, image(aPng(), "image"))).toBe("read")
     expect(resultOf(model, prompt, image(aPng(), "image[]"))).toBe("read")
+  })
+
+  it("must contain only one file", () => {
     expect(resultOf(model, prompt, image(), image())).toBe("InvalidRequest image")
     expect(resultOf(model, prompt, image(), image(aPng(), "image[]"))).toBe("InvalidRequest image")
   })
@@ -131,11 +135,16 @@ describe("a form", () => {
     }
   })
 
-  it("must not contain a field twice, a text field sent as a file, or a text field that is not UTF-8 or is encoded", () => {
-    expect(resultOf(model, model, image())).toBe("InvalidRequest model")
-    expect(resultOf({ ...prompt, filename: "prompt.txt" })).toBe("InvalidRequest prompt")
-    expect(resultOf({ name: "prompt", value: Buffer.from([0xc3, 0x28]) })).toBe("InvalidRequest prompt")
-    expect(resultOf({ ...prompt, headers: ["Content-Transfer-Encoding: base64"] })).toBe("InvalidRequest null")
+  it.each<readonly [string, ReadonlyArray<Part>, string]>([
+    ["a field twice", [model, model, image()], "model"],
+    ["a text field that is sent as a file", [{ ...prompt, filename: "prompt.txt" }], "prompt"],
+    ["a text field that is not UTF-8", [{ name: "prompt", value: Buffer.from([0xc3, 0x28]) }], "prompt"],
+    ["a text field in base64", [{ ...prompt, headers: ["Content-Transfer-Encoding: base64"] }], "null"]
+  ])("must not contain %s", (_, parts, param) => {
+    expect(resultOf(...parts)).toBe(`InvalidRequest ${param}`)
+  })
+
+  it("can contain a text field with the transfer encoding 8bit", () => {
     expect(resultOf({ ...prompt, headers: ["Content-Transfer-Encoding: 8bit"] })).toBe("read")
   })
 
@@ -147,7 +156,7 @@ describe("a form", () => {
     }
   })
 
-  it("is refused at its first unsupported part, which can be a file or a text", () => {
+  it("is refused at its first unsupported part", () => {
     expect(resultOf({ name: "mask", value: aPng(), filename: "mask.png" })).toBe("UnsupportedParameter mask")
     expect(resultOf({ name: "user", value: "x" })).toBe("UnsupportedParameter user")
     expect(resultOf({ name: "Prompt", value: "x" })).toBe("UnsupportedParameter Prompt")
@@ -158,7 +167,7 @@ describe("a form", () => {
     expect(read(large).bytesRead).toBe(64 * 1024)
   })
 
-  it("is refused because of its model before a file after the model is read", () => {
+  it("is refused because of its model before the file is read", () => {
     const checked: Array<string> = []
     const checkModel: ModelCheck = (name) => {
       checked.push(name)
@@ -169,18 +178,27 @@ describe("a form", () => {
     expect(read(aForm(image(), prompt, model), [512], checkModel).error?._tag).toBe("UnsupportedEndpoint")
   })
 
-  it("is too large above 12 MiB in total, or above 10 MiB for its file", () => {
+  it("is too large with a file above 10 MiB", () => {
     expect(resultOf(model, prompt, image(Buffer.alloc(10 * MIB)))).toBe("read")
     expect(resultOf(model, prompt, image(Buffer.alloc(10 * MIB + 1)))).toBe("ImageTooLarge -")
+  })
+
+  it("is too large above 12 MiB in total", () => {
     const preamble = Buffer.concat([Buffer.alloc(12 * MIB, 0x61), Buffer.from("\r\n"), aForm(model)])
     expect(read(preamble).error?._tag).toBe("ImageTooLarge")
   })
 
-  it("is refused if it has too many parts, too long headers or too long text fields", () => {
+  it("can have at most 16 parts", () => {
     const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
     expect(resultOf(...many)).toBe("InvalidRequest n")
+  })
+
+  it("is refused if the headers of a part are too long", () => {
     const head = Array.from({ length: 3 }, (_, i) => `X-${i}: ${"x".repeat(10_000)}`)
     expect(resultOf({ ...prompt, headers: head })).toBe("InvalidRequest null")
+  })
+
+  it("is refused if a text field is too long", () => {
     expect(resultOf({ name: "prompt", value: "x".repeat(300 * 1024) })).toBe("InvalidRequest prompt")
   })
 
@@ -207,11 +225,11 @@ describe("a form", () => {
         .toString()
         .replace('filename="', "filename*=utf-8''%E0%A4%A; x=\"")
     ]
-  ])("is refused as an invalid request if it is malformed: %s", (_, form) => {
+  ])("is refused if it is malformed: %s", (_, form) => {
     expect(read(Buffer.from(form)).error?._tag).toBe("InvalidRequest")
   })
 
-  it("is refused as an invalid request if it is truncated at any byte", () => {
+  it("is refused if it is truncated at any byte", () => {
     const form = aForm(model, prompt, image())
     const closed = form.length - "\r\n".length
     for (let at = 0; at < closed; at++) {
@@ -219,7 +237,7 @@ describe("a form", () => {
     }
   })
 
-  it("is parsed without an exception if some of its bytes are changed at random", () => {
+  it("with random changes is parsed without an exception", () => {
     const form = aForm(model, prompt, image())
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(form.length - 1), fc.nat(255)), { maxLength: 12 }), (changes) => {
@@ -240,7 +258,7 @@ describe("the content type of a form", () => {
     "multipart/mixed; boundary=x",
     "multipart/form-data",
     "text/multipart/form-data"
-  ])("is refused unless it declares multipart/form-data and a boundary: %s", (type) => {
+  ])("is refused without multipart/form-data and a boundary: %s", (type) => {
     expect(boundaryError(type)).toBe("InvalidRequest")
   })
 

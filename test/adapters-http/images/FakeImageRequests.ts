@@ -1,6 +1,5 @@
 /**
- * Implements the store of image requests in memory. It records the requests that began, and the outcome of each
- * finished request.
+ * A store of image requests in memory. It records the requests that began and those that finished.
  */
 import { type FinishedImage, type ImageAdmission, ImageRequests } from "@tollgate/application/images/ImageRequests"
 import type { IdempotencyKeyReused, ImageConcurrencyLimit } from "@tollgate/domain/images/ImageErrors"
@@ -12,11 +11,10 @@ import { Effect, Layer } from "effect"
 export class FakeImageRequests {
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
-  /** The error with which the next requests are refused, or undefined to accept the requests. */
+  /** The error that refuses the next requests. If it is undefined, requests are accepted. */
   refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
-  /** True to simulate that the lease of a request has expired when the request is finished. */
+  /** If true, the lease of a request has expired when the request is finished. */
   leaseLost = false
-  /** Runs before a request is finished. */
   beforeFinishing: Effect.Effect<void> = Effect.void
 
   readonly layer: Layer.Layer<ImageRequests> = Layer.succeed(ImageRequests, {

@@ -28,8 +28,8 @@ const usageOf = async (usage: unknown) => {
 
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
-describe("the response body for a client", () => {
-  it("contains the image, the creation time, the size, quality, background and format, and no unknown member of the provider's response", async () => {
+describe("the response to a client", () => {
+  it("contains no unknown member of the provider's response", async () => {
     const response = {
       id: "img_123",
       model: "secret-model",
@@ -45,12 +45,12 @@ describe("the response body for a client", () => {
     expect(await bodyFor(response)).toEqual({ ...bare, background, output_format, quality, size })
   })
 
-  it("contains a size, quality, background or format only if a client can request this value", async () => {
+  it("omits a quality or format that clients cannot request", async () => {
     const odd = { background: "<b>", output_format: "heic", quality: "ultra", size: { w: 1 } }
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], ...odd })).toEqual(bare)
   })
 
-  it("reports the usage by token class, with the computed sum as the total, if the provider reports usage", async () => {
+  it("states the reported usage by token class", async () => {
     const usage = {
       input_tokens: 50,
       output_tokens: 272,
@@ -70,7 +70,7 @@ describe("the response body for a client", () => {
     expect(await bodyFor({ data: [{ b64_json: IMAGE }], usage: { total_tokens: 5 } })).toEqual(bare)
   })
 
-  it("contains the image for different positions of the image and different formatting of the JSON", async () => {
+  it("contains the image from differently formatted JSON", async () => {
     for (const response of [
       `{"data":[{"b64_json":"${IMAGE}"}]}`,
       `\n{ "x" : "b64_json" , "data" :\t[ { "a":{"b64_json":null} , "b64_json" \r\n:\n "${IMAGE}" } ] }\n`,
@@ -80,14 +80,14 @@ describe("the response body for a client", () => {
     }
   })
 
-  it("contains the same image if its slashes are escaped", async () => {
+  it("contains the same image if the provider escapes its slashes", async () => {
     const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
     expect(image).toContain("/")
     const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
     expect((await bodyFor(response)).data[0].b64_json).toBe(image)
   })
 
-  it("contains the provider's image byte for byte, for random chunk sizes", async () => {
+  it("contains the same image for random chunk sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 3_000 }),
@@ -142,7 +142,7 @@ describe("an image", () => {
     return (await rewritten(Buffer.concat([Buffer.from('{"data":[{"b64_json":"'), image, Buffer.from('"}]}')])))._tag
   }
 
-  it("is accepted up to 20 MiB (decoded), and is too large with one more byte", async () => {
+  it("can have at most 20 MiB after decoding", async () => {
     expect(MAX_IMAGE_BYTES).toBe(20 * MIB)
     expect(await sized(MAX_IMAGE_BYTES)).toBe("Completed")
     expect(await sized(MAX_IMAGE_BYTES + 1)).toBe("TooLarge")
@@ -151,16 +151,22 @@ describe("an image", () => {
 
 describe("the usage of an image", () => {
   const details = { cached_tokens: 10 }
-  it("is the reported usage: zero is a reported count, and a missing count is unreported", async () => {
+  it("contains a reported zero", async () => {
     expect(await usageOf({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })).toEqual({
       prompt: { input: 0n, cacheRead: 0n, cacheWrite: 0n },
       output: 0n
     })
-    expect(await usageOf({ output_tokens: 5 })).toEqual({ prompt: undefined, output: 5n })
+  })
+
+  it("contains cached tokens separately", async () => {
     expect(await usageOf({ input_tokens: 50, input_tokens_details: details, output_tokens: 5 })).toEqual({
       prompt: { input: 40n, cacheRead: 10n, cacheWrite: 0n },
       output: 5n
     })
+  })
+
+  it("leaves a missing count unreported", async () => {
+    expect(await usageOf({ output_tokens: 5 })).toEqual({ prompt: undefined, output: 5n })
     for (const usage of [undefined, null, {}, "5", { total_tokens: 7 }]) {
       expect(await usageOf(usage)).toEqual(ReportedUsage.unreported)
     }
@@ -168,7 +174,7 @@ describe("the usage of an image", () => {
 })
 
 describe("the response buffer", () => {
-  it("holds at most 29 MiB", () => {
+  it("accepts at most 29 MiB", () => {
     const buffer = new ResponseBuffer()
     const mebibyte = Buffer.alloc(MIB)
     expect(MAX_RESPONSE_BYTES).toBe(29 * MIB)
