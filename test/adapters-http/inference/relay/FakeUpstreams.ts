@@ -1,6 +1,4 @@
-/**
- * `FakeUpstreams` replaces the providers in a test. The test itself triggers each event of a provider's response.
- */
+/** `FakeUpstreams` replaces the providers. The test itself triggers each event of a provider's response. */
 import {
   type UpstreamEvents,
   type UpstreamRequest,
@@ -70,7 +68,7 @@ export class FakeUpstreams {
     loads: () => []
   })
 
-  /** Returns the next request that the gateway sends, and waits for this request if necessary. */
+  /** Waits for the next request that the gateway sends. */
   async next(): Promise<FakeExchange> {
     for (;;) {
       const exchange = this.exchanges[this.#returned]

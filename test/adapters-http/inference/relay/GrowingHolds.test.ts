@@ -1,7 +1,4 @@
-/**
- * Tests holds that grow while a stream is delivered, and requests that are sent to providers before the hold is
- * durable. The ledger of the gateway has one token plan; each character counts as one token.
- */
+/** The ledger of these gateways has one token plan. Each character counts as one token. */
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect } from "effect"
@@ -32,8 +29,8 @@ const startWith = async (steps: ReadonlyArray<Step>, options: object = {}) => {
   return { upstream, gateway, journal: gateway.journal }
 }
 
-describe("a stream whose balance covers all its content", () => {
-  it("is delivered completely while its hold grows, and its settlement releases the whole hold", async () => {
+describe("a stream with a sufficient balance", () => {
+  it("is delivered completely while its hold grows", async () => {
     const { gateway, journal } = await startWith([...words(2_000), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("")).toBe(WORD.repeat(2_000))
@@ -43,15 +40,15 @@ describe("a stream whose balance covers all its content", () => {
     expect(journal.settled[0]?.charge.charged.output).toBe(20_000n)
   })
 
-  it("gets a frame that is larger than a slice", async () => {
+  it("can contain a frame that is larger than a slice", async () => {
     const { gateway } = await startWith([delta(WORD.repeat(10_000)), ...stop])
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("").length).toBe(100_000)
   })
 })
 
-describe("a stream that uses up its balance", () => {
-  it("is cut with insufficient_balance, its upstream request is aborted, and its charged output is the delivered content", async () => {
+describe("a stream with a limited balance", () => {
+  it("is cut with the error insufficient_balance", async () => {
     const { upstream, gateway, journal } = await startWith([...words(10_000), stall])
     journal.plan = planOf(3_000n)
     const text = await (await post(gateway.url, helloStream)).text()
@@ -70,7 +67,7 @@ describe("a stream that uses up its balance", () => {
     expect(remaining).toBeLessThan(BigInt(WORD.length))
   })
 
-  it("is cut before a frame that costs more than the remaining balance", async () => {
+  it("is cut before a frame that exceeds the balance", async () => {
     const { gateway, journal } = await startWith([delta("cheap"), delta(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(2_000n)
     const text = await (await post(gateway.url, helloStream)).text()
@@ -80,7 +77,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("is refused with 402 and not charged if the balance does not cover the first frame", async () => {
+  it("is refused with 402 if its first frame exceeds the balance", async () => {
     const { gateway, journal } = await startWith([delta(WORD.repeat(1_000)), ...stop])
     journal.plan = planOf(500n)
     const response = await post(gateway.url, helloStream)
@@ -89,7 +86,7 @@ describe("a stream that uses up its balance", () => {
     expect([journal.settled[0]?.ending, journal.plan.debitsPosted]).toEqual(["failed", 0n])
   })
 
-  it("is complete if its last frame costs exactly the remaining balance", async () => {
+  it("is complete if it costs exactly the balance", async () => {
     const { gateway, journal } = await startWith([delta(WORD), delta(WORD), ...stop])
     const probe = await post(gateway.url, helloStream)
     await probe.text()
@@ -102,22 +99,7 @@ describe("a stream that uses up its balance", () => {
     expect(journal.writtenOffPico).toBe(0n)
   })
 
-  it("ends, like every parallel stream of the customer, and together they cost at most the balance", async () => {
-    const { gateway, journal } = await startWith([...words(5_000), stall])
-    journal.plan = planOf(30_000n)
-    const texts = await Promise.all(
-      Array.from({ length: 10 }, async () => (await post(gateway.url, helloStream)).text())
-    )
-    await eventually(() => journal.settled.length === journal.admitted.length)
-    const delivered = texts.map((text) => contents(text).join("").length).reduce((a, b) => a + b, 0)
-    const charged = journal.settled.reduce((sum, { charge }) => sum + charge.charged.output, 0n)
-    expect(charged).toBe(BigInt(delivered))
-    expect(journal.writtenOffPico).toBe(0n)
-    expect(journal.plan.debitsPosted).toBeLessThanOrEqual(30_000n)
-    expect(journal.plan.debitsPending).toBe(0n)
-  })
-
-  it("is settled with a write-off for the reported tokens that the balance does not cover", async () => {
+  it("causes a write-off if its reported usage exceeds the balance", async () => {
     const { gateway, journal } = await startWith([
       delta("a"),
       event(chunk({}, "stop")),
@@ -135,8 +117,25 @@ describe("a stream that uses up its balance", () => {
   })
 })
 
+describe("ten parallel streams of a customer", () => {
+  it("together cost at most the balance", async () => {
+    const { gateway, journal } = await startWith([...words(5_000), stall])
+    journal.plan = planOf(30_000n)
+    const texts = await Promise.all(
+      Array.from({ length: 10 }, async () => (await post(gateway.url, helloStream)).text())
+    )
+    await eventually(() => journal.settled.length === journal.admitted.length)
+    const delivered = texts.map((text) => contents(text).join("").length).reduce((a, b) => a + b, 0)
+    const charged = journal.settled.reduce((sum, { charge }) => sum + charge.charged.output, 0n)
+    expect(charged).toBe(BigInt(delivered))
+    expect(journal.writtenOffPico).toBe(0n)
+    expect(journal.plan.debitsPosted).toBeLessThanOrEqual(30_000n)
+    expect(journal.plan.debitsPending).toBe(0n)
+  })
+})
+
 describe("a stream whose hold cannot be extended", () => {
-  it("is delivered to the end of its hold, and ends with overloaded after the write timeout", async () => {
+  it("ends with overloaded after the write timeout", async () => {
     const { gateway, journal } = await startWith([...words(1_000), stall], { writeStallSeconds: 0.3 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     const begun = performance.now()
@@ -151,7 +150,7 @@ describe("a stream whose hold cannot be extended", () => {
     expect(journal.settled[0]?.charge.charged.output).toBe(BigInt(delivered))
   })
 
-  it("continues if the hold can be extended again before the write timeout", async () => {
+  it("continues when a later extension succeeds", async () => {
     const { gateway, journal } = await startWith([...words(1_000), ...stop], { writeStallSeconds: 5 })
     journal.extensionRefusal = new Overloaded({ retryAfterSeconds: 1 })
     setTimeout(() => {
@@ -160,8 +159,10 @@ describe("a stream whose hold cannot be extended", () => {
     const text = await (await post(gateway.url, helloStream)).text()
     expect(contents(text).join("").length).toBe(10_000)
   })
+})
 
-  it("ends with overloaded if another node has settled the request", async () => {
+describe("a stream that another node has settled", () => {
+  it("ends with overloaded", async () => {
     const settled = signal()
     const { gateway, journal } = await startWith([delta("a"), until(settled), ...words(1_000), stall])
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
@@ -172,10 +173,8 @@ describe("a stream whose hold cannot be extended", () => {
     await eventually(() => journal.settled.length === 1)
     client.socket.destroy()
   })
-})
 
-describe("a stream that another node has settled", () => {
-  it("ends before its next frame is written, even if no content waited when the ledger reported the settlement", async () => {
+  it("ends before its next frame", async () => {
     const settled = signal()
     // The last of these words requests the next slice. The hold still covers the words themselves.
     const steps = [delta("a"), until(settled), ...words(53), wait(100), delta(WORD), stall]
@@ -191,7 +190,7 @@ describe("a stream that another node has settled", () => {
   })
 })
 
-describe("a request with an ample balance", () => {
+describe("a request without a durable hold", () => {
   const startBeforeHold = async (steps: ReadonlyArray<Step>, options: object = {}) => {
     const durable = signal()
     const started = await startWith(steps, options)
@@ -201,7 +200,7 @@ describe("a request with an ample balance", () => {
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, 80))
 
-  it("is sent to its provider before its hold is durable, but no byte of the response is written before", async () => {
+  it("is sent to its provider if the balance is ample", async () => {
     const { upstream, gateway, durable } = await startBeforeHold([delta("a"), delta("b"), ...stop])
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await (await upstream.received()).over
@@ -213,7 +212,7 @@ describe("a request with an ample balance", () => {
     client.socket.destroy()
   })
 
-  it("gets no keepalive before its hold is durable", async () => {
+  it("gets no keepalive", async () => {
     const { upstream, gateway, durable } = await startBeforeHold([stall], { keepaliveSeconds: 0.02, tickMillis: 10 })
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await upstream.received()
@@ -223,7 +222,7 @@ describe("a request with an ample balance", () => {
     durable.fire()
   })
 
-  it("gets no byte of a whole response before its hold is durable", async () => {
+  it("gets no whole response", async () => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([])
     upstream.always(json(completion({ content: ["hi"], usage: usage(3, 4) })))
     const client = (await RawClient.connect(gateway.port)).sendChat(hello())
@@ -236,10 +235,10 @@ describe("a request with an ample balance", () => {
   })
 
   const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
-    ["the balance is used up before its hold is durable", new InsufficientBalance(), 402],
+    ["the balance is used up", new InsufficientBalance(), 402],
     ["the ledger is overloaded", new Overloaded({ retryAfterSeconds: 1 }), 503]
   ]
-  it.each(refusals)("is refused, and its upstream request is aborted, if %s", async (_, refusal, status) => {
+  it.each(refusals)("is refused if %s", async (_, refusal, status) => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([delta("secret"), stall])
     journal.refusal = refusal
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
@@ -254,7 +253,7 @@ describe("a request with an ample balance", () => {
     client.socket.destroy()
   })
 
-  it("is settled as not delivered if the client disconnects before its hold is durable", async () => {
+  it("is not charged if the client disconnects", async () => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([delta("a"), stall])
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     const request = await upstream.received()
@@ -268,8 +267,8 @@ describe("a request with an ample balance", () => {
   })
 })
 
-describe("a request whose prompt costs more than the balance", () => {
-  it("is refused with 402 before a provider is called", async () => {
+describe("a request whose prompt exceeds the balance", () => {
+  it("is refused before a provider is called", async () => {
     const { upstream, gateway, journal } = await startWith([delta("a"), ...stop])
     // The body has far fewer tokens by its smallest estimate than by the local count.
     const body = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })

@@ -1,7 +1,4 @@
-/**
- * `RawClient` is an HTTP client that uses a plain socket. It can send any bytes, stores the received bytes, and can
- * disconnect at any time.
- */
+/** `RawClient` is an HTTP client over a plain socket. It can send any bytes and disconnect at any time. */
 import { connect, type Socket } from "node:net"
 import { KEY } from "./TestGateway.ts"
 
@@ -44,7 +41,6 @@ export class RawClient {
     return this
   }
 
-  /** Sends a complete chat request. */
   sendChat(body: object, headers: ReadonlyArray<string> = [`authorization: Bearer ${KEY}`]): this {
     return this.send(chatRequest(JSON.stringify(body), headers))
   }

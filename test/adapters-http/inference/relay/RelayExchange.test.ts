@@ -49,7 +49,7 @@ describe("a request", () => {
     expect(journal.settled.map(({ ending }) => ending)).toEqual(["failed"])
   })
 
-  it("that is refused during a flood of uploads is counted with the status of its refusal", async () => {
+  it("without an API key is counted with status 401", async () => {
     const gateway = await startGateway(fakeUpstreams().options)
     const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(gateway.port)))
     for (const client of clients) {
@@ -94,17 +94,13 @@ describe("a request", () => {
   })
 })
 
-describe("the API key in the request headers", () => {
+describe("an API key", () => {
   it.each([
+    ["is accepted in both authorization and x-api-key", [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["is accepted twice in the same header", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
+    ["is refused if its header is repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
     [
-      "is accepted if authorization and x-api-key contain the same key",
-      [`authorization: Bearer ${KEY}`, `x-api-key: ${KEY}`],
-      404
-    ],
-    ["is accepted if a header is repeated with the same key", [`x-api-key: ${KEY}`, `x-api-key: ${KEY}`], 404],
-    ["is refused if a header is repeated with another value", [`x-api-key: ${KEY}`, "x-api-key: other"], 401],
-    [
-      "is refused if a second authorization header has another value",
+      "is refused if a second authorization header differs",
       [`authorization: Bearer ${KEY}`, "authorization: Bearer b"],
       401
     ],
@@ -124,7 +120,7 @@ describe("the API key in the request headers", () => {
 })
 
 describe("a failure", () => {
-  it("in the gateway is reported as internal_error, and logged with the request id of the response", async () => {
+  it("in the gateway is logged with the request id of the response", async () => {
     const { upstreams, options } = fakeUpstreams()
     const catalog = catalogOf({})
     // The base URL is read only when the text of a refusal is redacted.
@@ -142,7 +138,7 @@ describe("a failure", () => {
   })
 
   it.each(["/v1/chat/completions", "/v1/messages/count_tokens"])(
-    "of the database is reported as 503 overloaded on %s, and logged with the request id",
+    "of the database is reported as 503 overloaded on %s",
     async (path) => {
       const gateway = await startGateway(fakeUpstreams().options)
       gateway.journal.beforeFunds = Effect.die(new DatabaseUnavailable({ cause: "gone" }))
@@ -170,7 +166,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("in the token counter makes a request for a whole response fail without a charge", async () => {
+  it("in the token counter fails a whole response without a charge", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(completion({ content: ["hello"] })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -182,7 +178,7 @@ describe("a failure", () => {
     await upstream.close()
   })
 
-  it("at a provider is logged with the provider's name, and reported to the client without details", async () => {
+  it("at a provider is reported to the client without details", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(json(errorBody("the accounting of Secret Corp is down"), 500))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -197,7 +193,7 @@ describe("a failure", () => {
 })
 
 describe("a client that disconnects", () => {
-  it("before a whole response arrives is charged nothing, and the request to the provider is aborted", async () => {
+  it("before a whole response arrives is charged nothing", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence)
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })
@@ -211,7 +207,7 @@ describe("a client that disconnects", () => {
     await upstream.close()
   })
 
-  it("is counted with status 499 and the ending `left`", async () => {
+  it("is counted with status 499", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(silence, json(completion({ usage: usage(1, 1) })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

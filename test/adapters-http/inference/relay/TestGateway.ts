@@ -191,7 +191,7 @@ const database = (journal: Journal) =>
     migrateWithoutOlderNodes: () => Effect.die("not called in this test")
   })
 
-/** Returns a token counter that counts each character as one token. */
+/** Counts each character as one token. */
 const counter = (journal: Journal) =>
   Layer.succeed(TokenCounter, { count: (text) => Effect.as(journal.beforeCounting, Tokens.fromCount(text.length)) })
 
@@ -337,7 +337,7 @@ export const startGateway = async ({
   return gateway
 }
 
-/** Returns a clock. If there is a promise, the delay of the drain ends on this clock when the promise is fulfilled. */
+/** If there is a promise, the delay of the drain ends on this clock when the promise is fulfilled. */
 const clockOf = (
   { drainDelaySeconds }: Partial<GatewayOptions.GatewayOptions>,
   endOfDelay: Promise<void> | undefined
@@ -349,7 +349,7 @@ const clockOf = (
   return Object.assign(Object.create(clock) as Clock.Clock, { sleep })
 }
 
-/** Stops every gateway of the test, and returns the number of resources that each gateway still uses. */
+/** Stops the gateways of the test, and returns the resources that each of them still uses. */
 export const closeGateways = async (): Promise<ReadonlyArray<unknown>> => {
   const remaining: Array<unknown> = []
   closed = open.splice(0)

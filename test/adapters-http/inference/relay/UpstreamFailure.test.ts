@@ -11,16 +11,16 @@ const rows = [
   { protocol: responsesProtocol, response: { status: "failed", usage: { input_tokens: 7, output_tokens: 3 } } }
 ]
 
-describe("the usage in a response that cannot be delivered to the client", () => {
+describe("the usage in an undeliverable response", () => {
   for (const { response, protocol } of rows) {
-    it(`is read from a response in the ${protocol.protocol} protocol`, () => {
+    it(`is read in the ${protocol.protocol} protocol`, () => {
       expect(usageIn(protocol, Buffer.from(JSON.stringify(response)))).toMatchObject({
         prompt: { input: 7n },
         output: 3n
       })
     })
 
-    it(`is unreported if a response in the ${protocol.protocol} protocol contains no usage`, () => {
+    it(`is unreported if the ${protocol.protocol} body contains none`, () => {
       for (const body of ["", "null", "[]", "<html>", JSON.stringify({ ...response, usage: undefined })]) {
         expect(usageIn(protocol, Buffer.from(body))).toEqual(unreported)
       }
