@@ -3,7 +3,7 @@ import { makeHostLookup } from "@tollgate/adapters-upstream/connection/HostLooku
 import { describe, expect, it } from "vitest"
 
 describe("the lookup of a host name", () => {
-  it("runs once for concurrent connections to one host and address family, and again for a later connection", () => {
+  it("runs once for concurrent connections to one host", () => {
     const lookups: Array<string> = []
     const pending: Array<() => void> = []
     const system: LookupFunction = (hostname, _, callback) => {

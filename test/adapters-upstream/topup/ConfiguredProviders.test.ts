@@ -29,7 +29,7 @@ const nowPayments = NowPayments.make({
 const labelOf = Option.map(({ label }: { readonly label: string }) => label)
 
 describe("the providers of a deployment", () => {
-  it.scoped("take new payments only for the configured methods", () =>
+  it.scoped("take new payments for the configured methods", () =>
     Effect.gen(function* () {
       const { forMethod, all } = yield* PaymentProviders
       expect(labelOf(forMethod("qris"))).toEqual(Option.some("midtrans"))
@@ -50,7 +50,7 @@ describe("the providers of a deployment", () => {
     )
   )
 
-  it.scoped("include the providers of an earlier configuration, which take no new payments", () =>
+  it.scoped("include the providers of an earlier configuration", () =>
     Effect.gen(function* () {
       const { forMethod, byLabel, all } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -65,7 +65,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("do not include an earlier provider with the label of a current provider", () =>
+  it.scoped("include no earlier provider with the label of a current provider", () =>
     Effect.gen(function* () {
       const { byLabel, all, forMethod } = yield* ConfiguredProviders.make({
         current: [midtrans("https://api.midtrans.com")],
@@ -76,7 +76,7 @@ describe("the providers of a deployment", () => {
     })
   )
 
-  it.scoped("are wrapped by the function `wrap` of their simulator, if it has one", () =>
+  it.scoped("are wrapped by the function `wrap` of their simulator", () =>
     Effect.gen(function* () {
       const all = yield* Effect.all(
         ConfiguredProviders.simulatedProviders(

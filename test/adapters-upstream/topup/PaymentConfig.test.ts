@@ -27,7 +27,7 @@ const ALL = { ...MIDTRANS, ...TRIPAY, ...NOWPAYMENTS, ...BSC }
 const settingsOf = ({ providers }: PaymentConfig, name: string) =>
   providers.find((provider) => provider.name === name)?.settings
 
-/** Returns the method, the label and the `simulated` flag of each provider that a server makes from a configuration. */
+/** Returns the method, the label and the `simulated` flag of each provider. */
 const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) => {
   const simulated = { simulation: paymentSimulation, simulatorUrl: "http://127.0.0.1:1", deployment: "test" }
   const current =
@@ -42,7 +42,7 @@ const labelsOf = ({ expiryMinutes, providers, simulatorPort }: PaymentConfig) =>
 }
 
 describe("without a configured provider", () => {
-  it("the simulator takes all payments in development, and production takes no payments", async () => {
+  it("the simulator takes all payments in development", async () => {
     const simulated = config({})
     expect(simulated.simulatorPort).toBe(4010)
     expect(await labelsOf(simulated)).toEqual([
@@ -51,6 +51,9 @@ describe("without a configured provider", () => {
       "crypto nowpayments-simulator true",
       "crypto_bep20 bsc-simulator true"
     ])
+  })
+
+  it("production takes no payments", async () => {
     const real = config({}, "production")
     expect(real.simulatorPort).toBeUndefined()
     expect(await labelsOf(real)).toEqual([])
@@ -68,7 +71,7 @@ describe("without a configured provider", () => {
 })
 
 describe("with configured providers", () => {
-  it("each provider takes the payments of its method, and no simulator runs", async () => {
+  it("each provider takes the payments of its method", async () => {
     const settings = config({ ...ALL, PUBLIC_BASE_URL: "https://gateway.example.com/" }, "production")
     expect(settings.simulatorPort).toBeUndefined()
     expect(await labelsOf(settings)).toEqual([
@@ -83,11 +86,11 @@ describe("with configured providers", () => {
     expect(settingsOf(settings, "bsc")).toMatchObject({ rpcUrls: { length: 2 } })
   })
 
-  it("a single provider is enough, and the other methods are off", async () => {
+  it("the methods of other providers are off", async () => {
     expect(await labelsOf(config(TRIPAY))).toEqual(["hosted_qris tripay false"])
   })
 
-  it("the providers get no webhook URL if PUBLIC_BASE_URL is not set", () => {
+  it("the providers get no webhook URL without PUBLIC_BASE_URL", () => {
     expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
   })
 
@@ -97,7 +100,7 @@ describe("with configured providers", () => {
     ])
   })
 
-  it("the configured expiry times apply to real and simulated payments", () => {
+  it("the configured expiry times apply to payments", () => {
     const minutes = { TOPUP_EXPIRY_QRIS_MIN: "7", TOPUP_EXPIRY_CRYPTO_BEP20_MIN: "90" }
     expect(settingsOf(config({ ...ALL, ...minutes }), "midtrans")).toMatchObject({ expiryMinutes: 7 })
     expect(settingsOf(config({ ...ALL, ...minutes }), "bsc")).toMatchObject({ expiryMinutes: 90 })
@@ -106,14 +109,14 @@ describe("with configured providers", () => {
 })
 
 describe("the check of the payment settings", () => {
-  it("reports the missing variables of a provider in one line", () => {
+  it("reports a provider's missing variables in one line", () => {
     expect(refusals({ TRIPAY_API_KEY: "hunter2", BSC_XPUB: wallet.publicExtendedKey })).toEqual([
       "TRIPAY_PRIVATE_KEY, TRIPAY_MERCHANT_CODE: required together with TRIPAY_API_KEY; set the missing variables, or unset all",
       "BSC_RPC_URLS: required together with BSC_XPUB; set the missing variables, or unset all"
     ])
   })
 
-  it("refuses a sandbox, a URL without https and the simulator's keys in production", () => {
+  it("refuses a sandbox, http and the simulator's keys in production", () => {
     const invalid = {
       ...ALL,
       MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com",
@@ -130,11 +133,11 @@ describe("the check of the payment settings", () => {
     expect(refusals(invalid)).toEqual([])
   })
 
-  it("accepts a sandbox URL in production if the provider's credentials are not set", () => {
+  it("accepts a sandbox URL of an unused provider in production", () => {
     expect(refusals({ MIDTRANS_BASE_URL: "https://api.sandbox.midtrans.com" }, "production")).toEqual([])
   })
 
-  it("refuses a private key, an impossible quorum and a publicly known wallet", () => {
+  it("refuses a private key, a public wallet and an impossible quorum", () => {
     const publicWallet = HDKey.fromMasterSeed(
       Buffer.from(
         "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4",
@@ -150,7 +153,7 @@ describe("the check of the payment settings", () => {
     expect(refusals({ ...BSC, BSC_RPC_QUORUM: "3" })).toEqual([expect.stringMatching(/^BSC_RPC_URLS: a quorum of 3/)])
   })
 
-  it("reports the names of variables with invalid values, but never the values", () => {
+  it("reports variables with invalid values without the values", () => {
     const wrong = {
       PAYMENTS_SIM_PORT: "70000",
       PUBLIC_BASE_URL: "gateway.example.com/hunter2",

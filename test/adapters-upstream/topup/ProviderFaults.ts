@@ -1,6 +1,5 @@
 /**
- * Tests the faults that every provider can have. Each fault is tested when a payment is opened and when a payment is
- * refreshed.
+ * Tests the faults that every provider can have, when it opens and when it refreshes a payment.
  */
 import { it } from "@effect/vitest"
 import type { PaymentLimits } from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
@@ -33,7 +32,7 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
 ]
 
 export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvider) =>
-  describe("a provider that cannot be used", () => {
+  describe("a provider fails to open and to refresh a payment", () => {
     const both = (provider: PaymentProvider) =>
       Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.refresh(intent, opened))])
 
@@ -42,7 +41,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
       ...bodyErrors.map(([what, body, kind]) => [what, json(body), kind, undefined] as const)
     ]
     for (const [what, script, kind, ambiguous] of scripted) {
-      it.scopedLive(`fails to open and to refresh a payment because of ${what}`, () =>
+      it.scopedLive(`because of ${what}`, () =>
         Effect.gen(function* () {
           const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
           upstream.always(script)
@@ -56,7 +55,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
       )
     }
 
-    it.scopedLive("fails to open and to refresh a payment because no server listens", () =>
+    it.scopedLive("if no server listens", () =>
       Effect.gen(function* () {
         const provider = yield* make(new URL(yield* Effect.promise(unusedAddress)).origin, LONG_TIMEOUT)
         const [opening, refreshing] = yield* both(provider)
@@ -65,7 +64,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
       })
     )
 
-    it.scopedLive("fails to open and to refresh a payment after the timeout if it never responds", () =>
+    it.scopedLive("after the timeout if the provider never responds", () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
         upstream.always(silence)

@@ -17,8 +17,7 @@ const PROPER: Fields = {
 }
 
 /**
- * Returns a QRIS text with this amount. Fields that are undefined are omitted. The fields are sorted by tag; the last
- * field is the checksum.
+ * Returns a QRIS text with this amount. Fields that are undefined are omitted.
  */
 export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
   const fields: Fields = { ...PROPER, "54": `${total}`, ...changed }
@@ -31,8 +30,7 @@ export const aQrisCode = (total: bigint, changed: Fields = {}): string => {
 }
 
 /**
- * Computes the CRC-16 by polynomial division, bit by bit, so that the tests share no code with the tested
- * implementation.
+ * Computes the CRC-16 bit by bit, so that the tests share no code with the tested implementation.
  */
 const checksum = (text: string): string => {
   const bits = [...Buffer.from(text)].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((at) => (byte >> at) & 1))

@@ -81,7 +81,7 @@ describe("the URL of an endpoint", () => {
     expect(allowedTarget(url, none)).toBeUndefined()
   })
 
-  it("can have a private origin that the operator has named, with exactly this scheme, host and port", () => {
+  it("can have exactly the private origin that the operator named", () => {
     const named = new Set(["http://10.0.0.5:8080", "http://hooks.internal"])
     expect(allowedTarget("http://10.0.0.5:8080/a", named)).toMatchObject({ isPrivate: true, address: "10.0.0.5" })
     expect(allowedTarget("http://hooks.internal/", named)).toMatchObject({ isPrivate: true, address: undefined })
@@ -91,7 +91,7 @@ describe("the URL of an endpoint", () => {
     expect(allowedTarget("http://user@10.0.0.5:8080/", named)).toBeUndefined()
   })
 
-  it("is returned in its normal form, or refused with the name of its member", () => {
+  it("is returned in its normal form", () => {
     const check = (url: string) =>
       Effect.runSync(
         Effect.provide(

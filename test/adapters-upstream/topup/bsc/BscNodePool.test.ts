@@ -6,7 +6,7 @@ import { Effect, TestClock } from "effect"
 import { describe, expect } from "vitest"
 import { aNode, rpcFailed } from "./FakeNode.ts"
 
-/** Creates nodes that record each query for a balance. A node with a failure fails; every other node responds. */
+/** Records which nodes are called. A node with a failure fails, the others respond. */
 const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
   const called: Array<number> = []
   const nodes = failures.map((failure, i) =>
@@ -23,7 +23,7 @@ const nodesThat = (failures: ReadonlyArray<RpcFailed | undefined>) => {
 const balance = (node: BscNode) => node.balanceOf("", "")
 
 describe("a query to several nodes", () => {
-  it.effect("uses the first node in the settings as long as that node responds", () =>
+  it.effect("uses the first node while this node responds", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([undefined, undefined])
       expect(yield* pool.ask(1, balance)).toEqual([0n])
@@ -44,7 +44,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("begins the next query with the same node if this node refused a query", () =>
+  it.effect("is still sent first to a node that refused a query", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([rpcFailed("rejected", -32601), undefined])
       yield* pool.ask(1, balance)
@@ -53,7 +53,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("calls all nodes if all of them failed before", () =>
+  it.effect("calls all nodes if all failed before", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([rpcFailed("network"), rpcFailed("timeout")])
       yield* Effect.flip(pool.ask(1, balance))
@@ -72,7 +72,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("uses only nodes that passed the check of their chain and tokens", () =>
+  it.effect("skips a node that fails the check of its chain and tokens", () =>
     Effect.gen(function* () {
       const wrongNode = aNode({ identify: Effect.fail(rpcFailed("not_configured")) })
       const known = aNode({ balanceOf: () => Effect.succeed(7n) })

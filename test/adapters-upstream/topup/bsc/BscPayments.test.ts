@@ -21,7 +21,7 @@ const KNOWN_XPUB = walletOf(HARDHAT).xpub
 const DUE = 25_000_123n
 const DUE_RAW = DUE * 10n ** 12n
 
-/** The deposit index of the last order. Each order has a separate index and address, as in production. */
+/** Each order has a separate deposit index and address, as in production. */
 let nextIndex = 0
 const anIntent = (parts: Partial<PaymentIntent> = {}, kind: TokenKind = "usdt"): PaymentIntent => {
   const orderId = OrderId.make(randomUUID())
@@ -114,25 +114,23 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped.each(["usdt", "usdc"] as const)(
-    "is paid when exactly the amount due arrives in %s, and reports its transaction",
-    (kind) =>
-      Effect.gen(function* () {
-        yield* onChain
-        const { address, refreshed } = yield* openOn(yield* providerOf([chain.url]), anIntent({}, kind))
-        const transaction = yield* payFinally(address, DUE_RAW, kind)
-        yield* onChain
-        const paidAt = yield* Effect.promise(() => chain.timeOf(transaction))
-        expect(yield* refreshed).toEqual({
-          _tag: "Paid",
-          paidAt,
-          received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
-          evidence: { transactions: [transaction], remarks: [] }
-        })
+  it.scoped.each(["usdt", "usdc"] as const)("is paid when the amount due arrives in %s", (kind) =>
+    Effect.gen(function* () {
+      yield* onChain
+      const { address, refreshed } = yield* openOn(yield* providerOf([chain.url]), anIntent({}, kind))
+      const transaction = yield* payFinally(address, DUE_RAW, kind)
+      yield* onChain
+      const paidAt = yield* Effect.promise(() => chain.timeOf(transaction))
+      expect(yield* refreshed).toEqual({
+        _tag: "Paid",
+        paidAt,
+        received: { receivedRaw: DUE_RAW, receivedUsdMicro: DUE },
+        evidence: { transactions: [transaction], remarks: [] }
       })
+    })
   )
 
-  it.scoped("is pending while one smallest unit of the token is missing, and can be completed", () =>
+  it.scoped("is pending while one smallest unit of the token is missing", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 1n)
@@ -158,7 +156,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is paid when more than the amount due arrives, and reports the received amount", () =>
+  it.scoped("is paid when more than the amount due arrives", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW * 2n + 5n)
@@ -169,7 +167,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is counted only after two more blocks exist", () =>
+  it.scoped("is counted after two more blocks", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* pay(address, DUE_RAW)
@@ -179,7 +177,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not counted if a chain reorganisation removes it", () =>
+  it.scoped("is not counted if a reorganisation of the chain removes it", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const reorganise = yield* Effect.promise(() => chain.snapshot())
@@ -191,7 +189,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not counted if it is made in a counterfeit token", () =>
+  it.scoped("in a counterfeit token is not counted", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       const fake = yield* Effect.promise(() => chain.deployFake())
@@ -201,7 +199,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not counted if it is made in the other token, but adds a remark", () =>
+  it.scoped("in the other token is not counted", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW, "usdc")
@@ -216,7 +214,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("does not include the balance that the address had before the order", () =>
+  it.scoped("does not include an earlier balance of its address", () =>
     Effect.gen(function* () {
       const intent = anIntent()
       yield* payFinally(wallet.addressAt(intent.depositIndex ?? -1), DUE_RAW)
@@ -229,7 +227,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is reported with a smaller amount after the operator transferred tokens away", () =>
+  it.scoped("becomes smaller when the operator transfers tokens away", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW - 10n)
@@ -255,7 +253,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is read from the second node when the first node does not respond", () =>
+  it.scoped("is read from the second node when the first node hangs", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -284,7 +282,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("fails to open after 7 seconds when more nodes do not respond", () =>
+  it.scoped("fails to open after 7 seconds when all nodes hang", () =>
     Effect.gen(function* () {
       yield* onChain
       const nodes = yield* Effect.all([ScriptedUpstream.scoped(), ScriptedUpstream.scoped(), ScriptedUpstream.scoped()])
@@ -301,7 +299,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("can be neither opened nor refreshed while no node responds", () =>
+  it.scoped("cannot be opened while no node listens", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const dead = [yield* Effect.promise(() => unusedAddress()), yield* Effect.promise(() => unusedAddress())]
@@ -313,7 +311,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not refreshed from a node that is behind the chain", () =>
+  it.scoped("is not refreshed from a node with an old block", () =>
     Effect.gen(function* () {
       const { address, refreshed } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -382,7 +380,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is refreshed only if as many nodes respond as the quorum requires", () =>
+  it.scoped("is refreshed only if a quorum of nodes responds", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -412,7 +410,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is paid but reports no transactions if no node serves logs", () =>
+  it.scoped("is paid without reported transactions if no node serves logs", () =>
     Effect.gen(function* () {
       const { intent, opened: payment } = yield* opened
       const provider = yield* providerOf([yield* aFalseNode({ balance: DUE_RAW })])
@@ -425,7 +423,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is refreshed even if the extended public key is missing", () =>
+  it.scoped("is refreshed without the extended public key", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, DUE_RAW)
@@ -435,7 +433,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("has a provider whose probe logs the first deposit address, and not the extended public key", () => {
+  it.scoped("has a provider whose probe logs the first deposit address", () => {
     const logged: Array<string> = []
     const collect = Logger.replace(
       Logger.defaultLogger,
@@ -460,7 +458,7 @@ interface Refusal {
 describe("the provider of BSC payments", () => {
   const nowhere = ["http://127.0.0.1:1"]
 
-  it.scoped("has the label of a simulator if its nodes are a simulator", () =>
+  it.scoped("has the label of a simulator for simulated nodes", () =>
     Effect.gen(function* () {
       const real = yield* providerOf(nowhere)
       const simulator = yield* providerOf(nowhere, { atSimulator: true })
@@ -494,7 +492,7 @@ describe("the provider of BSC payments", () => {
     })
   )
 
-  it.scoped("opens no payment for a missing or hardened deposit index, an amount in rupiah, or a zero amount", () =>
+  it.scoped("opens no payment for an invalid deposit index or amount", () =>
     Effect.gen(function* () {
       const provider = yield* providerOf(nowhere)
       const open = (parts: Partial<PaymentIntent>) => Effect.flip(provider.open(anIntent(parts)))

@@ -23,7 +23,7 @@ describe("deposit addresses", () => {
     ])
   })
 
-  it("are the same when derived from the extended public key of the account", () => {
+  it("are the same with the extended public key of the account", () => {
     const { at } = Either.getOrThrow(read(` ${wallet.accountXpub}\n`))
     expect(Either.getOrThrow(at(777))).toBe(wallet.addressAt(777))
   })
@@ -58,7 +58,7 @@ describe("the extended public key of deposit addresses", () => {
     ["a mnemonic", OURS],
     ["a key with a wrong letter", wallet.xpub.replace(/.$/, (last) => (last === "a" ? "b" : "a"))],
     ["a key of Bitcoin's test network", `tpub${wallet.xpub.slice(4)}`]
-  ])("cannot be read from %s, and the error does not repeat the input", (_, key) => {
+  ])("cannot be read from %s", (_, key) => {
     expect(refusal(key)).toMatch(/should begin with xpub/)
     if (key !== "") expect(refusal(key)).not.toContain(key)
   })

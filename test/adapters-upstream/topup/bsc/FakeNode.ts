@@ -1,6 +1,5 @@
 /**
- * Creates scripted nodes of BNB Smart Chain, in memory or over HTTP. A node in memory fails the test on an unexpected
- * query.
+ * Creates scripted nodes of BNB Smart Chain, in memory or over HTTP.
  */
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
@@ -29,10 +28,6 @@ export interface WireNodeFacts {
   readonly time: Date
 }
 
-/**
- * Responds to the methods for the chain id, a block and a contract call with these facts, and to other methods with an
- * error.
- */
 export const wireNode =
   (facts: WireNodeFacts) =>
   (request: ReceivedRequest): Script => {

@@ -38,7 +38,7 @@ const refusal = (code: number, message: string, status = 200) =>
   json({ jsonrpc: "2.0", id: 1, error: { code, message } }, status)
 
 describe("a JSON-RPC call", () => {
-  it("sends one JSON-RPC request with POST, and returns its result", async () => {
+  it("returns the result of a JSON-RPC request with POST", async () => {
     upstream.next(result("0x38"))
     expect(await call()).toBe("0x38")
     const request = await upstream.received()
@@ -47,7 +47,7 @@ describe("a JSON-RPC call", () => {
     expect(request.json()).toEqual({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] })
   })
 
-  it("sends the user name and password from the URL in a header", async () => {
+  it("sends the user name and password of the URL in a header", async () => {
     upstream.next(result("0x38"))
     const url = upstream.baseUrl.replace("http://", "http://operator:p%40ss@")
     expect(await Effect.runPromise(callTo(url))).toBe("0x38")
@@ -55,7 +55,7 @@ describe("a JSON-RPC call", () => {
     expect(headers.authorization).toBe(`Basic ${Buffer.from("operator:p@ss").toString("base64")}`)
   })
 
-  it("resolves the host name of a node once for concurrent calls", async () => {
+  it("resolves a node's host name once for concurrent calls", async () => {
     const pending: Array<() => void> = []
     const lookup: LookupFunction = (_, { all }, callback) => {
       pending.push(() => (all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4)))
@@ -80,7 +80,7 @@ describe("a JSON-RPC call", () => {
     expect(await call()).toBe("0x38")
   })
 
-  it("is retried once when the connection is closed without a response", async () => {
+  it("is retried when the connection is closed without a response", async () => {
     upstream.next(closeImmediately, result("0x38"))
     expect(await call()).toBe("0x38")
   })
@@ -103,29 +103,29 @@ describe("a JSON-RPC call", () => {
     expect(await failure()).toMatchObject({ kind, code: undefined })
   })
 
-  it.each([200, 400])("fails with the node's error code when the node refuses it with status %i", async (status) => {
+  it.each([200, 400])("fails with the error code of a node that refuses it with status %i", async (status) => {
     upstream.next(refusal(-32005, "limit exceeded", status))
     const { kind, code, detail } = await failure()
     expect({ kind, code }).toEqual({ kind: "rejected", code: -32005 })
     expect(detail).toBe("node 1 of 2: eth_chainId was refused: -32005 limit exceeded")
   })
 
-  it("fails when the connection is reset at the first attempt and at the retry", async () => {
+  it("fails when the connection is reset twice", async () => {
     upstream.next(resetImmediately, resetImmediately)
     expect(await failure()).toMatchObject({ kind: "network" })
   })
 
-  it("fails when no node listens, and the error does not contain the URL", async () => {
+  it("fails without the URL in the error when no node listens", async () => {
     const { kind, detail } = await failure(await unusedAddress())
     expect({ kind, detail }).toEqual({ kind: "network", detail: "node 1 of 2: eth_chainId failed: ECONNREFUSED" })
   })
 
-  it("replaces the access key from the URL in an error", async () => {
+  it("hides the access key of the URL in an error", async () => {
     upstream.next(refusal(-32000, `project ${KEY} is over its quota`))
     expect((await failure()).detail).toBe("node 1 of 2: eth_chainId was refused: -32000 project ... is over its quota")
   })
 
-  it("fails after three seconds without a response, and closes the connection", async () => {
+  it("fails after three seconds without a response", async () => {
     upstream.next(silence)
     const { kind } = await Effect.gen(function* () {
       const running = yield* Effect.fork(Effect.flip(callTo(upstream.baseUrl)))

@@ -1,6 +1,5 @@
 /**
- * Runs a test chain that has a test contract at the real addresses of USDT and USDC. Tests send tokens, make blocks
- * final and cause faults on this chain.
+ * Runs a test chain that has a test contract at the real addresses of USDT and USDC.
  */
 import { TOKEN_CONTRACTS } from "@tollgate/adapters-upstream/topup/bsc/BscTokens"
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
@@ -37,7 +36,6 @@ export class TestChain {
     return this.#send(this.#payer, contract, mintInput(to, amountRaw))
   }
 
-  /** Makes all existing blocks final. */
   makeFinal(): Promise<void> {
     return this.#anvil.mine(2)
   }
@@ -69,7 +67,6 @@ export class TestChain {
     return this.#timeOfBlock("finalized")
   }
 
-  /** Returns the time of the block that contains this transaction. */
   async timeOf(transaction: string): Promise<Date> {
     const receipt = (await this.#anvil.rpc("eth_getTransactionReceipt", [transaction])) as { blockNumber: string }
     return this.#timeOfBlock(receipt.blockNumber)

@@ -29,7 +29,7 @@ const sought = (fromBlock: number, toBlock: number, amountRaw: bigint) => ({
 })
 
 describe("the search for transfers", () => {
-  it("runs backwards and stops when the transfers that were found add up to the balance", async () => {
+  it("stops when the transfers found add up to the balance", async () => {
     const { node, ranges } = nodeOf([transfer(10), transfer(55), transfer(72)], 20)
     const found = await Effect.runPromise(scan(node, sought(1, 100, 2n), 20))
     expect(found).toEqual([transfer(55), transfer(72)])
@@ -50,13 +50,13 @@ describe("the search for transfers", () => {
     ])
   })
 
-  it("queries a node only once if the node serves no logs", async () => {
+  it("queries a node without logs once", async () => {
     const { node, ranges } = nodeOf([], 0, -32601)
     expect(await Effect.runPromise(Effect.flip(scan(node, sought(1, 100, 1n), 100)))).toMatchObject({ code: -32601 })
     expect(ranges).toHaveLength(1)
   })
 
-  it("returns the transfers that were found before a failure", async () => {
+  it("returns the transfers found before a failure", async () => {
     const { node } = nodeOf([transfer(5), transfer(99)], 10)
     const failing = aNode({
       transfers: (filter) => (filter.toBlock < 50 ? Effect.fail(rpcFailed("network")) : node.transfers(filter))
@@ -64,7 +64,7 @@ describe("the search for transfers", () => {
     expect(await Effect.runPromise(scan(failing, sought(1, 100, 2n), 10))).toEqual([transfer(99)])
   })
 
-  it("finds every transfer in 60 blocks for any range of at least 15 blocks, in at most twelve queries", () => {
+  it("finds all transfers in 60 blocks with at most twelve queries", () => {
     const blocks = FastCheck.uniqueArray(FastCheck.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
     FastCheck.assert(
       FastCheck.property(
@@ -84,7 +84,7 @@ describe("the search for transfers", () => {
 })
 
 describe("the block that completed a deposit", () => {
-  it("is the first block in which the expected amount is complete", () => {
+  it("is the first block with the whole expected amount", () => {
     const transfers = [transfer(3, 4n), transfer(5, 6n), transfer(8, 1n)]
     expect(completedIn(transfers, 10n, 11n)).toBe(5)
     expect(completedIn(transfers, 11n, 11n)).toBe(8)

@@ -58,7 +58,7 @@ describe("a payment that does not match the order", () => {
 })
 
 describe("a timestamp of Midtrans", () => {
-  it("is read as Jakarta time, which is UTC+7", () => {
+  it("is read as Jakarta time", () => {
     expect(timeOf("2026-11-20 06:59:59")).toEqual(new Date("2026-11-19T23:59:59.000Z"))
   })
 

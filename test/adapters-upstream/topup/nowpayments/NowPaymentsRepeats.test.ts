@@ -43,7 +43,7 @@ const observed = (of: OwnPayment, ...repeats: ReadonlyArray<Payment>) =>
 
 describe("a repeated payment", () => {
   it.each(["finished", "partially_paid"])(
-    "with the status %s is added to the received amount and adds a remark, but does not complete the order",
+    "with the status %s is received but does not complete the order",
     (status) => {
       expect(observed(own("partially_paid", "10"), repeat(status, "15"))).toMatchObject({
         _tag: "Pending",
@@ -53,7 +53,7 @@ describe("a repeated payment", () => {
     }
   )
 
-  it("is added to the received amount of a paid order", () => {
+  it("of a paid order is added to the received amount", () => {
     expect(observed(own("finished", "25"), repeat("finished", "25"))).toMatchObject({
       _tag: "Paid",
       received: { receivedUsdMicro: 50_000_000n }
@@ -68,13 +68,13 @@ describe("a repeated payment", () => {
   it.each([
     ["in another coin", { pay_currency: "trx" }, "not counted: usdttrc20 was requested"],
     ["of another order", { order_id: OTHER_NUMBER }, `not counted: it belongs to the order ${OTHER_NUMBER}`]
-  ])("%s adds a remark but is not counted", (_, parts, remark) => {
+  ])("%s is not counted", (_, parts, remark) => {
     const { _tag, received, evidence } = observed(own("partially_paid", "10"), repeat("finished", "1500", parts))
     expect({ _tag, received: received?.receivedUsdMicro }).toEqual({ _tag: "Pending", received: 10_000_000n })
     expect(evidence?.remarks).toEqual([expect.stringContaining(remark)])
   })
 
-  it("adds a remark but is not counted if it was refunded", () => {
+  it("is not counted if it was refunded", () => {
     const { _tag, received, evidence } = observed(own("expired", "0"), repeat("refunded", "25"))
     expect({ _tag, received }).toEqual({ _tag: "Expired", received: undefined })
     expect(evidence?.remarks).toEqual(["payment 2 repeats payment 1: 25 usdttrc20, refunded"])
@@ -92,7 +92,7 @@ describe("a repeated payment", () => {
     }
   })
 
-  it("is recognised by its deposit address or in the list of the original payment, if it has no id of the original payment", () => {
+  it("is recognised without the id of the original payment", () => {
     for (const [of, parts] of [
       [own("finished", "25"), { parent_payment_id: null }],
       [own("finished", "25", { payment_extra_ids: ["2"] }), { parent_payment_id: undefined, pay_address: null }]
@@ -103,7 +103,7 @@ describe("a repeated payment", () => {
 })
 
 describe("the repeated payments to request", () => {
-  it("are at most twenty payments from webhooks and `payment_extra_ids`, without duplicates and without the order's own payments", () => {
+  it("are at most twenty", () => {
     const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
     expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
     for (const nothing of [null, undefined, "", {}]) {

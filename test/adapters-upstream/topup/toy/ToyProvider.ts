@@ -1,6 +1,5 @@
 /**
- * Implements a payment provider that exists only in tests: its adapter and its descriptor. Like the folder of a real
- * provider, it uses the shared modules in topup/wire.
+ * Implements a payment provider that exists only in tests: its adapter and its descriptor.
  */
 import { createHmac } from "node:crypto"
 import * as ExactJson from "@tollgate/adapters-upstream/topup/wire/ExactJson"

@@ -36,7 +36,7 @@ const opened = {
 } as const
 
 describe("a payment", () => {
-  it.scopedLive("is created with its exact amount and its order number, and is signed", () =>
+  it.scopedLive("is created with its amount, order number and signature", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay({ returnUrl: "https://tollgate.example/done" })
       upstream.next(json(success(aTransaction())))
@@ -53,14 +53,13 @@ describe("a payment", () => {
         order_items: [{ sku: "TOPUP", name: "Quota top-up", price: 50_000, quantity: 1 }],
         callback_url: "https://tollgate.example/webhooks/payments/here",
         return_url: "https://tollgate.example/done",
-        // 15 minutes after the order was created.
         expired_time: Date.parse("2026-11-20T04:45:00Z") / 1_000,
         signature: "02e6d4f883360a506df5b75b1b466895cb4686473ff7d444e993d5ef8b6de97e"
       })
     })
   )
 
-  it.scopedLive("is requested only once, even after a response with the status 503", () =>
+  it.scopedLive("is not requested again after a response with the status 503", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.always(json({}, 503))
@@ -69,7 +68,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("is not shown if the payer would pay a fee, and the failure describes the wrong setting", () =>
+  it.scopedLive("fails if the payer would pay a fee", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ amount: 51_100, fee_customer: 1_100, fee_merchant: 0 }))))
@@ -90,7 +89,7 @@ describe("a payment", () => {
     ["without an expiry time", { expired_time: null }]
   ]
   for (const [what, parts] of unusable) {
-    it.scopedLive(`${what} is not shown to the payer, and the failure is ambiguous`, () =>
+    it.scopedLive(`${what} fails ambiguously`, () =>
       Effect.gen(function* () {
         const { upstream, provider } = yield* withTripay()
         upstream.next(json(success(aTransaction(parts))))
@@ -99,7 +98,7 @@ describe("a payment", () => {
     )
   }
 
-  it.scopedLive("is accepted in the sandbox without a real QRIS code, and is labelled as a sandbox payment", () =>
+  it.scopedLive("is accepted in the sandbox without a real QRIS code", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay({ atSimulator: false }, "/api-sandbox")
       upstream.next(json(success(aTransaction({ qr_string: "SANDBOX MODE" }))))
@@ -109,7 +108,7 @@ describe("a payment", () => {
     })
   )
 
-  it.scopedLive("fails with AmountRejected for a refused amount, and with ProviderUnavailable for other refusals", () =>
+  it.scopedLive("fails with AmountRejected for a refused amount", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       for (const message of ["Minimum amount for this channel is Rp 1.000", "Jumlah maksimal adalah Rp 5.000.000"]) {
@@ -123,7 +122,7 @@ describe("a payment", () => {
 })
 
 describe("the status of a payment", () => {
-  it.scopedLive("is requested by Tripay's reference and compared with the order", () =>
+  it.scopedLive("is compared with the order", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       const refresh = (parts: object) => {
@@ -139,7 +138,7 @@ describe("the status of a payment", () => {
     })
   )
 
-  it.scopedLive("is observed as pending if it is unknown, and as refunded after a refund", () =>
+  it.scopedLive("is read as pending if it is unknown", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success(aTransaction({ status: "BRAND_NEW" }))))
@@ -151,7 +150,7 @@ describe("the status of a payment", () => {
 })
 
 describe("a probe", () => {
-  it.scopedLive("checks that the channel exists and is active, and that the merchant pays its fee", () =>
+  it.scopedLive("succeeds only for an active channel without a fee of the payer", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()
       upstream.next(json(success([aChannel({ code: "QRIS" }), aChannel()])))

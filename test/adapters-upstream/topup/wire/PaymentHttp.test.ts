@@ -1,6 +1,6 @@
 /**
- * Tests calls to payment providers. The failure of a POST is *ambiguous* if the provider may have processed the request.
- * The failure of a GET is never ambiguous.
+ * The failure of a POST is *ambiguous* if the provider may have processed the request. The failure of a GET is never
+ * ambiguous.
  */
 import { it } from "@effect/vitest"
 import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
@@ -38,7 +38,7 @@ const post = { method: "POST", path: "/thing", body: { amount: 1n }, repeatable:
 const repeatablePost = { ...post, repeatable: true } as const
 
 describe("a call", () => {
-  it.scopedLive("requests a path below the base URL, sends the credential, and keeps every digit of a number", () =>
+  it.scopedLive("sends the credential to a path below the base URL", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped({ basePath: "/api-sandbox/" })
       upstream.next(text('{"amount":9007199254740993}', "application/json"))
@@ -92,7 +92,7 @@ describe("a retry", () => {
     )
   }
 
-  it.scopedLive("follows a body with a retryable error and status 200", () =>
+  it.scopedLive("follows a retryable error with status 200", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.next(json({ status_code: "500" }), json({ status_code: "200" }))
@@ -105,7 +105,7 @@ describe("a retry", () => {
     })
   )
 
-  it.scopedLive("happens only once", () =>
+  it.scopedLive("happens once", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(json({}, 503))
@@ -116,7 +116,7 @@ describe("a retry", () => {
     })
   )
 
-  it.scopedLive("does not follow a call that is not repeatable or an error that a retry cannot fix", () =>
+  it.scopedLive("does not follow an error that a retry cannot fix", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
@@ -163,16 +163,14 @@ describe("a failure", () => {
     ["a response above the size limit", endless, "bad_response", true]
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
-    it.scopedLive(
-      `after ${name} has the kind ${kind}, and is ${ambiguous ? "ambiguous only for the POST" : "not ambiguous"}`,
-      () =>
-        Effect.gen(function* () {
-          const upstream = yield* ScriptedUpstream.scoped()
-          upstream.always(fault)
-          const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
-          expect(yield* Effect.flip(client.call(post))).toMatchObject({ kind, ambiguous })
-          expect(yield* Effect.flip(client.call(repeatableGet))).toMatchObject({ kind, ambiguous: false })
-        })
+    it.scopedLive(`after ${name} has the kind ${kind} and is ${ambiguous ? "" : "not "}ambiguous for a POST`, () =>
+      Effect.gen(function* () {
+        const upstream = yield* ScriptedUpstream.scoped()
+        upstream.always(fault)
+        const client = yield* aClient(upstream.baseUrl, { maxResponseBytes: 65_536 })
+        expect(yield* Effect.flip(client.call(post))).toMatchObject({ kind, ambiguous })
+        expect(yield* Effect.flip(client.call(repeatableGet))).toMatchObject({ kind, ambiguous: false })
+      })
     )
   }
 
@@ -183,7 +181,7 @@ describe("a failure", () => {
     })
   )
 
-  it.scopedLive("occurs at the timeout if there is no response, and closes the connection", () =>
+  it.scopedLive("occurs at the timeout if there is no response", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(silence)
@@ -203,7 +201,7 @@ describe("a failure", () => {
     })
   )
 
-  it.scopedLive("does not contain the credential that the provider repeats", () =>
+  it.scopedLive("does not contain the credential that the response repeats", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       upstream.always(({ headers }) => text(`wrong key: ${headers.authorization}`, "text/plain", 401))
@@ -215,7 +213,7 @@ describe("a failure", () => {
 })
 
 describe("a payment provider", () => {
-  it.scopedLive("is paused after repeated failures, then probed once, and used again after a successful probe", () =>
+  it.scopedLive("is paused after repeated failures until a probe succeeds", () =>
     Effect.gen(function* () {
       let now = 0
       const upstream = yield* ScriptedUpstream.scoped()
@@ -271,7 +269,7 @@ describe("a payment provider", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("stays paused when a call that started before the pause succeeds", () =>
+  it.scopedLive("stays paused when a call from before the pause succeeds", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()
       const client = yield* aClient(upstream.baseUrl)
