@@ -1,7 +1,5 @@
 /**
- * Tests clients that disconnect. The customer pays for the prompt and the delivered content of a stream. A stream
- * without delivered content costs nothing, and neither does an incomplete whole response. The upstream request is
- * aborted within a second, and no hold stays open.
+ * Tests the charge and the release of the hold when a client disconnects.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import OpenAI from "openai"
@@ -28,7 +26,7 @@ import {
 const QUESTION = "Say hello."
 const messages = [{ role: "user" as const, content: QUESTION }]
 const PROMPT = promptTokens(QUESTION)
-/** The content deltas. Each is one token. */
+/** Each content delta is one token. */
 const CONTENT = [" hello", " hello", " hello", " hello"]
 const ALL = BigInt(CONTENT.length)
 
@@ -47,10 +45,7 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
-/**
- * Checks that the upstream sees the abort within a second. Without an abort, the upstream would continue to generate
- * and to bill.
- */
+/** Without an abort, the upstream would continue to generate and to bill. */
 const abandoned = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
   expect(inTime, "the upstream was aborted within a second").toBe(true)
@@ -68,7 +63,6 @@ const disconnects: ReadonlyArray<readonly [how: string, leave: (client: RawClien
   ["an RST", (client) => client.reset()]
 ]
 
-/** A moment at which the client disconnects. */
 interface Moment {
   readonly when: string
   /** The steps of the upstream before it pauses. */
@@ -83,8 +77,8 @@ interface Moment {
 const role = event(chunk({ role: "assistant", content: "" }))
 const contents = CONTENT.map((content) => event(chunk({ content })))
 const finish = event(chunk({}, "stop"))
-/** The upstream sends the usage before the finish chunk. So when the client has the finish chunk, the gateway has the usage. */
-const figures = event(usageChunk(usage(70, CONTENT.length)))
+/** The upstream sends the usage before the finish chunk, so the gateway has it when the client has the finish chunk. */
+const usageEvent = event(usageChunk(usage(70, CONTENT.length)))
 
 const moments: ReadonlyArray<Moment> = [
   { when: "after the role", said: [role], isNow: (body) => body.includes('"role"'), due: [0n, 0n] },
@@ -105,7 +99,7 @@ const moments: ReadonlyArray<Moment> = [
   },
   {
     when: "after the finish chunk, with reported usage",
-    said: [role, ...contents, figures, finish],
+    said: [role, ...contents, usageEvent, finish],
     isNow: (body) => body.includes('"stop"'),
     due: [70n, ALL]
   },
@@ -118,7 +112,7 @@ const moments: ReadonlyArray<Moment> = [
 ]
 
 describe.each(disconnects)("a stream whose client disconnects with %s", (_, leave) => {
-  it("costs nothing when the client disconnects before the first byte", async () => {
+  it("before the first byte costs nothing", async () => {
     gateway.upstream.next(silence)
     const client = await ask()
     const request = await gateway.upstream.received()
@@ -129,27 +123,24 @@ describe.each(disconnects)("a stream whose client disconnects with %s", (_, leav
     expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
   })
 
-  it.each(moments)(
-    "costs what the client received when it disconnects $when",
-    async ({ said, isNow, due: [input, output] }) => {
-      const before = await gateway.balanceUsdMicro()
-      gateway.upstream.next(script({ steps: [...said, stall] }))
-      const client = await ask()
-      const request = await gateway.upstream.received()
-      const { headers } = await client.until(({ body }) => isNow(body))
-      leave(client)
-      await abandoned(request)
-      await nothingIsLeft()
-      const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
-      expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
-      expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
-    }
-  )
+  it.each(moments)("$when costs the delivered output", async ({ said, isNow, due: [input, output] }) => {
+    const before = await gateway.balanceUsdMicro()
+    gateway.upstream.next(script({ steps: [...said, stall] }))
+    const client = await ask()
+    const request = await gateway.upstream.received()
+    const { headers } = await client.until(({ body }) => isNow(body))
+    leave(client)
+    await abandoned(request)
+    await nothingIsLeft()
+    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
+    expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+  })
 
   it.each([
-    ["reported", [figures], 70n],
+    ["reported", [usageEvent], 70n],
     ["not reported", [], PROMPT]
-  ])("is settled as complete when the client disconnects after [DONE], with usage %s", async (_, reported, input) => {
+  ])("after [DONE] is settled as complete, with usage %s", async (_, reported, input) => {
     gateway.upstream.next(script({ steps: [role, ...contents, ...reported, finish, done] }))
     const client = await ask()
     await gateway.upstream.received()
@@ -161,7 +152,7 @@ describe.each(disconnects)("a stream whose client disconnects with %s", (_, leav
   })
 })
 
-it("a stream that the official client aborts costs what the client received", async () => {
+it("a stream that the official client aborts costs the delivered output", async () => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
   gateway.upstream.next(script({ steps: [role, ...contents.slice(0, 2), stall] }))
   const stream = await client.chat.completions.create({ model: "m", messages, stream: true })
@@ -180,7 +171,7 @@ it("a stream that the official client aborts costs what the client received", as
   })
 })
 
-it("a client that disconnects while the upstream continues pays for the delivered output, and not for the rest", async () => {
+it("a client that disconnects while the upstream continues pays for the delivered output", async () => {
   gateway.upstream.next(script({ steps: [again(event(chunk({ content: " hello" })))] }))
   const client = await ask()
   const request = await gateway.upstream.received()
@@ -196,7 +187,7 @@ it("a client that disconnects while the upstream continues pays for the delivere
   )
 })
 
-it("a client that stops reading pays for what its socket accepted, and backpressure stops the upstream", async () => {
+it("a client that stops reading pays for what its socket accepted", async () => {
   // Each frame has 16 KiB but only one token of content, so that the socket fills up at a small charge.
   const padding = { content: [{ token: "x".repeat(16_384), logprob: 0, top_logprobs: [] }] }
   const frame = { ...chunk({}), choices: [{ index: 0, delta: { content: " hello" }, logprobs: padding }] }
@@ -215,7 +206,7 @@ it("a client that stops reading pays for what its socket accepted, and backpress
 
   const { charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
   expect(charged_input).toBe(PROMPT)
-  // The socket did not accept the last write completely. The gateway writes only a few frames ahead of the socket.
+  // The gateway writes only a few frames ahead of the socket.
   expect(Number(charged_output)).toBeLessThan(written)
   expect(Number(charged_output)).toBeGreaterThan(written - 32)
 })
@@ -225,27 +216,24 @@ const blocked = async (request: ReceivedRequest): Promise<void> => {
   for (let sent = -1; sent !== request.sentBytes(); await sleep(200)) sent = request.sentBytes()
 }
 
-describe("a whole response whose client disconnects early", () => {
-  it.each(disconnects)(
-    "costs nothing when the client disconnects with %s before the upstream responds",
-    async (_, leave) => {
-      const before = await gateway.balanceUsdMicro()
-      gateway.upstream.next(silence)
-      const client = await ask({ stream: false })
-      const request = await gateway.upstream.received()
-      leave(client)
-      await abandoned(request)
-      await nothingIsLeft()
-      expect(await gateway.lastSettlement()).toMatchObject({
-        ending: "client_gone",
-        usage_source: "none",
-        cost_pico: 0n
-      })
-      expect(await gateway.balanceUsdMicro()).toBe(before)
-    }
-  )
+describe("a whole response whose client disconnects", () => {
+  it.each(disconnects)("with %s before the upstream responds costs nothing", async (_, leave) => {
+    const before = await gateway.balanceUsdMicro()
+    gateway.upstream.next(silence)
+    const client = await ask({ stream: false })
+    const request = await gateway.upstream.received()
+    leave(client)
+    await abandoned(request)
+    await nothingIsLeft()
+    expect(await gateway.lastSettlement()).toMatchObject({
+      ending: "client_gone",
+      usage_source: "none",
+      cost_pico: 0n
+    })
+    expect(await gateway.balanceUsdMicro()).toBe(before)
+  })
 
-  it("costs nothing when the client disconnects while the upstream sends its body", async () => {
+  it("while the upstream sends the body costs nothing", async () => {
     const body = JSON.stringify(completion({ usage: usage(7, 3) }))
     gateway.upstream.next({ ...json({}), length: body.length, steps: [(wire) => wire.send(body.slice(0, 40)), stall] })
     const client = await ask({ stream: false })
@@ -257,7 +245,7 @@ describe("a whole response whose client disconnects early", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
-  it("costs nothing when the client disconnects while the response waits for its settlement", async () => {
+  it("while the response waits for its settlement costs nothing", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const mayRespond = signal()
     const response = json(completion({ usage: usage(7, 3) }))
@@ -290,7 +278,7 @@ it("a request whose client disconnects during admission is not sent to an upstre
   expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
 })
 
-it("a request whose client disconnects during the upload leaves no reserved memory and no settlement", async () => {
+it("a request whose client disconnects during the upload releases its memory reservation", async () => {
   const settled = await gateway.query("SELECT 1 FROM settlement")
   const client = await RawClient.connect(gateway.url)
   client.head("POST", "/v1/chat/completions", [

@@ -30,11 +30,9 @@ afterAll(async () => {
 
 interface Visit {
   readonly page: Page
-  /** The URLs of the requests during the load of the page. */
   readonly requestedUrls: ReadonlyArray<string>
-  /** The console errors, console warnings and uncaught exceptions during the load of the page. */
   readonly loadErrors: ReadonlyArray<string>
-  /** The console errors, console warnings and uncaught exceptions during and after the load of the page. */
+  /** The errors and warnings during and after the load of the page. */
   readonly browserErrors: ReadonlyArray<string>
 }
 
@@ -52,7 +50,7 @@ const visit = async (): Promise<Visit> => {
 }
 
 describe("the documentation page as a file", () => {
-  it("is one file of at most 700 KB that loads nothing from another host", async () => {
+  it("loads nothing from another host", async () => {
     const plain = await fetch(`${gateway.url}/docs`, { headers: { "accept-encoding": "identity" } })
     const page = await plain.text()
     expect(page.length).toBeLessThan(700_000)
@@ -64,14 +62,14 @@ describe("the documentation page as a file", () => {
     expect(page).not.toMatch(/@import|url\(/)
   })
 
-  it("shows every operation of the OpenAPI document once, with its summary", async () => {
+  it("shows every operation of the OpenAPI document once", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const operations = Object.values(specification.paths).flatMap((methods) => Object.values(methods))
     expect(page.match(/<article class="operation"/g)).toHaveLength(operations.length)
     for (const { summary = "" } of operations) expect(page).toContain(`>${summary.replaceAll("'", "&#39;")}</a></h3>`)
   })
 
-  it("has examples only with models of the demo catalog", () => {
+  it("names only models of the demo catalog in its examples", () => {
     const names = new Set(demoCatalog("http://127.0.0.1:1").models.map(({ publicName }) => publicName as string))
     const used = [...JSON.stringify(specification).matchAll(/"(?:model|model_name|public_name)":"([^"]+)"/g)]
     expect(used.length).toBeGreaterThan(10)
@@ -80,7 +78,7 @@ describe("the documentation page as a file", () => {
 })
 
 describe.skipIf(typeof opened === "string")("the documentation page in a browser", () => {
-  // Tests share these pages, because a visit starts a process that loads 700 KB. No test changes what another one checks.
+  // The tests share two pages, because each visit starts a process.
   let visited: Visit
   let pageForAxe: Page
   beforeAll(async () => {
@@ -89,12 +87,16 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
     for (const summary of await pageForAxe.locator("#create-chat-completion summary").all()) await summary.click()
   })
 
-  it("loads only itself and its icon, without console errors, and runs no script but its own", async () => {
-    const { page, requestedUrls, loadErrors, browserErrors } = visited
+  it("loads only itself and its icon", async () => {
+    const { requestedUrls, loadErrors } = visited
     expect(
       requestedUrls.filter((url) => ![`${gateway.url}/docs`, `${gateway.url}/rankings/icon.svg`].includes(url))
     ).toEqual([])
     expect(loadErrors).toEqual([])
+  })
+
+  it("runs no script but its own", async () => {
+    const { page, browserErrors } = visited
     const title = await page.evaluate(() => {
       const script = document.createElement("script")
       script.textContent = "document.title = 'taken over'"
@@ -108,15 +110,12 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
   it.each([
     ["dark", 1440, "colors"],
     ["light", 375, "all"]
-  ] as const)(
-    "violates no rule of axe in the %s theme at %i pixels (rules: %s), and fits the screen",
-    async (colorScheme, width, rules) => {
-      await pageForAxe.emulateMedia({ colorScheme })
-      await pageForAxe.setViewportSize({ width, height: 800 })
-      expect(await violationsOf(pageForAxe, rules)).toEqual([])
-      expect(await pageForAxe.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
-    }
-  )
+  ] as const)("violates no rule of axe in the %s theme at %i pixels (rules: %s)", async (colorScheme, width, rules) => {
+    await pageForAxe.emulateMedia({ colorScheme })
+    await pageForAxe.setViewportSize({ width, height: 800 })
+    expect(await violationsOf(pageForAxe, rules)).toEqual([])
+    expect(await pageForAxe.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+  })
 
   it("shows the URL of this server in the examples", async () => {
     const { page } = visited
@@ -124,7 +123,7 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
     expect(await page.locator("main").textContent()).not.toContain("http://127.0.0.1:8080")
   })
 
-  it("can be used with the keyboard: the skip link, the filter, the tabs and the contents", async () => {
+  it("can be used with the keyboard", async () => {
     const { page } = await visit()
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
@@ -143,7 +142,7 @@ describe.skipIf(typeof opened === "string")("the documentation page in a browser
     expect(await page.evaluate(() => location.hash)).toBe("#mint-tier")
   })
 
-  it("sends a request from a form and shows the response", async () => {
+  it("shows the response to a request from a form", async () => {
     const { page } = visited
     const place = page.locator('.try[data-path="/v1/models/{model}"]')
     await place.locator("summary").click()

@@ -1,5 +1,5 @@
 /**
- * Tests embeddings as applications use them, with unmodified clients and a complete gateway with a scripted upstream.
+ * Tests embeddings with unmodified clients, a complete gateway and a scripted upstream.
  */
 import { createOpenAI } from "@ai-sdk/openai"
 import { OpenAIEmbeddings } from "@langchain/openai"
@@ -100,8 +100,8 @@ const post = (body: unknown, path = "/v1/embeddings", key = gateway.key) =>
     body: typeof body === "string" ? body : JSON.stringify(body)
   })
 
-describe("an official client for embeddings", () => {
-  it("(OpenAI SDK) receives vectors as base64 by default or as numbers, and pays for the reported input", async () => {
+describe("the embeddings client", () => {
+  it("of the OpenAI SDK receives vectors as base64 or as numbers", async () => {
     for (const format of [{}, { encoding_format: "float" as const }]) {
       gateway.upstream.always(obedient(7))
       const debit = await debitOf(async () => {
@@ -119,7 +119,7 @@ describe("an official client for embeddings", () => {
     expect(formats.map(({ encoding_format }) => encoding_format)).toEqual(["base64", "float"])
   })
 
-  it("(OpenAI SDK) can send a text, a token array or several token arrays, with dimensions", async () => {
+  it("of the OpenAI SDK can send a text or token arrays", async () => {
     gateway.upstream.always(obedient(3))
     for (const input of ["hello", [1, 2, 3], [[1, 2], [3]]]) {
       const { data } = await client.embeddings.create({ model: "vectors", input, dimensions: 4, user: "u" })
@@ -128,7 +128,7 @@ describe("an official client for embeddings", () => {
     }
   })
 
-  it("(LangChain) embeds a query and documents", async () => {
+  it("of LangChain embeds a query and documents", async () => {
     gateway.upstream.always(obedient(5))
     const model = new OpenAIEmbeddings({
       model: "vectors",
@@ -144,7 +144,7 @@ describe("an official client for embeddings", () => {
     expect(debit).toBe(10n)
   })
 
-  it("(AI SDK) embeds one value and several values", async () => {
+  it("of the AI SDK embeds one value and several values", async () => {
     gateway.upstream.always(obedient(6))
     const model = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).textEmbeddingModel("vectors")
     const debit = await debitOf(async () => {
@@ -156,7 +156,7 @@ describe("an official client for embeddings", () => {
     expect(debit).toBe(12n)
   })
 
-  it("(OpenAI SDK) raises an error with the status and the code of a refusal", async () => {
+  it("of the OpenAI SDK raises an error with the code of a refusal", async () => {
     const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: "tg_wrong", maxRetries: 0 })
     const ask = { model: "vectors", input: "a" }
     await expect(stranger.embeddings.create(ask)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" })
@@ -169,7 +169,7 @@ describe("an official client for embeddings", () => {
 })
 
 describe("an embeddings request", () => {
-  it("reaches the upstream with the client's exact bytes, except for the model name", async () => {
+  it("reaches the upstream unchanged except for the model name", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 1, total_tokens: 1 }))
     const body = `{ "seed": 12345678901234567890, "model" : "vectors", "input":"\\u00e9","encoding_format":"ubinary","x":1.0 }`
     expect((await post(body)).status).toBe(200)
@@ -183,7 +183,7 @@ describe("an embeddings request", () => {
     ["stream", { input: "a", stream: true }],
     ["input", {}],
     ["input[1]", { input: ["a", [1]] }]
-  ])("is refused because of its member %s, and is not sent to an upstream", async (param, body) => {
+  ])("is refused because of its member %s", async (param, body) => {
     const before = gateway.upstream.requests.length
     const response = await post({ model: "vectors", ...body })
     expect(response.status).toBe(400)
@@ -218,7 +218,7 @@ describe("an embeddings request", () => {
       400,
       "unsupported_endpoint"
     ]
-  ])("is refused when the model and the route do not fit together: %s", async (_, path, body, status, code) => {
+  ])("is refused for the wrong kind of model: %s", async (_, path, body, status, code) => {
     const response = await post(body, path)
     expect([response.status, await response.json()]).toMatchObject([status, { error: { code } }])
   })
@@ -232,7 +232,7 @@ describe("an embedding model", () => {
 })
 
 describe("the charge of embeddings", () => {
-  it("is exactly the price of the reported input tokens", async () => {
+  it("is the price of the reported input tokens", async () => {
     gateway.upstream.next(embeddings(1, { prompt_tokens: 1_234, total_tokens: 1_234 }))
     expect(await debitOf(() => post({ model: "vectors", input: "a" }))).toBe(1_234n)
     expect(await gateway.lastSettlement()).toMatchObject({
@@ -246,7 +246,7 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("is based on a local token count of each text when the upstream reports no usage", async () => {
+  it("follows a local token count when the upstream reports no usage", async () => {
     gateway.upstream.next(embeddings(3))
     const debit = await debitOf(async () => {
       const response = await post({ model: "vectors", input: ["hello", "hello", " hello hello"] })
@@ -260,7 +260,7 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("is based on the length of token arrays when the upstream reports no usage", async () => {
+  it("follows the length of token arrays when the upstream reports no usage", async () => {
     gateway.upstream.next(embeddings(2))
     expect(await debitOf(() => post({ model: "vectors", input: [[11, 12, 13], [14]] }))).toBe(4n)
   })
@@ -287,7 +287,7 @@ describe("the charge of embeddings", () => {
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "failed", cost_pico: 0n })
   })
 
-  it("is zero when the client disconnects before the response, and the upstream request is aborted", async () => {
+  it("is zero when the client disconnects before the response", async () => {
     gateway.upstream.always(script({ status: "none", steps: [stall] }))
     const before = gateway.upstream.requests.length
     const raw = await RawClient.post(gateway.url, "/v1/embeddings", {
@@ -334,11 +334,11 @@ describe("the charge of embeddings", () => {
     expect(debit).toBe(9n)
   })
 
-  it("causes 402 if the balance does not cover the smallest possible charge, but not if the balance equals this charge", async () => {
+  it("causes 402 if the balance is below the smallest possible charge", async () => {
     const poor = await gateway.newCustomer(0n)
     const response = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
     expect([response.status, await response.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])
-    // 4 micro-USD pay for exactly four input tokens.
+    // 4 micro-USD pay for four input tokens.
     const exact = await gateway.newCustomer(4n)
     const five = await post({ model: "vectors", input: [1, 2, 3, 4, 5] }, "/v1/embeddings", exact.key)
     expect(five.status).toBe(402)
@@ -360,7 +360,7 @@ describe("embeddings", () => {
     expect(sums?.ranked).toBe(sums?.settled)
   })
 
-  it("reveal nothing about the provider in any response", () => {
+  it("do not reveal the provider", () => {
     expect(gateway.leaks).toEqual([])
   })
 })

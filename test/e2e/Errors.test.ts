@@ -1,6 +1,5 @@
 /**
- * Tests the refusals of chat completion requests: the status, the code and the body, and the order of the checks. A request
- * that the gateway refuses costs nothing, is not sent to an upstream and leaves no hold.
+ * Tests the refusals of chat completion requests. A refused request costs nothing, has no hold and reaches no upstream.
  */
 
 import { randomBytes } from "node:crypto"
@@ -42,10 +41,6 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/**
- * Applies a catalog with the usual model, a hidden, a retired and an image model, and a model for the messages protocol
- * only.
- */
 const withMoreModels = async (): Promise<void> => {
   const price = { input: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000, output: 2_000_000 }
   const model = (public_name: string, more: object = {}, provider = "scripted-provider") => ({
@@ -126,7 +121,7 @@ const changesNothing = async (call: () => Promise<void>): Promise<void> => {
 
 describe("authentication", () => {
   const unknown = Redacted.value(ApiKey.render("tg", ApiKey.generateKey("tg", randomBytes(44))))
-  /** Returns an existing key with a wrong secret and a right checksum, which only the database can recognise as wrong. */
+  /** The checksum of this key is right, so only the database can recognise the wrong secret. */
   const keyWithWrongSecret = () => {
     const [prefix, publicId] = gateway.key.split("_")
     const secret = "0".repeat(43)
@@ -245,13 +240,9 @@ describe("a request body", () => {
     ["has a fraction as max_completion_tokens", { ...good, max_completion_tokens: 1.5 }, "max_completion_tokens"],
     ["has a string as n", { ...good, n: "1" }, "n"],
     ["has two model members", `{"model":"m","messages":${user},"model":"m"}`, "model"],
-    [
-      "has two model members, one of them written with an escape",
-      `{"model":"m","messages":${user},"mod\\u0065l":"hidden"}`,
-      "model"
-    ],
-    ["has two model members, one of them capitalised", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
-    ["has a stream member that is capitalised", `{"model":"m","messages":${user},"Stream":true}`, "stream"],
+    ["has two model members, one with an escape", `{"model":"m","messages":${user},"mod\\u0065l":"hidden"}`, "model"],
+    ["has two model members, one capitalised", `{"model":"m","messages":${user},"Model":"hidden"}`, "model"],
+    ["has a capitalised stream member", `{"model":"m","messages":${user},"Stream":true}`, "stream"],
     ["has two messages members", `{"model":"m","messages":${user},"messages":${user}}`, "messages"],
     ["has two stream members", `{"model":"m","stream":false,"messages":${user},"stream":true}`, "stream"],
     [
@@ -308,8 +299,8 @@ describe("a request body", () => {
   })
 })
 
-describe("a body above the size limit", () => {
-  it("is refused because of its announced length before it is sent, and the connection is closed", () =>
+describe("a body", () => {
+  it("above 32 MiB is refused for its announced length", () =>
     changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -323,7 +314,7 @@ describe("a body above the size limit", () => {
       await client.closed()
     }))
 
-  it("is refused when it exceeds the limit without an announced length, and the connection is closed", () =>
+  it("above 32 MiB is refused without an announced length", () =>
     changesNothing(async () => {
       const client = await RawClient.connect(gateway.url)
       client.head("POST", PATH, [
@@ -344,7 +335,7 @@ describe("a body above the size limit", () => {
       expect(gateway.counters.bodyBytes).toBe(0)
     }))
 
-  it("has more than 32 MiB: a body of exactly 32 MiB is accepted", async () => {
+  it("of 32 MiB is accepted", async () => {
     gateway.upstream.next(json(completion({ usage: usage(7, 3) })))
     const start = `{"model":"m","messages":${JSON.stringify(messages)}`
     const response = await ask({ key: gateway.key, body: `${start}${" ".repeat(LIMIT_BYTES - start.length - 1)}}` })
@@ -352,11 +343,11 @@ describe("a body above the size limit", () => {
   })
 })
 
-describe("the balance", () => {
+describe("a balance", () => {
   it.each([
     ["a request for a stream", true],
     ["a request for a whole response", false]
-  ])("causes 402 insufficient_balance for %s when it is zero, with x-should-retry: false", (_, stream) =>
+  ])("of zero causes 402 insufficient_balance for %s", (_, stream) =>
     changesNothing(async () => {
       const response = await ask({ key: poor.key, body: { ...good, stream } })
       expectRefusal(response, { status: 402, error: { code: "insufficient_balance" } })
@@ -364,7 +355,7 @@ describe("the balance", () => {
     })
   )
 
-  it("causes 402 insufficient_balance when it does not cover the smallest possible charge", async () => {
+  it("below the smallest possible charge causes 402 insufficient_balance", async () => {
     const customer = await gateway.newCustomer(1_000n)
     const long = [{ role: "user", content: "hello ".repeat(1_500) }]
     await changesNothing(async () => {
@@ -373,7 +364,7 @@ describe("the balance", () => {
     })
   })
 
-  it("pays a part of a higher cost, is then zero, and causes 402 insufficient_balance", async () => {
+  it("below the cost pays a part of the cost", async () => {
     const customer = await gateway.newCustomer(10n)
     gateway.upstream.next(json(completion({ usage: usage(7, 30) })))
     const { status, headers } = await ask({ key: customer.key })
@@ -415,7 +406,7 @@ describe("a request with two faults", () => {
     ["JSON before balance", () => ask({ key: poor.key, body: "{" }), 400, "invalid_request"],
     ["model before balance", () => ask({ key: poor.key, body: unknown }), 404, "model_not_found"],
     ["balance before upstream", () => ask({ key: poor.key }), 402, "insufficient_balance"]
-  ])("is refused for the first fault in the order of checks: %s", (_, call, status, code) =>
+  ])("is refused for the first fault: %s", (_, call, status, code) =>
     changesNothing(async () => {
       const response = await call()
       expect([response.status, JSON.parse(response.body).error.code]).toEqual([status, code])
@@ -481,7 +472,7 @@ describe("the official client", () => {
       Errors.InternalServerError,
       { status: 502, code: "upstream_error", type: "server_error" }
     ]
-  ])("raises its own error class for %s, with code, type and request id", async (_, call, kind, told) => {
+  ])("raises its own error class for %s", async (_, call, kind, told) => {
     const error = await call().then(
       () => undefined,
       (error: unknown) => error
@@ -508,23 +499,20 @@ describe("the request id", () => {
     ["a whole response", 200, good],
     ["a stream", 200, { ...good, stream: true }],
     ["a failed request", 500, good]
-  ])(
-    "is generated by the gateway for %s, even if the client sends one, and identifies the settlement",
-    async (_, status, body) => {
-      gateway.upstream.next(json(completion({ usage: usage(7, 3) }), status))
-      const { headers } = await ask({
-        key: gateway.key,
-        headers: [
-          ["x-request-id", "mine"],
-          ["request-id", "mine"]
-        ],
-        body
-      })
-      expect(headers["x-request-id"]).toMatch(UUID_V7)
-      expect(headers["request-id"]).toBe(headers["x-request-id"])
-      expect((await gateway.settlementOf(headers["x-request-id"] ?? "")).request_id).toBe(headers["x-request-id"])
-    }
-  )
+  ])("is generated by the gateway for %s", async (_, status, body) => {
+    gateway.upstream.next(json(completion({ usage: usage(7, 3) }), status))
+    const { headers } = await ask({
+      key: gateway.key,
+      headers: [
+        ["x-request-id", "mine"],
+        ["request-id", "mine"]
+      ],
+      body
+    })
+    expect(headers["x-request-id"]).toMatch(UUID_V7)
+    expect(headers["request-id"]).toBe(headers["x-request-id"])
+    expect((await gateway.settlementOf(headers["x-request-id"] ?? "")).request_id).toBe(headers["x-request-id"])
+  })
 })
 
 it("a failed database constraint causes 500 internal_error without internal details", async () => {
