@@ -1,6 +1,5 @@
 /**
- * Tests how much memory a server in its own process needs for eight images of the maximum size in parallel, one for
- * each of eight customers.
+ * Measures the memory of a server in its own process during eight parallel images of the maximum size.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -50,7 +49,7 @@ const generate = async (key: string): Promise<string> => {
 }
 
 it.skipIf(!existsSync("/proc/self/status"))(
-  "eight parallel images of 20 MiB add less than 320 MiB to the peak memory of the server",
+  "eight parallel images of 20 MiB need less than 320 MiB of memory",
   async () => {
     const customers = await Promise.all(
       Array.from({ length: PARALLEL_REQUESTS }, () => gateway.newCustomer(1_000_000n))

@@ -1,5 +1,5 @@
 /**
- * Tests image requests as applications send them, with unmodified clients and a complete gateway with a scripted upstream.
+ * Tests image requests with unmodified clients, a complete gateway and a scripted upstream.
  */
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -45,7 +45,7 @@ const cost = async <A>(call: () => Promise<A>): Promise<readonly [A, bigint]> =>
 }
 
 describe("the OpenAI SDK", () => {
-  it("generates an image and pays for the usage that the upstream reports", async () => {
+  it("pays for the reported usage of an image", async () => {
     gateway.upstream.next(json(upstreamBody))
     const [{ data, response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat", size: "1024x1024", quality: "low" }).withResponse()
@@ -78,7 +78,7 @@ describe("the OpenAI SDK", () => {
     expect([file.type, Buffer.from(await file.arrayBuffer()).equals(source)]).toEqual(["image/jpeg", true])
   })
 
-  it("pays nothing when the upstream reports no usage, and the billing header is unmetered", async () => {
+  it("pays nothing for an image without reported usage", async () => {
     gateway.upstream.next(json({ data: [{ b64_json: PICTURE }] }))
     const [{ response }, paid] = await cost(() =>
       client.images.generate({ model: "m", prompt: "a cat" }).withResponse()
@@ -86,14 +86,14 @@ describe("the OpenAI SDK", () => {
     expect([response.headers.get("x-acme-billing"), paid]).toEqual(["unmetered", 0n])
   })
 
-  it("receives a content policy error for a declined prompt, and pays nothing", async () => {
+  it("receives a content policy error for a declined prompt", async () => {
     gateway.upstream.next(json({ error: { code: "moderation_blocked", message: "No cats, please." } }, 400))
     const [error, paid] = await cost(() => client.images.generate({ model: "m", prompt: "x" }).catch((it) => it))
     expect(error).toBeInstanceOf(OpenAI.BadRequestError)
     expect([error.code, error.message, paid]).toEqual(["content_policy_violation", "400 No cats, please.", 0n])
   })
 
-  it("receives 409 idempotency_key_reused when it repeats an Idempotency-Key, and does not retry", async () => {
+  it("receives 409 idempotency_key_reused when it repeats an Idempotency-Key", async () => {
     gateway.upstream.next(json(upstreamBody))
     const headers = { "Idempotency-Key": "order-17" }
     const retrying = client.withOptions({ maxRetries: 2 })
@@ -122,7 +122,7 @@ describe("the OpenAI SDK", () => {
 describe("the AI SDK", () => {
   const model = () => createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key }).image("m")
 
-  it("generates an image and pays for the usage that the upstream reports", async () => {
+  it("generates an image", async () => {
     gateway.upstream.next(json(upstreamBody))
     const [{ image }, paid] = await cost(() =>
       generateImage({ model: model(), prompt: "a cat", size: "1024x1024", maxRetries: 0 })
@@ -139,7 +139,7 @@ describe("the AI SDK", () => {
     expect(gateway.upstream.requests.at(-1)?.path).toBe("/v1/images/edits")
   })
 
-  it("raises an error with the status and the body of a refusal", async () => {
+  it("raises an error with the status and body of a refusal", async () => {
     const asking = generateImage({ model: model(), prompt: "a cat", size: "5000x1", maxRetries: 0 })
     expect(await asking.catch((error: unknown) => error)).toMatchObject({
       statusCode: 400,

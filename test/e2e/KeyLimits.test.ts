@@ -14,7 +14,7 @@ import { again, event, json, script, signal, until as when } from "../support/up
 const messages = [{ role: "user" as const, content: "Say hello." }]
 const operator = { actor: "test", reason: "required by a test" }
 const OUTPUT = 5
-/** Exactly one token. */
+/** One token. */
 const WORD = " hello"
 
 let a: TestGateway
@@ -87,7 +87,6 @@ const heldPrompt = async (): Promise<number> => {
   return Number(held) - OUTPUT
 }
 
-/** Creates a customer whose key has these limits. */
 const limited = async (change: KeyLimitsChange): Promise<Customer> => {
   const customer = await a.newCustomer(1_000_000n)
   await limit(customer, change)
@@ -142,8 +141,8 @@ const send = async (
 
 const costOf = (rows: ReadonlyArray<SettlementRow>) => rows.reduce((sum, row) => sum + row.cost_pico, 0n)
 
-describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
-  it("allow exactly ten of 200 concurrent requests if the daily budget covers ten", async () => {
+describe("key limits over two servers", { timeout: 60_000 }, () => {
+  it("allow ten of 200 requests if the budget covers ten", async () => {
     const prompt = await heldPrompt()
     const costUsdMicro = prompt + 2 * OUTPUT
     const customer = await limited({ spend_usd_micro_per_day: 10 * costUsdMicro })
@@ -157,7 +156,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     expect(costOf(rows)).toBe(BigInt(10 * costUsdMicro) * 1_000_000n)
   })
 
-  it("end streams with key_budget_exceeded before they exceed the budget", async () => {
+  it("end streams before they exceed the budget", async () => {
     const customer = await limited({ spend_usd_micro_per_day: 4_000 })
     a.upstream.always(
       script({ steps: [event(chunk({ role: "assistant", content: "" })), again(event(chunk({ content: WORD })))] })
@@ -175,7 +174,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     expect(costOf(rows)).toBeGreaterThan(3_000n * 1_000_000n)
   })
 
-  it("allow exactly 60 of 200 concurrent requests with 60 requests per minute, and state when to retry", async () => {
+  it("allow 60 of 200 requests at 60 requests per minute", async () => {
     const customer = await limited({ requests_per_minute: 60, tokens_per_minute: 1_000_000 })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     const results = await Promise.all(TWO_HUNDRED.map((_, i) => post(i % 2 === 0 ? a : b, customer)))
@@ -193,7 +192,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     )
   })
 
-  it("refuse an expired key with 401, even on a server that has cached the key", async () => {
+  it("refuse an expired key with 401", async () => {
     const customer = await limited({ expires_at: "2099-01-01T00:00:00Z" })
     a.upstream.always(json(completion({ usage: usage(1, 1) })))
     expect([await post(a, customer), await post(b, customer)]).toEqual(["served", "served"])
@@ -202,7 +201,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
       expect(await post(gateway, customer)).toMatchObject({ status: 401, code: "invalid_api_key" })
   })
 
-  it("hide a model that the key is not allowed to call", async () => {
+  it("hide a model that the key cannot call", async () => {
     const customer = await limited({ models: ["m"] })
     const names = async (gateway: TestGateway) => {
       const { data } = await client(gateway, customer).models.list()
@@ -223,7 +222,7 @@ describe("the limits of a key over two servers", { timeout: 60_000 }, () => {
     ["responses", { model: "m", input: "Say hello." }],
     ["embeddings", { model: "e", input: "Say hello." }],
     ["images/generations", { model: "i", prompt: "A quiet harbour." }]
-  ])("apply to /v1/%s: the total budget and the allowed models", async (path, body) => {
+  ])("apply to /v1/%s", async (path, body) => {
     const customer = await limited({ spend_usd_micro_total: 0 })
     const ask = () => send(b, customer, path, body)
     expect(await ask()).toMatchObject({ status: 402, code: "key_budget_exceeded" })

@@ -58,7 +58,7 @@ afterAll(() => gateway.close())
 const read = async (authorization = `Bearer ${TOKEN}`) =>
   (await fetch(metricsUrl, { headers: { authorization, connection: "close" } })).text()
 
-/** Returns the value of the first series with this name and at least these labels; undefined if there is none. */
+/** Returns the value of the first series with this name and at least these labels. */
 const valueOf = (page: string, name: string, labels: Readonly<Record<string, string>> = {}): number | undefined => {
   for (const line of page.split("\n")) {
     if (!line.startsWith(`${name}{`) && !line.startsWith(`${name} `)) continue
@@ -83,7 +83,7 @@ const first = { model: MODEL, provider: FIRST }
 const second = { model: MODEL, provider: SECOND }
 
 describe("the metrics by model and provider", () => {
-  it("have counters with the value 0 and no histogram for a route before its first request", async () => {
+  it("have counters of zero for a route before its first request", async () => {
     const page = await read()
     for (const route of [first, second]) {
       expect(valueOf(page, "tollgate_attempts_total", route)).toBe(0)
@@ -122,7 +122,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_operator_loss_tokens_total", { ...first, class: "output" })).toBe(0)
   })
 
-  it("count failed attempts and fallbacks, and show that the circuit breaker is open", async () => {
+  it("count failed attempts and fallbacks", async () => {
     for (let failed = 0; failed < 2; failed++) {
       gateway.upstream.next(json(errorBody("broken"), 500))
       gateway.upstream.next(json(completion({ usage: usage(1, 1) })))
@@ -140,7 +140,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_settled_requests_total", { ...second, ending: "complete" })).toBe(3)
   })
 
-  it("count, as operator loss, the consumed tokens that are not charged", async () => {
+  it("count consumed tokens without a charge as operator loss", async () => {
     const usageWithoutContent = [{ ...chatFrames({ content: [] })[0], choices: [], usage: usage(20, 6) }]
     gateway.upstream.next(
       stream(usageWithoutContent.concat([{ error: { message: "broken", type: "server_error" } } as never]))
@@ -157,7 +157,7 @@ describe("the metrics by model and provider", () => {
     expect(valueOf(page, "tollgate_operator_loss_usd_total", second)).toBeCloseTo((20 + 12) / 1e6, 9)
   })
 
-  it("do not contain the name of a model that is not in the catalog", async () => {
+  it("do not contain the name of an unknown model", async () => {
     const name = "a-model-that-a-client-has-invented"
     const before = valueOf(await read(), "tollgate_refusals_total", { model: "other", reason: "model_not_found" }) ?? 0
     expect(await ask(name, false)).toBe(404)
@@ -168,7 +168,7 @@ describe("the metrics by model and provider", () => {
 })
 
 describe("the metrics of the process", () => {
-  it("contain the background tasks, the database connections, the top-ups and the version", async () => {
+  it("contain background tasks, database connections, top-ups and the version", async () => {
     await vi.waitFor(
       async () =>
         expect(
@@ -200,7 +200,7 @@ describe("the metrics port with METRICS_TOKEN", () => {
     }
   )
 
-  it("accepts the token, and serves nothing but the metrics", async () => {
+  it("accepts the token", async () => {
     const headers = { authorization: `bearer ${TOKEN}`, connection: "close" }
     expect((await fetch(metricsUrl, { headers })).status).toBe(200)
     expect((await fetch(metricsUrl.replace("/metrics", "/"), { headers })).status).toBe(404)

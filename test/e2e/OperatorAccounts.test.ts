@@ -1,6 +1,5 @@
 /**
- * Tests the routes of the operator API for customers, keys, the blacklist, holds, nodes and the audit
- * (docs/reference/operator.md#customers-and-keys).
+ * Tests customers, keys, the blacklist, holds, nodes and the audit in the operator API (docs/reference/operator.md).
  */
 import { lastMigration } from "@tollgate/adapters-postgres/migrations/NodeVersions"
 import { Effect } from "effect"
@@ -32,7 +31,7 @@ const lastAudited = async () =>
   (await programme.query("SELECT actor, action, reason FROM audit_log ORDER BY seq DESC LIMIT 1"))[0]
 
 describe("customers in the operator API", () => {
-  it("are created once, credited once per operation id, and shown as the command line shows them", async () => {
+  it("are credited once per operation id", async () => {
     const created = await ani.post("/customers", { email: " New@Example.com " })
     expect([created.status, created.body]).toEqual([
       201,
@@ -63,7 +62,7 @@ describe("customers in the operator API", () => {
     expect(refusalIn(await ani.post(`/customers/${UNKNOWN_ID}/credit`, unknown))).toBe("404 user_not_found")
   })
 
-  it("are linked to a reseller, and listed newest first with a search, page by page, as the command line lists them", async () => {
+  it("can be linked to a reseller", async () => {
     const { id, email } = await programme.reseller()
     const linked = { user_id: ID, email: "new@example.com", reseller_id: id, reseller_email: email }
     expect((await ani.post(`/resellers/${email}/customers`, { email: "new@example.com" })).body).toEqual(linked)
@@ -71,7 +70,10 @@ describe("customers in the operator API", () => {
     const none = { email: "no@example.com" }
     expect(refusalIn(await ani.post(`/resellers/${id}/customers`, none))).toBe("404 user_not_found")
     expect(refusalIn(await ani.post(`/resellers/${UNKNOWN_ID}/customers`, none))).toBe("404 reseller_not_found")
+  })
 
+  it("are listed as the command line lists them", async () => {
+    const { id, email } = await programme.reseller()
     for (let i = 0; i < 4; i++) await programme.customerOf({ id, email, password: "", token: "" }, 1n)
     expect(await ani.all("/customers", 2)).toEqual(await printed("users", "list"))
     const found = await printed("users", "list", "--search", "NEW@", "--status", "active")
@@ -83,7 +85,7 @@ describe("customers in the operator API", () => {
 })
 
 describe("API keys in the operator API", () => {
-  it("are listed for one customer or one reseller without their secrets, and can be revoked", async () => {
+  it("are listed without their secrets", async () => {
     const reseller = await programme.reseller()
     const { userId, email } = await programme.customerOf(reseller)
     const secrets: Array<string> = []
@@ -116,7 +118,7 @@ describe("API keys in the operator API", () => {
 })
 
 describe("the blacklist in the operator API", () => {
-  it("is changed, and is listed page by page as the command line lists it", async () => {
+  it("stays unchanged when a listed pattern is added again", async () => {
     for (const pattern of ["@Spam.example", "bad@example.com", "@a.example", "@b.example", "@a.example"]) {
       const added = await ani.post("/blacklist", { pattern, reason: "ticket 9" })
       expect(added.body).toEqual({ pattern: pattern.toLowerCase(), created_at: TIME, listed: true })
@@ -138,7 +140,7 @@ describe("the blacklist in the operator API", () => {
 })
 
 describe("holds and nodes in the operator API", () => {
-  it("show three open requests, and a sweep settles no hold of a live node", async () => {
+  it("show three open requests", async () => {
     const reseller = await programme.reseller()
     const { userId, email } = await programme.customerOf(reseller, 10_000_000n)
     const key = await programme.post(`/api/reseller/customers/${userId}/keys`, {
@@ -181,7 +183,7 @@ describe("holds and nodes in the operator API", () => {
 })
 
 describe("the audit in the operator API", () => {
-  it("has the checks of the command line, and GET then returns its result", async () => {
+  it("has the checks of the command line", async () => {
     expect((await ani.get("/audit")).body).toEqual({ audit: null })
     const run = await ani.post("/audit")
     const { checks, figures, ok } = (await printed("audit")) as Readonly<Record<string, unknown>>

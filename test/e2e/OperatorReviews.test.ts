@@ -1,6 +1,5 @@
 /**
- * Tests the routes of the operator API for decisions of operators: reseller reviews, flagged top-ups and image reviews
- * (docs/reference/operator.md#resellers).
+ * Tests reseller reviews, flagged top-ups and image reviews in the operator API (docs/reference/operator.md).
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { ImageRequests } from "@tollgate/application/images/ImageRequests"
@@ -35,7 +34,7 @@ const audited = (subject: string) =>
 const printed = (...args: ReadonlyArray<string>) => Effect.runPromise(tollgate(...args, "--json")).then(documentOf)
 
 describe("resellers in the operator API", () => {
-  it("are approved in a session that a code of tollgate console opens, and the audit log names the actor; a revoked session is refused", async () => {
+  it("are approved with an entry in the audit log", async () => {
     const { id, email } = await programme.reseller({ moves: [] })
     const created = (await printed("console", "--name", "budi")) as Readonly<Record<string, string>>
     const code = created.url?.split("#code=")[1]
@@ -52,7 +51,7 @@ describe("resellers in the operator API", () => {
     expect(refusalIn(await programme.post(path, approve))).toBe("401 invalid_session")
   })
 
-  it("are rejected, approved, suspended and reactivated, with entries in the audit log, and cannot be rejected while suspended", async () => {
+  it("are reviewed with the command's name as the default reason", async () => {
     const { id, email } = await programme.reseller({ moves: [] })
     const review = (move: string) => ani.post(`/resellers/${email}/review`, { move })
     expect((await review("reject")).body.status).toBe("rejected")
@@ -71,7 +70,7 @@ describe("resellers in the operator API", () => {
     )
   })
 
-  it("are shown with their quota, and listed newest first by status, page by page, as the command line shows them", async () => {
+  it("are listed page by page as on the command line", async () => {
     const { id, email } = await programme.reseller({ moves: [], quotaUsdMicro: 7_000_000n })
     for (let i = 0; i < 4; i++) await programme.reseller({ moves: [] })
     for (const name of [id, email, encodeURIComponent(email.toUpperCase())]) {
@@ -89,7 +88,7 @@ describe("resellers in the operator API", () => {
     expect(refusalIn(await ani.get("/resellers/nothing"))).toBe("404 reseller_not_found")
   })
 
-  it("lose quota once per operation id, and cannot lose more than their quota", async () => {
+  it("lose quota once per operation id", async () => {
     const { id } = await programme.reseller({ quotaUsdMicro: 10_000_000n })
     const adjust = (amount_usd_micro: unknown, operation_id: string) =>
       ani.post(`/resellers/${id}/quota`, { amount_usd_micro, operation_id, reason: "ticket 9" })
@@ -114,7 +113,7 @@ describe("top-ups in the operator API", () => {
   const order = async ({ token }: Actor, body: object) =>
     (await programme.post("/api/reseller/topup", { token, body })).body
 
-  it("are listed by reseller, status and flag, and shown, as the command line shows them", async () => {
+  it("are listed by reseller, status and flag", async () => {
     const reseller = await programme.reseller()
     const crypto = { method: "crypto_bep20", amount_usd_micro: 10_000_000, token_kind: "usdt" }
     const paid = await order(reseller, crypto)
@@ -176,7 +175,7 @@ describe("image reviews in the operator API", () => {
       })
     )
 
-  it("are listed oldest first, and waived or charged once", async () => {
+  it("are waived or charged once", async () => {
     const reseller = await programme.reseller()
     const { userId, email } = await programme.customerOf(reseller, 1_000_000n)
     const key = await programme.post(`/api/reseller/customers/${userId}/keys`, {

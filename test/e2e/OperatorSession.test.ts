@@ -41,7 +41,7 @@ const routes = Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path,
 )
 
 describe("an operator session", () => {
-  it("is opened with the code of tollgate console, is used, and ends with its revocation", async () => {
+  it("ends when it is revoked", async () => {
     const created = await run("console", "--name", "ani")
     const opened = await redeem(codeIn(created))
     expect(opened.status).toBe(201)
@@ -61,7 +61,7 @@ describe("an operator session", () => {
     expect(refusalIn(await programme.get(SESSION, { token }))).toBe("401 invalid_session")
   })
 
-  it("ends when its operator ends it, and the audit log records the actor", async () => {
+  it("ends when its operator ends it", async () => {
     const token = await newToken()
     const ended = await programme.delete(SESSION, { token })
     expect([ended.status, ended.body]).toEqual([200, { ended: true }])
@@ -70,7 +70,7 @@ describe("an operator session", () => {
     expect(entry).toEqual({ actor: "ani", action: "console.end" })
   })
 
-  it("is opened once by its code, and by no wrong, missing or malformed code", async () => {
+  it("is opened once by its code", async () => {
     const code = await newCode()
     expect((await redeem(code)).status).toBe(201)
     for (const wrong of [code, "", "tgc_x", code.toUpperCase()]) {
@@ -82,7 +82,7 @@ describe("an operator session", () => {
     expect(refusalIn(await programme.post(`${SESSION}?code=${await newCode()}`))).toBe("422 validation_error")
   })
 
-  it("is refused with 429 rate_limited after ten failures in a minute from one address, unless the code or token is valid", async () => {
+  it("is refused with 429 after ten failures a minute from one address", async () => {
     const client = aClient()
     const token = textOf((await redeem(await newCode(), client)).body.token)
     for (let i = 0; i < 5; i++) {
@@ -96,7 +96,7 @@ describe("an operator session", () => {
     expect((await redeem(await newCode(), client)).status).toBe(201)
   })
 
-  it("is required on every route that the OpenAPI document declares for it, in the Authorization header only", async () => {
+  it("is accepted only in the Authorization header", async () => {
     const token = await newToken()
     const { token: reseller } = await programme.reseller()
     expect(routes.length).toBeGreaterThan(1)
@@ -119,7 +119,7 @@ describe("an operator session", () => {
 })
 
 describe("an operator API that is off", () => {
-  it("returns 404 operator_console_off on every route, even for a valid token", async () => {
+  it("returns 404 operator_console_off on every route", async () => {
     const token = await newToken()
     const code = await newCode()
     const off = await TestProgramme.start({ database: programme.settings.database, operatorConsole: false })

@@ -1,5 +1,5 @@
 /**
- * Tests the balances and the usage that a customer reads with its API key, over HTTP
+ * Tests the balances and the usage that a customer reads with its API key
  * (docs/reference/balances-and-usage.md#own-balances-and-usage).
  */
 import { parse } from "csv-parse/sync"
@@ -53,7 +53,7 @@ describe("a customer with an API key", () => {
     expect(own.body).toMatchObject({ key_id: keyId, customer_user_id: userId, payg: { balance: "0.999997" } })
   })
 
-  it("reads its own usage in pages, with daily sums and as CSV", async () => {
+  it("reads its own usage in pages, as daily sums and as CSV", async () => {
     const { token } = await aSpender(3)
     await aSpender(1)
     const first = (await programme.get("/v1/usage?limit=2", { token })).body
@@ -78,7 +78,7 @@ describe("a customer with an API key", () => {
     expect(listOf((await programme.get("/v1/usage?model=other", { token })).body.data)).toEqual([])
   })
 
-  it("reads its balances and usage even if its balance is zero", async () => {
+  it("reads its balances when its balance is zero", async () => {
     const reseller = await programme.reseller()
     const { userId } = await programme.customerOf(reseller)
     const path = `/api/reseller/customers/${userId}/keys`
@@ -88,7 +88,7 @@ describe("a customer with an API key", () => {
     expect((await programme.get("/v1/usage", { headers: { "x-api-key": textOf(key.secret) } })).status).toBe(200)
   })
 
-  it.each(ROUTES)("is refused at %s with 401 invalid_api_key for a missing, wrong or revoked key", async (path) => {
+  it.each(ROUTES)("is refused at %s with 401 without a valid key", async (path) => {
     const { reseller, keyId, token } = await aSpender(0)
     expect(errorIn(await programme.get(path))).toEqual([401, "invalid_api_key", null])
     expect(errorIn(await programme.get(path, reseller))).toEqual([401, "invalid_api_key", null])
