@@ -1,6 +1,5 @@
 /**
- * Tests that settings of the reseller features, given as environment variables, change what resellers are allowed to
- * do.
+ * Tests the settings of the reseller features.
  */
 
 import { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
@@ -72,7 +71,7 @@ it("the operator sets whether a reseller can link an existing user", async () =>
   expect(await keyFor(gateway)).toBe(201)
 })
 
-it("the IP address of the client is read from X-Forwarded-For only behind a trusted proxy", async () => {
+it("X-Forwarded-For is read only behind a trusted proxy", async () => {
   const attempts = async (to: TestGateway, email: string) => {
     const statuses: Array<number> = []
     for (let nth = 1; nth <= 6; nth++) {

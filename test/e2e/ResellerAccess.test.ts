@@ -1,6 +1,5 @@
 /**
- * Tests the reseller token on every route that requires one, and access to the objects of another reseller
- * (docs/reference/reseller.md#tokens).
+ * Tests reseller tokens, and access to the objects of another reseller (docs/reference/reseller.md#tokens).
  */
 import { OpenApi } from "@effect/platform"
 import { GatewayApi } from "@tollgate/adapters-http/server/GatewayApi"
@@ -17,7 +16,6 @@ import { type Actor, type ApiResponse, TestProgramme } from "../support/TestProg
 
 const UNKNOWN_ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 
-/** The operations of the OpenAPI document that require a reseller token, or those that do not. */
 const operationsWith = (hasToken: boolean) =>
   Object.entries(OpenApi.fromApi(GatewayApi).paths).flatMap(([path, operations]) =>
     Object.entries(operations)
@@ -25,7 +23,6 @@ const operationsWith = (hasToken: boolean) =>
       .map(([method]) => [method.toUpperCase(), path] as const)
   )
 
-/** The method and path of every operation that requires a reseller token. */
 const routes = operationsWith(true)
 
 let programme: TestProgramme
@@ -55,7 +52,7 @@ const objectsOf = async (actor: Actor) => {
 const at = (path: string, ids: Readonly<Record<string, string>> = own): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? UNKNOWN_ID)
 
-/** Sends a request. A POST has an invalid JSON body, because the token must be checked before the body is read. */
+/** A POST has an invalid JSON body, because the token must be checked before the body is read. */
 const ask = (method: string, path: string, token: string | undefined): Promise<ApiResponse> =>
   programme.ask(method, at(path), { token, ...(method === "POST" ? { body: "{" } : {}) })
 
@@ -149,7 +146,7 @@ describe("the routes that require a token", () => {
 })
 
 describe.each(routes)("%s %s", (method, path) => {
-  it("returns 401 invalid_credentials without a valid token, always with the same message", async () => {
+  it("returns 401 invalid_credentials without a valid token", async () => {
     const messages = new Set<string>()
     for (const [what, make] of badTokens) {
       const response = await ask(method, path, await make())
@@ -159,7 +156,7 @@ describe.each(routes)("%s %s", (method, path) => {
     expect(messages.size).toBe(1)
   })
 
-  it("accepts a valid token, and sends Cache-Control: no-store", async () => {
+  it("sends Cache-Control: no-store with a valid token", async () => {
     // A logout ends the tokens of its reseller, so it needs a reseller that no other test uses.
     const tokens = path.endsWith("/logout")
       ? [(await programme.reseller()).token]
@@ -198,19 +195,12 @@ describe("a reseller token", () => {
     client.leave()
   })
 
-  it("is not accepted by inference routes, and an API key is not accepted by reseller routes", async () => {
-    const key = await programme.post(`/api/reseller/customers/${own.userID}/keys`, {
-      token: reseller.token,
-      body: { name: "key" }
-    })
-    expect(refusalIn(await programme.get("/api/reseller/me", { token: textOf(key.body.secret) }))).toBe(
-      "401 invalid_credentials"
-    )
+  it("opens no inference route", async () => {
     const { status, body } = await programme.get("/v1/models", { token: reseller.token })
     expect(`${status} ${textOf(body.error?.code)}`).toBe("401 invalid_api_key")
   })
 
-  it("is invalid from the first request after a suspension, and stays invalid after the reactivation", async () => {
+  it("is invalid from the first request after a suspension", async () => {
     const actor = await programme.reseller()
     const me = async (token: string) => (await programme.get("/api/reseller/me", { token })).status
     expect(await me(actor.token)).toBe(200)
@@ -230,8 +220,18 @@ describe("a reseller token", () => {
   })
 })
 
+it("an API key opens no reseller route", async () => {
+  const key = await programme.post(`/api/reseller/customers/${own.userID}/keys`, {
+    token: reseller.token,
+    body: { name: "key" }
+  })
+  expect(refusalIn(await programme.get("/api/reseller/me", { token: textOf(key.body.secret) }))).toBe(
+    "401 invalid_credentials"
+  )
+})
+
 describe("an object of another reseller", () => {
-  it("causes the same response as an object that does not exist, on every route with an id", async () => {
+  it("causes the same response as a missing object", async () => {
     const other = await programme.reseller()
     const theirs = await objectsOf(other)
     const all = routes.filter(([, path]) => path.includes("{"))

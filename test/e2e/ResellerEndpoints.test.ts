@@ -1,6 +1,6 @@
 /**
- * Tests outgoing webhooks (docs/reference/webhooks.md): a reseller creates an endpoint, and a local receiver verifies
- * the webhooks with the library of the Standard Webhooks specification.
+ * Tests outgoing webhooks (docs/reference/webhooks.md). A local receiver verifies them with the library of the Standard
+ * Webhooks specification.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -73,7 +73,7 @@ const deliver = async () => {
 const list = async (query = "") => listOf((await programme.get(`${DELIVERIES}${query}`, as(reseller))).body.data)
 
 describe("an endpoint", () => {
-  it("receives a signed webhook after a top-up is credited, and the receiver verifies it", async () => {
+  it("receives a signed webhook after a top-up is credited", async () => {
     const endpoint = await create()
     const order = (await programme.post("/api/reseller/topup", as(reseller, { method: "qris", amount_idr: 50_000 })))
       .body
@@ -104,7 +104,7 @@ describe("an endpoint", () => {
     expect(headers["webhook-id"]).toBe(delivery?.event_id)
   })
 
-  it("is created, listed, changed and deleted by its reseller only, and shows its secret once", async () => {
+  it("is changed and deleted only by its reseller", async () => {
     const { secret, ...endpoint } = await create({ thresholds: { quota_usd_micro: 5_000_000 } })
     expect(secret).toMatch(/^whsec_/)
     const path = `${ENDPOINTS}/${textOf(endpoint.endpoint_id)}`
@@ -180,7 +180,7 @@ describe("an endpoint", () => {
 })
 
 describe("a delivery", () => {
-  it("is repeated after a failure, listed with its result, and replayed with the same event id", async () => {
+  it("is replayed with the same event id", async () => {
     const { endpoint_id } = await create()
     await programme.post(`${ENDPOINTS}/${textOf(endpoint_id)}/test`, as(reseller))
     status = 503
@@ -204,7 +204,7 @@ describe("a delivery", () => {
     expect(new Set(received.map(({ body }) => body)).size).toBe(1)
   })
 
-  it("is sent again, with the same event id, after an operator replays it on the command line", async () => {
+  it("is sent again after an operator replays it", async () => {
     await programme.post(`${ENDPOINTS}/${textOf((await create()).endpoint_id)}/test`, as(reseller))
     status = 503
     await deliver()
@@ -236,7 +236,7 @@ describe("a delivery", () => {
     expect(refusalIn(await programme.get(`${DELIVERIES}?status=x`, as(reseller)))).toBe("422 validation_error")
   })
 
-  it("can be requested at most 30 times a minute by one reseller, with test events and replays together", async () => {
+  it("can be requested at most 30 times a minute by one reseller", async () => {
     const { endpoint_id } = await create()
     const path = `${ENDPOINTS}/${textOf(endpoint_id)}/test`
     expect((await programme.post(path, as(reseller))).status).toBe(201)

@@ -37,7 +37,7 @@ const change = (keyId: string, body: unknown, { token }: Actor = reseller) =>
   programme.ask("PATCH", `/api/reseller/keys/${keyId}`, { token, body })
 
 describe("the limits of a customer's key", () => {
-  it("are set when the key is created, changed later, and shown in the list of keys", async () => {
+  it("can be set, changed and listed", async () => {
     const { created, userId } = await create({ name: "laptop", limits: { spend_usd_micro_per_day: 5_000_000 } })
     const limits = { ...NO_LIMITS, spend_usd_micro_per_day: 5_000_000 }
     expect(created).toMatchObject({ status: 201, body: { name: "laptop", limits } })
@@ -56,7 +56,7 @@ describe("the limits of a customer's key", () => {
     expect(removed.body).toMatchObject({ limits: null, limit_usage: null })
   })
 
-  it("are absent from the response to the creation of a key without limits", async () => {
+  it("are absent from the response for a key without limits", async () => {
     const { created } = await create({ name: "laptop" })
     expect(Object.keys(created.body)).toEqual(["key_id", "name", "secret"])
   })
@@ -81,7 +81,7 @@ describe("the limits of a customer's key", () => {
     expect(textOf(own.limit_usage?.spent_usd_micro_today)).toBe(spent)
   })
 
-  it("cause 422 validation_error with the path of each invalid limit", async () => {
+  it("cause 422 with the path of each invalid limit", async () => {
     const { created } = await create({ name: "laptop" })
     const keyId = textOf(created.body.key_id)
     const refused = await change(keyId, { limits: { requests_per_minute: 0, expires_at: "soon" } })

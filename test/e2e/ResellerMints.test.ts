@@ -38,7 +38,7 @@ const quotaOf = async ({ token }: Actor) =>
   textOf((await programme.get("/api/reseller/balance", { token })).body.balance_usd_micro)
 
 describe("the tier list", () => {
-  it("contains the tiers for sale with only the documented members, sorted by price and then by model name", async () => {
+  it("contains the tiers for sale, sorted by price", async () => {
     const response = await programme.get("/api/reseller/tiers", await programme.reseller())
     const tier = (model_name: string, tier_usd_cents: number, granted_tokens: number) => ({
       plan_tier_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -58,7 +58,7 @@ describe("the tier list", () => {
 })
 
 describe("a mint", () => {
-  it("debits its price from the quota and returns amounts of money as strings of digits", async () => {
+  it("debits its price from the quota", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 12_000_000n })
     const { status, headers, body } = await mint(reseller, request({ anything: "else" }))
     expect(status).toBe(200)
@@ -91,7 +91,7 @@ describe("a mint", () => {
     expect(body.token_plans).toEqual([plan("a", 1_500_000), plan("m", 2_300_000)])
   })
 
-  it("returns the same result with already_applied true when repeated, without a second debit", async () => {
+  it("returns the same result when it is repeated", async () => {
     const reseller = await rich()
     const body = request()
     const first = await mint(reseller, body)
@@ -126,7 +126,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), body)).status).toBe(200)
   })
 
-  it("returns 402 insufficient_quota without enough quota, and its operation_id can be used again", async () => {
+  it("returns 402 insufficient_quota without enough quota", async () => {
     const reseller = await programme.reseller({ quotaUsdMicro: 4_999_999n })
     const body = request()
     expect(refusalIn(await mint(reseller, body))).toBe("402 insufficient_quota")
@@ -135,7 +135,7 @@ describe("a mint", () => {
     expect({ status: cheaper.status, after: cheaper.body.balance_after }).toEqual({ status: 200, after: "3999999" })
   })
 
-  it("returns 422 tier_not_available for a tier id that is unknown, malformed or not for sale", async () => {
+  it("returns 422 tier_not_available for a tier that is not for sale", async () => {
     const reseller = await rich()
     const [hidden] = await programme.query<{ id: string }>("SELECT id FROM tier WHERE NOT for_sale")
     for (const plan_tier_id of [hidden?.id, "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70", "gold", "'"]) {
@@ -165,7 +165,7 @@ describe("a mint", () => {
     }
   })
 
-  it("returns 429 rate_limited after 30 mints in a minute, but not for a repeated request", async () => {
+  it("returns 429 rate_limited after 30 mints in a minute", async () => {
     const reseller = await rich()
     const cheap = tierOf("m", 100)
     const bodies = Array.from({ length: 34 }, () => request({ plan_tier_id: cheap }))
@@ -179,7 +179,7 @@ describe("a mint", () => {
     expect((await mint(await rich(), request())).status).toBe(200)
   })
 
-  it("returns 500 internal_error without internal details after a database error, and changes no balance", async () => {
+  it("returns 500 internal_error without internal details after a database error", async () => {
     const reseller = await rich()
     await programme.query("ALTER TABLE mint RENAME TO mint_away")
     const response = await mint(reseller, request()).finally(() =>

@@ -22,7 +22,7 @@ const change = ({ token }: Actor, current_password: string, new_password = NEW_P
   programme.post(PASSWORD, { token, body: { current_password, new_password } })
 
 describe("a change of the password", () => {
-  it("ends the earlier tokens, returns a new token, and is recorded in the audit log without the password", async () => {
+  it("ends the earlier tokens", async () => {
     const reseller = await programme.reseller()
     const other = textOf((await logIn(reseller, reseller.password)).body.token)
     const changed = await change(reseller, reseller.password)
@@ -45,7 +45,7 @@ describe("a change of the password", () => {
     ])
   })
 
-  it("is refused with 422 for a wrong current password or an invalid new password, and ends no token", async () => {
+  it("is refused with 422 for a wrong current password", async () => {
     const reseller = await programme.reseller()
     const wrong = await change(reseller, "a wrong password")
     expect([refusalIn(wrong), ...pathsIn(wrong)]).toEqual(["422 validation_error", "current_password"])
@@ -55,14 +55,14 @@ describe("a change of the password", () => {
     expect((await logIn(reseller, reseller.password)).status).toBe(200)
   })
 
-  it("counts as a login attempt, so the sixth attempt in a minute returns 429 rate_limited", async () => {
+  it("counts as a login attempt", async () => {
     const reseller = await programme.reseller()
     for (let i = 0; i < 5; i++) expect((await change(reseller, "a wrong password")).status).toBe(422)
     expect(refusalIn(await change(reseller, reseller.password))).toBe("429 rate_limited")
     expect(refusalIn(await logIn(reseller, reseller.password))).toBe("429 rate_limited")
   })
 
-  it("succeeds once when two requests with the same token run concurrently", async () => {
+  it("succeeds once when two requests run concurrently", async () => {
     const reseller = await programme.reseller()
     const responses = await Promise.all([
       change(reseller, reseller.password, "the first password"),
@@ -73,7 +73,7 @@ describe("a change of the password", () => {
 })
 
 describe("a logout", () => {
-  it("ends the tokens of the reseller, and a new login works", async () => {
+  it("ends the tokens of the reseller", async () => {
     const reseller = await programme.reseller()
     const other = textOf((await logIn(reseller, reseller.password)).body.token)
     const loggedOut = await programme.post("/api/reseller/auth/logout", { token: reseller.token })

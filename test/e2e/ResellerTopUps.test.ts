@@ -1,5 +1,5 @@
 /**
- * Tests top-ups over HTTP (docs/reference/reseller.md#top-ups). The real payment adapters call simulated payment providers.
+ * Tests top-ups over HTTP with simulated payment providers (docs/reference/reseller.md#top-ups).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { quietZoneOf, readQrPicture } from "../support/QrPicture.ts"
@@ -47,7 +47,7 @@ const methods = [
 ]
 
 describe("a new top-up order", () => {
-  it("by qris has the rupiah amounts with the fee, the QRIS text and the URL of its QR image", async () => {
+  it("by qris has rupiah amounts with a fee and a QR image", async () => {
     const { status, headers, body } = await order({ method: "qris", amount_idr: 250_001, token_kind: 7, else: 1 })
     expect(status).toBe(201)
     expect(headers.get("cache-control")).toBe("no-store")
@@ -65,7 +65,7 @@ describe("a new top-up order", () => {
     expect(textOf(body.expires_at) > textOf(body.created_at)).toBe(true)
   })
 
-  it("by hosted_qris has the rupiah amounts without a fee, the QRIS text and the URL of a payment page", async () => {
+  it("by hosted_qris has rupiah amounts and a payment page", async () => {
     const { status, body } = await order({ method: "hosted_qris", amount_idr: 250_000, amount_usd_micro: null })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -103,27 +103,24 @@ describe("a new top-up order", () => {
     [{}, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
     [{ token_kind: "usdt" }, "usdt", "0x55d398326f99059fF775485246999027B3197955"],
     [{ token_kind: "usdc" }, "usdc", "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"]
-  ])(
-    "by crypto_bep20 with %j has the network, the token contract and its own deposit address",
-    async (kind, token_kind, contract) => {
-      const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
-      expect(status).toBe(201)
-      expect(body).toEqual({
-        ...fresh(body.id),
-        payment_method: "crypto_bep20",
-        provider: "bsc-simulator",
-        quota_usd_micro: 1_000_001,
-        network: "bsc",
-        chain_id: 56,
-        token_kind,
-        contract_address: contract,
-        expected_raw: "1000001000000000000",
-        deposit_address: expect.stringMatching(ADDRESS)
-      })
-      const other = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
-      expect(textOf(other.body.deposit_address)).not.toBe(textOf(body.deposit_address))
-    }
-  )
+  ])("by crypto_bep20 with %j has its own deposit address", async (kind, token_kind, contract) => {
+    const { status, body } = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      ...fresh(body.id),
+      payment_method: "crypto_bep20",
+      provider: "bsc-simulator",
+      quota_usd_micro: 1_000_001,
+      network: "bsc",
+      chain_id: 56,
+      token_kind,
+      contract_address: contract,
+      expected_raw: "1000001000000000000",
+      deposit_address: expect.stringMatching(ADDRESS)
+    })
+    const other = await order({ method: "crypto_bep20", amount_usd_micro: 1_000_001, ...kind })
+    expect(textOf(other.body.deposit_address)).not.toBe(textOf(body.deposit_address))
+  })
 
   it.each<readonly [string, unknown, ReadonlyArray<string>]>([
     ["no members", {}, ["method"]],
@@ -164,7 +161,7 @@ describe("a new top-up order", () => {
 describe("a top-up order with an operation_id", () => {
   const request = { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "usdc", operation_id: "order 7" }
 
-  it("is created once by two concurrent requests with one operation_id, and returned again later", async () => {
+  it("is created once by two concurrent requests", async () => {
     const payer = await programme.reseller()
     const both = await Promise.all([order(request, payer), order(request, payer)])
     expect(both.map(({ status }) => status)).toEqual([201, 201])
@@ -191,7 +188,7 @@ describe("a top-up order with an operation_id", () => {
     { method: "qris", amount_usd_micro: null, amount_idr: 50_000 },
     { amount_idr: 50_000 },
     { amount_usd_micro: 1 }
-  ])("is refused with 409 idempotency_conflict if its operation_id belongs to another order: %j", async (other) => {
+  ])("is refused with 409 if its operation_id belongs to another order: %j", async (other) => {
     const operation_id = JSON.stringify(other)
     expect((await order({ ...request, operation_id })).status).toBe(201)
     expect(refusalIn(await order({ ...request, operation_id, ...other }))).toBe("409 idempotency_conflict")
@@ -222,7 +219,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(25_000_000n)
   })
 
-  it("is also credited by POST check, whose body is ignored", async () => {
+  it("is credited by POST check", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -243,7 +240,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("is credited with its quota after an overpayment, and shows the received amount", async () => {
+  it("is credited with its quota after an overpayment", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("overpay", textOf(body.order_number))
@@ -253,7 +250,7 @@ describe("a paid order", () => {
 })
 
 describe("a partly paid order", () => {
-  it("stays pending, shows the received amount, and is credited when the rest arrives", async () => {
+  it("is credited when the rest arrives", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))
@@ -265,7 +262,7 @@ describe("a partly paid order", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("by crypto stays pending, and does not show the received amount to the reseller", async () => {
+  it("by crypto does not show the received amount", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto", amount_usd_micro: 6_000_000 }, payer)
     await programme.simulate("underpay", textOf(body.order_number))
@@ -282,22 +279,19 @@ describe("an unpaid order", () => {
   it.each([
     ["expired", "expire"],
     ["failed", "fail"]
-  ] as const)(
-    "becomes %s when its payment provider reports that, and is still credited when it is paid later",
-    async (status, action) => {
-      const payer = await programme.reseller()
-      const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
-      await programme.simulate(action, textOf(body.order_number))
-      expect((await read(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
-      await programme.simulate("pay", textOf(body.order_number))
-      expect((await read(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
-      expect(await quotaOf(payer)).toBe(1_000_000n)
-    }
-  )
+  ] as const)("that has %s is credited when it is paid later", async (status, action) => {
+    const payer = await programme.reseller()
+    const { body } = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer)
+    await programme.simulate(action, textOf(body.order_number))
+    expect((await read(body.id, payer)).body).toEqual({ ...body, status, payment_status: status })
+    await programme.simulate("pay", textOf(body.order_number))
+    expect((await read(body.id, payer)).body).toMatchObject({ status: "credited", payment_status: "paid" })
+    expect(await quotaOf(payer)).toBe(1_000_000n)
+  })
 })
 
 describe("the order list", () => {
-  it("is sorted from newest to oldest and paged, with the total of all pages and without provider_payment_id", async () => {
+  it("is sorted from newest to oldest", async () => {
     const payer = await programme.reseller()
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
     const created: Array<Json> = []
@@ -334,7 +328,7 @@ describe("the order list", () => {
 })
 
 describe("an unavailable payment provider", () => {
-  it("causes 503 provider_unavailable for new orders, which appear in no list", async () => {
+  it("causes 503 provider_unavailable for new orders", async () => {
     const payer = await programme.reseller()
     await programme.fault("503", "tripay")
     const response = await order({ method: "hosted_qris", amount_idr: 10_000 }, payer).finally(() =>
@@ -345,7 +339,7 @@ describe("an unavailable payment provider", () => {
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
   })
 
-  it("does not change stored orders, which can still be read with status 200", async () => {
+  it("does not change stored orders", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -370,7 +364,7 @@ describe("a QRIS order of a payment provider without images", () => {
     return body
   }
 
-  it("has an image of the gateway with the same content and a quiet zone", async () => {
+  it("has a QR image of the gateway with the same content", async () => {
     const { id, qr_content, qr_image_url } = await created()
     expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
     const response = await fetch(textOf(qr_image_url))
@@ -385,7 +379,7 @@ describe("a QRIS order of a payment provider without images", () => {
   it.each([
     ["gateway.example:8443", "http://gateway.example:8443/qr/"],
     ["[::1]:80", "http://[::1]:80/qr/"]
-  ])("has an image URL that starts with the Host header of the request: %s", async (host, start) => {
+  ])("has an image URL that starts with the Host header: %s", async (host, start) => {
     const client = await RawClient.connect(plain.url)
     const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
     const bearer = ["authorization", `Bearer ${payer.token}`] as const
@@ -397,7 +391,7 @@ describe("a QRIS order of a payment provider without images", () => {
     expect(textOf(jsonOf(response.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("causes 404 for an image URL that the server did not issue, whether or not the order exists", async () => {
+  it("causes 404 for an image URL that the server did not issue", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search
