@@ -27,10 +27,7 @@ const IMAGE = Buffer.from("not a real image").toString("base64")
 const result = { created: 5, data: [{ b64_json: IMAGE }], usage: { input_tokens: 9, output_tokens: 272 } }
 const aRequest = { model: "painter", prompt: "a cat" }
 
-/**
- * Returns a catalog. The image model `painter` can generate and edit images, `printer` and `hidden` can only generate
- * images, and `m` is a text model.
- */
+/** The model `painter` generates and edits images, `printer` and `hidden` generate images, and `m` is a text model. */
 const imageCatalog = (...providers: ReadonlyArray<Partial<Provider>>): Catalog => {
   const textCatalog = catalogOf(...providers.map((parts) => ({ protocols: ["chat", "images"] as const, ...parts })))
   const routes = textCatalog.models.get("m")?.routes ?? []
@@ -103,7 +100,7 @@ const raw = (path: string, headers: ReadonlyArray<string>) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\n${headers.join("\r\n")}\r\n\r\n`
 
 describe("an image generation", () => {
-  it("is sent with the provider's model name, and without `stream`, `response_format` and null members", async () => {
+  it("is sent with the provider's model name", async () => {
     const pending = generate({
       ...aRequest,
       n: 1,
@@ -127,7 +124,7 @@ describe("an image generation", () => {
     expect(verdict).toBe("served")
   })
 
-  it("returns the image, the billing header `settled` and the common headers", async () => {
+  it("returns the image with the billing header `settled`", async () => {
     const pending = generate()
     await respond(200, { ...result, provider: "secret", data: [{ b64_json: IMAGE, revised_prompt: "SECRET" }] })
     const response = await pending
@@ -146,7 +143,7 @@ describe("an image generation", () => {
     expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
   })
 
-  it("is unmetered if the provider reports no usage; the name of the billing header contains the service name", async () => {
+  it("is unmetered if the provider reports no usage", async () => {
     await start({ imageSettings: { serviceName: "acme" } })
     const pending = generate()
     await respond(200, { data: [{ b64_json: IMAGE }] })
@@ -155,7 +152,7 @@ describe("an image generation", () => {
     expect(await response.json()).not.toHaveProperty("usage")
   })
 
-  it("is refused if a field or the body is invalid, and the error names an invalid field", async () => {
+  it("is refused if a field or the body is invalid", async () => {
     expect(await refusal(generate({ ...aRequest, size: "5000x1" }))).toBe("400 invalid_request size")
     expect(await refusal(generate({ ...aRequest, response_format: "url" }))).toBe(
       "400 unsupported_parameter response_format"
@@ -177,7 +174,7 @@ describe("an image generation", () => {
     expect([upstreams.exchanges, images.begun]).toEqual([[], []])
   })
 
-  it("is refused before its body is checked if the API key is not valid", async () => {
+  it("with an invalid API key is refused before its body is checked", async () => {
     expect(await refusal(generate("{", { authorization: "Bearer wrong" }))).toBe("401 invalid_api_key")
     expect(await refusal(generate("{", { "x-api-key": "other" }))).toBe("401 invalid_api_key")
     expect((await generate({ ...aRequest, n: 2 }, { authorization: "", "x-api-key": KEY })).status).toBe(400)
@@ -191,7 +188,7 @@ describe("an image generation", () => {
     expect(await refusal(generate())).toBe("400 unsupported_endpoint model")
   })
 
-  it("is refused with 413 request_too_large over 512 KiB, before the body is complete, and its connection is closed", async () => {
+  it("above 512 KiB is refused with 413 before its body is complete", async () => {
     const announced = await RawClient.connect(gateway.port)
     announced.send(
       raw("/v1/images/generations", ["content-type: application/json", `content-length: ${512 * 1024 + 1}`])
@@ -220,7 +217,7 @@ describe("an image generation", () => {
 })
 
 describe("an Idempotency-Key", () => {
-  it("is passed to the store unchanged, and no key is passed if the header is missing", async () => {
+  it("is passed to the store unchanged", async () => {
     for (const [headers, key] of [
       [{ "idempotency-key": "order-17" }, "order-17"],
       [{ "idempotency-key": "~".repeat(255) }, "~".repeat(255)],
@@ -233,7 +230,7 @@ describe("an Idempotency-Key", () => {
     }
   })
 
-  it("must have 1 to 255 visible ASCII characters and be sent once", async () => {
+  it("must have 1 to 255 visible ASCII characters", async () => {
     for (const key of ["", "a b", "a".repeat(256), "ü"]) {
       const pending = refusal(generate(aRequest, { "idempotency-key": Buffer.from(key).toString("latin1") }))
       expect(await pending).toBe("400 invalid_request Idempotency-Key")
@@ -248,7 +245,7 @@ describe("an Idempotency-Key", () => {
 })
 
 describe("an image edit", () => {
-  it("is sent as a new form with the gateway's file name, the detected file type, and without `stream`", async () => {
+  it("is sent as a new form with the detected file type", async () => {
     const parts = [
       image(aWebp(), "image[]"),
       prompt,
@@ -292,7 +289,7 @@ describe("an image edit", () => {
     expect(await refusal(edit([{ name: "model", value: "unknown" }, image()]))).toBe("404 model_not_found model")
   })
 
-  it("is refused before its file is completely uploaded if an unsuitable model comes first", async () => {
+  it("is refused during its upload if an unsuitable model comes first", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = ["transfer-encoding: chunked", `content-type: multipart/form-data; boundary=${BOUNDARY}`]
     const begin = aForm({ name: "model", value: "printer" }, image(Buffer.alloc(5_000)))
@@ -304,7 +301,7 @@ describe("an image edit", () => {
     client.disconnect()
   })
 
-  it("is refused with 413 image_too_large for a form over 12 MiB or a file over 10 MiB", async () => {
+  it("gets 413 above 12 MiB or with a file above 10 MiB", async () => {
     const client = await RawClient.connect(gateway.port)
     const head = [`content-type: multipart/form-data; boundary=${BOUNDARY}`, `content-length: ${12 * MIB + 1}`]
     const response = await client.send(raw("/v1/images/edits", head)).response()
@@ -313,7 +310,7 @@ describe("an image edit", () => {
     expect(await refusal(edit([model, prompt, image(Buffer.alloc(10 * MIB + 1))]))).toBe("413 image_too_large image")
   })
 
-  it("is refused with 413 image_too_large if the provider refuses it as too large, and a generation with 413 request_too_large", async () => {
+  it("gets 413 image_too_large if the provider refuses it as too large", async () => {
     const pending = edit()
     await respond(413, "too large")
     expect(await refusal(pending)).toBe("413 image_too_large image")
@@ -329,7 +326,7 @@ describe("a refused admission", () => {
     ["429 image_concurrency_limit", new ImageConcurrencyLimit({ retryAfterSeconds: 7 }), { "retry-after": "7" }],
     ["402 insufficient_balance", new InsufficientBalance(), { "x-should-retry": "false" }],
     ["503 overloaded", new Overloaded({ retryAfterSeconds: 2 }), { "retry-after": "2" }]
-  ])("is reported as %s, and nothing is sent to a provider", async (expected, error, headers) => {
+  ])("is reported as %s", async (expected, error, headers) => {
     images.refusal = error
     const response = await generate()
     expect(Object.fromEntries(response.headers)).toMatchObject(headers)
@@ -338,7 +335,7 @@ describe("a refused admission", () => {
   })
 })
 
-describe("a provider's response that is not delivered", () => {
+describe("an undelivered response", () => {
   const policy = {
     error: { code: "moderation_blocked", type: "image_generation_user_error", message: "No cats, please." }
   }
@@ -351,18 +348,15 @@ describe("a provider's response that is not delivered", () => {
       { error: { code: "bad", innererror: { code: "ResponsibleAIPolicyViolation" }, message: "No cats, please." } }
     ],
     [200, policy]
-  ])(
-    "is reported as 400 content_policy_violation with the provider's message, and nothing is charged, for a policy violation with status %i",
-    async (status, body) => {
-      const pending = generate()
-      const { verdict } = await respond(status, body)
-      const response = await pending
-      expect(await response.clone().json()).toMatchObject({ error: { message: "No cats, please." } })
-      expect(await refusal(Promise.resolve(response))).toBe("400 content_policy_violation")
-      expect(images.finished).toMatchObject([{ state: "declined", charge: { charged: { input: 0n, output: 0n } } }])
-      expect([verdict, gateway.logged]).toEqual(["served", []])
-    }
-  )
+  ])("is reported as content_policy_violation for a policy violation with status %i", async (status, body) => {
+    const pending = generate()
+    const { verdict } = await respond(status, body)
+    const response = await pending
+    expect(await response.clone().json()).toMatchObject({ error: { message: "No cats, please." } })
+    expect(await refusal(Promise.resolve(response))).toBe("400 content_policy_violation")
+    expect(images.finished).toMatchObject([{ state: "declined", charge: { charged: { input: 0n, output: 0n } } }])
+    expect([verdict, gateway.logged]).toEqual(["served", []])
+  })
 
   it("is reported without names of the provider or of its model", async () => {
     for (const message of ["provider-0 declined", "See https://x.example", "m-0 may not draw cats"]) {
@@ -413,7 +407,7 @@ describe("a provider's response that is not delivered", () => {
     expect(gateway.logged.join()).toContain("reset")
   })
 
-  it("is reported as 502 image_too_large_output if its image exceeds 20 MiB, and is not read to its end", async () => {
+  it("is reported as image_too_large_output if its image exceeds 20 MiB", async () => {
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data('{"data":[{"b64_json":"')
@@ -456,7 +450,7 @@ describe("another provider", () => {
     expect(images.finished).toHaveLength(1)
   })
 
-  it("is tried if the first provider is disabled; nothing is sent if every provider is disabled or at capacity", async () => {
+  it("is tried if the first provider is disabled", async () => {
     await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new UpstreamFailed({ cause: "off" }))
     const pending = edit()
@@ -479,7 +473,7 @@ describe("a client", () => {
     return { client, exchange: await upstreams.next() }
   }
 
-  it("is charged nothing if it disconnects before the response, and the request to the provider is aborted", async () => {
+  it("is charged nothing if it disconnects before the response", async () => {
     const { client, exchange } = await connectedClient()
     client.disconnect()
     await eventually(() => exchange.verdict === "undecided", "the end of the exchange")
@@ -513,7 +507,7 @@ describe("a client", () => {
     return client
   }
 
-  it("is charged if it disconnects during the transfer of a settled image, and all memory is released", async () => {
+  it("is charged if it disconnects during the transfer of a settled image", async () => {
     const client = await stalledClient()
     expect(gateway.counters.imageBytes).toBeGreaterThan(20 * MIB)
     client.disconnect()
@@ -544,7 +538,7 @@ describe("a client", () => {
 })
 
 describe("memory for images", () => {
-  it("is limited for all requests together: above the limit a request is refused with 503 overloaded, and nothing is sent", async () => {
+  it("is limited for all requests together", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const first = generate()
     const exchange = await upstreams.next()
@@ -560,7 +554,7 @@ describe("memory for images", () => {
     expect((await next).status).toBe(200)
   })
 
-  it("results in status 502 if it does not suffice for a response", async () => {
+  it("that is too small for a response leads to 502", async () => {
     await start({ imageSettings: { allImageBytes: 6 * MIB } })
     const pending = generate()
     const exchange = await upstreams.next()
@@ -571,7 +565,7 @@ describe("memory for images", () => {
 })
 
 describe("a failure of the gateway", () => {
-  it("is reported as 500 internal_error with the request id if it is an unexpected exception", async () => {
+  it("is reported as 500 internal_error after an unexpected exception", async () => {
     images.beforeFinishing = Effect.dieMessage("broken")
     const pending = generate()
     await respond(200, result)
@@ -587,7 +581,7 @@ describe("a failure of the gateway", () => {
     expect(gateway.logged.join()).toContain("a request failed because the database is unavailable")
   })
 
-  it("is reported as 502 upstream_error if the lease of the request has expired", async () => {
+  it("is reported as 502 if the lease of the request has expired", async () => {
     images.leaseLost = true
     const pending = generate()
     await respond(200, result)
@@ -596,7 +590,7 @@ describe("a failure of the gateway", () => {
 })
 
 describe("a server that stops", () => {
-  it("returns 503 overloaded to requests that are still open after the grace period", async () => {
+  it("returns 503 to requests that outlast the grace period", async () => {
     await start({ drainSeconds: 0 })
     const pending = generate()
     const exchange = await upstreams.next()

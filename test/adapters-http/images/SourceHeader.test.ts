@@ -60,7 +60,7 @@ describe("a source image", () => {
     ["a WebP with a wrong start code", riff(["VP8 ", Buffer.alloc(24)])],
     ["a WebP with an image larger than its canvas", riff(["VP8X", canvas(2, 3)], ["VP8 ", lossy(4_000, 4_000)])],
     ["a RIFF file that is not a WebP", Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1")]
-  ])("is refused as an invalid request if it is malformed or unsupported: %s", (_, bytes) => {
+  ])("is refused if it is malformed or unsupported: %s", (_, bytes) => {
     expect(readSource(bytes)).toMatchObject({ left: { _tag: "InvalidRequest", param: "image" } })
   })
 
@@ -76,7 +76,7 @@ describe("a source image", () => {
     expect(inspect(aPng(4_096, 4_096))).toBe("png 4096x4096")
   })
 
-  it("is read without an exception or an endless loop if it is cut and changed at random", () => {
+  it("changed at random is read without an exception", () => {
     const whole = [aPng(2, 3, ["tEXt", Buffer.alloc(40)]), aJpeg(), aWebp(), FROM_A_BROWSER]
     fc.assert(
       fc.property(

@@ -27,7 +27,6 @@ const anyBody = { 413: ["request_too_large"], 422: ["validation_error"] }
 
 const withCatalog = { ...anyToken, 413: ["request_too_large"], 422: ["validation_error", "catalog_file_invalid"] }
 
-/** The success status and the error codes (by status) of every route of the operator API. */
 const routes: DocumentedRoutes = {
   "POST /api/operator/session": [201, { ...any, ...anyBody, 401: ["invalid_code"] }],
   "GET /api/operator/session": [200, anyToken],
@@ -120,15 +119,13 @@ describe("the OpenAPI document of the operator API", () => {
     expect([...routesOf(/^\/api\/operator\b/)].sort()).toEqual(Object.keys(routes).sort())
   })
 
-  it.each(Object.entries(routes))(
-    "has the success response and every error code of %s, with an example of every error",
-    (route, responses) =>
-      expectResponses(route, responses, route === "POST /api/operator/session" ? undefined : "operatorToken")
+  it.each(Object.entries(routes))("has the responses and error codes of %s", (route, responses) =>
+    expectResponses(route, responses, route === "POST /api/operator/session" ? undefined : "operatorToken")
   )
 
-  it("describes the members of every body, except objects, lists and fixed values", () => {
+  it("describes the members of bodies", () => {
     expect(undescribedMembers(Object.keys(routes))).toEqual([])
   })
 
-  it.each(bodies)("has valid examples of the body of %s and allows unknown members", expectValidExamples)
+  it.each(bodies)("has valid examples of the body of %s", expectValidExamples)
 })

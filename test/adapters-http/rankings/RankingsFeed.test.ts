@@ -28,29 +28,26 @@ const getRankings = (query = "", headers: Record<string, string> = {}) =>
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((a, b) => a + b, 0)
 
 describe("the rankings", () => {
-  it.each(["day", "week", "month", "all"] as const)(
-    "have every member for the window %s, and the parts add up to the totals",
-    async (window) => {
-      const response = await getRankings(`?window=${window}&modality=text`)
-      expect(response.status).toBe(200)
-      expect(response.headers.get("cache-control")).toBe("public, max-age=60")
-      expect(response.headers.get("content-type")).toBe("application/json")
-      expect(response.headers.get("x-request-id")).toBeTruthy()
-      const body: unknown = await response.json()
-      // The document has exactly the documented members.
-      const document = Schema.decodeUnknownSync(RankingsBody, { onExcessProperty: "error" })(body)
-      expect(document).toMatchObject({ schema_version: 1, window, modality: "text" })
-      expect(document.generated_at).toBe(BelievableHistory.now.toISOString())
-      expect(document.range.to).toBe("2026-11-20T09:42:00.000Z")
-      expect(document.range.data_since).toBe("2026-08-22")
-      const { totals, leaderboard, other, series } = document
-      expect(sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens).toBe(totals.tokens)
-      expect(sum(document.authors.map(({ share_bp }) => share_bp))).toBe(10_000)
-      for (const { values } of series.points) expect(Object.keys(values)).toEqual(series.keys)
-      expect(sum(series.points.map(({ values, other }) => sum(Object.values(values)) + other))).toBe(totals.tokens)
-      expect(leaderboard.map(({ public_name }) => public_name)).not.toContain("house-model")
-    }
-  )
+  it.each(["day", "week", "month", "all"] as const)("add up to their totals for the window %s", async (window) => {
+    const response = await getRankings(`?window=${window}&modality=text`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get("cache-control")).toBe("public, max-age=60")
+    expect(response.headers.get("content-type")).toBe("application/json")
+    expect(response.headers.get("x-request-id")).toBeTruthy()
+    const body: unknown = await response.json()
+    // The document has exactly the documented members.
+    const document = Schema.decodeUnknownSync(RankingsBody, { onExcessProperty: "error" })(body)
+    expect(document).toMatchObject({ schema_version: 1, window, modality: "text" })
+    expect(document.generated_at).toBe(BelievableHistory.now.toISOString())
+    expect(document.range.to).toBe("2026-11-20T09:42:00.000Z")
+    expect(document.range.data_since).toBe("2026-08-22")
+    const { totals, leaderboard, other, series } = document
+    expect(sum(leaderboard.map(({ tokens }) => tokens)) + other.tokens).toBe(totals.tokens)
+    expect(sum(document.authors.map(({ share_bp }) => share_bp))).toBe(10_000)
+    for (const { values } of series.points) expect(Object.keys(values)).toEqual(series.keys)
+    expect(sum(series.points.map(({ values, other }) => sum(Object.values(values)) + other))).toBe(totals.tokens)
+    expect(leaderboard.map(({ public_name }) => public_name)).not.toContain("house-model")
+  })
 
   it("cover the last week and text models by default", async () => {
     expect(await (await getRankings()).json()).toMatchObject({
@@ -89,14 +86,14 @@ describe("the rankings", () => {
     })
   })
 
-  it("are readable without an API key and by any web page", async () => {
+  it("are readable by any web page without an API key", async () => {
     const response = await getRankings("", { origin: "https://elsewhere.example" })
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([200, "*"])
   })
 })
 
 describe("a rankings document", () => {
-  it("is sent as the same bytes while it is cached, and computed again afterwards", async () => {
+  it("is sent as the same bytes while it is cached", async () => {
     const [first, second] = [await getRankings("?window=day"), await getRankings("?window=day")]
     expect(await second.text()).toBe(await first.text())
     expect(second.headers.get("etag")).toBe(first.headers.get("etag"))
@@ -107,7 +104,7 @@ describe("a rankings document", () => {
     expect(third.headers.get("etag")).not.toBe(first.headers.get("etag"))
   })
 
-  it("returns 304 to a client that already has the document", async () => {
+  it("is replaced by 304 for a client that already has it", async () => {
     const etag = (await getRankings()).headers.get("etag") ?? ""
     for (const known of [etag, etag.replace("W/", ""), `"other", ${etag}`]) {
       const response = await getRankings("", { "if-none-match": known })
@@ -151,7 +148,7 @@ describe("a request for the rankings is refused", () => {
     })
   })
 
-  it("for a valid or invalid query if the rankings are not published", async () => {
+  it("if the rankings are not published", async () => {
     rankings.enabled = false
     for (const query of ["", "?window=year"]) {
       const response = await getRankings(query)
@@ -161,7 +158,7 @@ describe("a request for the rankings is refused", () => {
     }
   })
 
-  it("while the usage cannot be read, and is served again afterwards", async () => {
+  it("while the usage cannot be read", async () => {
     rankings.readable = false
     const response = await getRankings()
     expect(response.status).toBe(500)

@@ -19,12 +19,12 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${gateway.url}${path}`, { headers })
 
 describe("the files of the rankings page", () => {
-  it("are all served, including the files of the chart library", () => {
+  it("are all served", () => {
     const served = files.map((name) => (name === "index.html" ? "/rankings" : `/rankings/${name}`))
     expect([...paths].sort()).toEqual([...served, "/rankings/uplot.css", "/rankings/uplot.js"].sort())
   })
 
-  it.each(paths)("include %s, which has its content type and returns 304 if it is unchanged", async (path) => {
+  it.each(paths)("include %s with its content type", async (path) => {
     const response = await get(path)
     expect(response.status).toBe(200)
     const type = path === "/rankings" ? "text/html" : path.endsWith(".css") ? "text/css" : undefined
@@ -44,16 +44,23 @@ describe("the files of the rankings page", () => {
     }
   })
 
-  it("include the page, which is served with a trailing slash too and not for POST; paths of other files return 404", async () => {
+  it("include the page at a path with a trailing slash", async () => {
     expect((await get("/rankings/")).status).toBe(200)
-    const written = await fetch(`${gateway.url}/rankings`, { method: "POST" })
-    expect([written.status, written.headers.get("allow")]).toEqual([405, "GET, HEAD"])
-    for (const path of ["/rankings/index.html", "/rankings/%2e%2e%2fpackage.json", "/rankings/tsconfig.json"]) {
-      expect((await get(path)).status, path).toBe(404)
-    }
   })
 
-  it("include the page, which is served even if rankings are not published", async () => {
+  it("are refused with 405 for POST", async () => {
+    const posted = await fetch(`${gateway.url}/rankings`, { method: "POST" })
+    expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"])
+  })
+
+  it.each(["/rankings/index.html", "/rankings/%2e%2e%2fpackage.json", "/rankings/tsconfig.json"])(
+    "do not include %s",
+    async (path) => {
+      expect((await get(path)).status).toBe(404)
+    }
+  )
+
+  it("include the page if the rankings are not published", async () => {
     expect((await get("/api/rankings")).status).toBe(404)
     expect((await get("/rankings")).status).toBe(200)
   })

@@ -16,7 +16,7 @@ const start = async (options: object = {}) => {
   return { upstreams, gateway }
 }
 
-/** Starts a stream. Returns the client, which has received the delta `a`, and the provider's side of the stream. */
+/** Returns a client that has received the delta `a`, and the provider's side of its stream. */
 const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start>>) => {
   const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
   const provider = (await upstreams.next()).stream()
@@ -28,7 +28,7 @@ const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
 
 describe("a server during shutdown", () => {
-  it("lets an open stream finish, and refuses new requests except the liveness probe", async () => {
+  it("lets an open stream finish", async () => {
     const running = await start()
     const { gateway } = running
     const [chatClient, modelsClient, readinessClient, livenessClient] = await Promise.all(
@@ -68,7 +68,7 @@ describe("a server during shutdown", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["complete"])
   })
 
-  it("serves new requests during the delay, and closes each connection after its response", async () => {
+  it("serves new requests during the delay", async () => {
     const delay = signal()
     const running = await start({ drainSeconds: 100, drainDelaySeconds: 30, endOfDelay: delay.fired })
     const { gateway, upstreams } = running
@@ -103,8 +103,7 @@ describe("a server during shutdown", () => {
       provider.data("data: [DONE]\n\n")
       provider.end()
     }
-    // These requests get a response that closes the connection: a request that has no response yet, and requests on an
-    // idle connection, on a new connection, and on a connection whose stream has ended.
+    // Each of these responses closes its connection.
     complete(open)
     expect(await closed(waiting)).toEqual([200, "close"])
     preflight.send("OPTIONS /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -147,7 +146,7 @@ describe("a server during shutdown", () => {
     await idle.untilClosed()
   })
 
-  it("interrupts open requests after the grace period, and charges the delivered content", async () => {
+  it("interrupts open requests after the grace period", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway, upstreams } = running
     const { client, provider } = await streaming(running)
@@ -165,7 +164,7 @@ describe("a server during shutdown", () => {
     expect(charged).toContainEqual(["client_gone", 0n])
   })
 
-  it("logs the number of the requests that it interrupts", async () => {
+  it("logs the number of interrupted requests", async () => {
     const running = await start({ drainSeconds: 0.1 })
     const { gateway } = running
     await streaming(running)
@@ -184,7 +183,7 @@ describe("a server during shutdown", () => {
     const { client, provider } = await streaming(running)
     client.socket.pause()
     const flood = chunk({ content: "x".repeat(1_000_000) })
-    // The socket accepts some megabytes. After these, the gateway requests no further data from the provider.
+    // Fills the socket until the gateway stops reading from the provider.
     let resumed = -1
     while (resumed < provider.resumed) {
       resumed = provider.resumed

@@ -37,7 +37,7 @@ const get = (path: string, method = "GET", ...headers: ReadonlyArray<string>) =>
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-describe("every response", () => {
+describe("a response", () => {
   const head = (line: string, ...headers: ReadonlyArray<string>) => [line, ...headers, "", ""].join("\r\n")
   const kinds: ReadonlyArray<readonly [string, number, string]> = [
     ["a GET request to the root path", 200, head("GET / HTTP/1.1", "host: x")],
@@ -63,7 +63,7 @@ describe("every response", () => {
     ["a request with headers that never end", 408, "GET / HTTP/1.1\r\nhost: x\r\n"]
   ]
 
-  it.each(kinds)("has the common headers for %s", async (_, status, bytes) => {
+  it.each(kinds)("to %s has the common headers", async (_, status, bytes) => {
     const response = await send(bytes)
     const { headers } = response
     expect(response.status).toBe(status)
@@ -80,12 +80,12 @@ describe("every response", () => {
     }
   })
 
-  it("has a request id from the server, even if the client sends an id", async () => {
+  it("has the server's request id, not the client's", async () => {
     const { headers } = await get("/", "GET", "x-request-id: mine", "request-id: mine")
     expect(headers.get("x-request-id")).toMatch(UUID_V7)
   })
 
-  it("can be read with all its headers by a web page from another origin", async () => {
+  it("can be read by a web page from another origin", async () => {
     const { headers } = await get("/v1/models")
     expect(headers.get("access-control-allow-origin")).toBe("*")
     expect(headers.get("access-control-expose-headers")).toBe("*")
@@ -94,8 +94,8 @@ describe("every response", () => {
   })
 })
 
-describe("routing", () => {
-  it("relays a POST request to the path of a protocol, even if the path has a trailing slash or a query", async () => {
+describe("the router", () => {
+  it("relays a protocol's path with a trailing slash or a query", async () => {
     for (const path of ["/v1/chat/completions", "/v1/chat/completions/", "/v1/chat/completions?beta=true"]) {
       const body = JSON.stringify(hello())
       const client = await RawClient.connect(gateway.port)
@@ -123,7 +123,7 @@ describe("routing", () => {
     expect(error.message).toContain(`Did you mean ${suggested}?`)
   })
 
-  it("does not relay a request whose path is a percent-encoded form of a relayed path", async () => {
+  it("does not relay a percent-encoded path", async () => {
     const { status, body } = await get("/v1/ch%61t/completions", "POST", "content-length: 0")
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
   })
@@ -144,7 +144,7 @@ describe("routing", () => {
     expect([status, headers.get("allow"), JSON.parse(body).error.code]).toEqual([405, allow, "method_not_allowed"])
   })
 
-  it("responds to preflight requests on known and unknown paths without an API key, and allows the requested headers", async () => {
+  it("allows the headers that a preflight request names", async () => {
     for (const path of ["/v1/chat/completions", "/v1/messages", "/nowhere"]) {
       const { status, headers } = await send(
         `OPTIONS ${path} HTTP/1.1\r\nhost: x\r\norigin: https://a.example\r\naccess-control-request-method: POST\r\n` +
@@ -163,7 +163,7 @@ describe("routing", () => {
 })
 
 describe("readiness", () => {
-  it("depends on the database, but liveness does not", async () => {
+  it("depends on the database", async () => {
     expect((await get("/readyz")).status).toBe(200)
     gateway.journal.reachable = false
     const { status, body } = await get("/readyz")
@@ -173,7 +173,7 @@ describe("readiness", () => {
 })
 
 describe("an invalid request", () => {
-  it("closes only the connection on which it arrives", async () => {
+  it("closes only its own connection", async () => {
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     const provider = (await upstreams.next()).stream()
     provider.event(chunk({ content: "a" }))
@@ -193,7 +193,7 @@ describe("an invalid request", () => {
 })
 
 describe("a request that is refused because of its head", () => {
-  it("gets the error format of its path, also if its target is an absolute URL", async () => {
+  it("gets the error format of its path", async () => {
     const errorOf = async (target: string) =>
       JSON.parse((await send(`GET ${target} HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n`)).body).error
     for (const origin of ["", "http://x"]) {
@@ -203,8 +203,8 @@ describe("a request that is refused because of its head", () => {
   })
 })
 
-describe("a login or signup without a place in the hashing queue", () => {
-  it("is refused with 429 before its body arrives, and its connection stays open", async () => {
+describe("a login", () => {
+  it("is refused before its body arrives if the hashing queue is full", async () => {
     const requested: Array<string> = []
     const full = await startGateway({
       catalog: catalogOf({}),
@@ -230,7 +230,7 @@ describe("a login or signup without a place in the hashing queue", () => {
     expect(requested).toEqual(["login 127.0.0.1", "signup 127.0.0.1"])
   })
 
-  it("is refused if an earlier request is expected to take the last place", async () => {
+  it("is refused if earlier requests will fill the hashing queue", async () => {
     const expectedBefore: Array<number> = []
     const gateway = await startGateway({
       catalog: catalogOf({}),

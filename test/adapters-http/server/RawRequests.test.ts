@@ -1,6 +1,6 @@
 /**
- * Sends malformed and unusual requests over raw sockets. In each case, a request for the liveness probe follows in the
- * same write. The probe must be served only if the end of the request before it is unambiguous.
+ * A liveness probe follows each request in the same write. It must be served only if the end of the request is
+ * unambiguous.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const HOST = "Host: x\r\n"
 const PROBE = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`
-/** The beginning of a POST request that is refused, so that its body is not read. */
+/** The beginning of a POST request that is refused before its body is read. */
 const POST = `POST /nowhere HTTP/1.1\r\n${HOST}`
 const CHAT = `POST /v1/chat/completions HTTP/1.1\r\n${HOST}x-api-key: ${KEY}\r\n`
 const CHUNKED = `${CHAT}Transfer-Encoding: chunked\r\n\r\n`

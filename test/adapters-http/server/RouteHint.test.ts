@@ -25,7 +25,7 @@ describe("the suggested route", () => {
   })
 })
 
-it("methodsOf returns the methods of a path that matches a route with parameters", () => {
+it("a path that matches a route with parameters has the methods of the route", () => {
   expect(methodsOf(routes, "/v1/models/anything")).toEqual(["GET", "HEAD"])
   expect(methodsOf(routes, "/api/reseller/customers/u1/keys")).toEqual(["POST"])
   expect(methodsOf(routes, "/api/reseller/customers//x/keys")).toEqual([])

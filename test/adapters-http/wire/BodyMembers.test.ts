@@ -3,8 +3,8 @@ import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
-describe("the function splice", () => {
-  it("replaces and inserts text, even if the splices are not sorted", () => {
+describe("a spliced body", () => {
+  it("contains the new text of unsorted splices", () => {
     const body = Buffer.from("0123456789")
     const splices = [
       { start: 8, end: 10, text: "é" },

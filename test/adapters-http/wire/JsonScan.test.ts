@@ -70,7 +70,7 @@ describe("a scan of a body", () => {
     ]
   )
   property(
-    "accepts exactly what JSON.parse accepts for documents with a random change",
+    "agrees with JSON.parse about documents with a random change",
     [document, FastCheck.nat(), FastCheck.nat(3), splinter],
     (text, at, removed, inserted) => {
       const start = at % (text.length + 1)
@@ -109,14 +109,14 @@ describe("a scan of a body", () => {
     ]
   )
   property(
-    "accepts exactly what JSON.parse accepts for random tokens",
+    "agrees with JSON.parse about random tokens",
     [FastCheck.array(token, { maxLength: 10 })],
     (tokens) => agrees(Buffer.from(`{"k":${tokens.join("")}`)) && agrees(Buffer.from(`{"k":${tokens.join("")}}`)),
     4_000
   )
 
   property(
-    "accepts exactly what a strict UTF-8 decoder and JSON.parse accept for random bytes",
+    "agrees with a strict UTF-8 decoder about random bytes",
     [document, FastCheck.nat(), FastCheck.uint8Array({ minLength: 1, maxLength: 3 })],
     (text, at, noise) => {
       const bytes = Buffer.from(text)
@@ -147,7 +147,7 @@ describe("a scan of a body", () => {
   )
 
   property(
-    "has the same result in slices of 1 to 9 bytes, for documents with a random change",
+    "has the same result in slices of 1 to 9 bytes",
     [document, FastCheck.nat(), FastCheck.nat(3), splinter, FastCheck.integer({ min: 1, max: 9 })],
     (text, at, removed, inserted, sliceBytes) => {
       const start = at % (text.length + 1)
@@ -161,7 +161,7 @@ describe("a scan of a body", () => {
     1_000
   )
 
-  it("yields repeatedly in a large value, a large array and many members, and not in a body below 64 KiB", () => {
+  it("yields repeatedly in a body above 64 KiB", () => {
     const slicesOf = (body: string) => [...inSlices(Buffer.from(body))].length
     expect(slicesOf(`{"prompt":"${"x".repeat(60_000)}"}`)).toBe(0)
     const text = `{"prompt":"${"\\u0061".repeat(50_000)}"}`
@@ -234,10 +234,12 @@ describe("a scan of a body", () => {
     expect(refusal(text)?.param).toBe(param)
   })
 
-  it("accepts repeated members that it does not return, and names that only resemble the names of members that it returns", () => {
-    const text =
-      '{"x":1,"x":2,"models":1,"mode":1,"model ":1,"_model":1,"items":[{"Role":1,"r\\u006fle":"a","role":"b"}]}'
-    expect(refusal(text)).toBeUndefined()
+  it("accepts repeated members that it does not return", () => {
+    expect(refusal('{"x":1,"x":2,"items":[{"Role":1,"r\\u006fle":"a","role":"b"}]}')).toBeUndefined()
+  })
+
+  it("accepts names that resemble the names of returned members", () => {
+    expect(refusal('{"models":1,"mode":1,"model ":1,"_model":1}')).toBeUndefined()
   })
 
   const deep = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`
@@ -254,7 +256,7 @@ describe("a scan of a body", () => {
     ["513 levels of nesting", deep(513), "more than 512 levels"],
     ["a million nested arrays", "[".repeat(1_000_000).replace("[", '{"a":['), "more than 512 levels"],
     ["a million nested objects", '{"a":'.repeat(1_000_000), "more than 512 levels"]
-  ])("refuses %s and states the reason in the message", (_, body, message) => {
+  ])("refuses %s and states the reason", (_, body, message) => {
     expect(refusal(body)?.message).toContain(message)
   })
 
@@ -297,17 +299,13 @@ describe("the size of a body", () => {
         ? Object.values(it).reduce((sum: number, item) => sum + bytesIn(item), 0)
         : 0
 
-  property(
-    "is the decoded size of its strings in UTF-8 bytes, with and without escapes",
-    [value.filter(isWellFormed)],
-    (prompt) => {
-      const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
-      return (
-        size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
-        size(JSON.stringify({ prompt })) === bytesIn(prompt)
-      )
-    }
-  )
+  property("is the decoded size of its strings in UTF-8 bytes", [value.filter(isWellFormed)], (prompt) => {
+    const size = (text: string) => Either.getOrThrow(scanned(text)).prompt?.textBytes
+    return (
+      size(`{"prompt":${written(prompt, escaped)}}`) === bytesIn(prompt) &&
+      size(JSON.stringify({ prompt })) === bytesIn(prompt)
+    )
+  })
 
   it("counts an escape as the bytes that it encodes", () => {
     for (const character of ["\u0000", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\ude00"]) {
@@ -327,7 +325,7 @@ describe("the size of a body", () => {
       "image_urlhttps://a.example/b",
       1
     ]
-  ])("includes the text of %s, but not the media", (_, part, text, attachments) => {
+  ])("contains only the text of %s", (_, part, text, attachments) => {
     expect(sizeOf([part])).toEqual({ textBytes: text.length, attachments })
   })
 
@@ -342,7 +340,7 @@ describe("the size of a body", () => {
     expect(sizeOf(part).textBytes).toBe(bytesIn(part))
   })
 
-  it("counts attachments and unsized content whose type has escapes", () => {
+  it("counts attachments whose type has escapes", () => {
     const { attachments, unsized } =
       Either.getOrThrow(
         scanned(

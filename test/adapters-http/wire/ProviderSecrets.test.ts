@@ -42,12 +42,12 @@ describe("the message of a provider", () => {
     expect(shown(text)).toBeUndefined()
   })
 
-  it("is dropped if it names a provider that was removed from the catalog during the request", () => {
+  it("is dropped if it names a provider removed during the request", () => {
     expect(shown("primary refused this", secretsOf(other))).toBeUndefined()
   })
 })
 
-it("the words that identify a provider are its name and the parts of its base URL that are not generic", () => {
+it("a provider is identified by its name and by parts of its base URL", () => {
   expect(identifyingWords(other)).toEqual([
     "second-choice",
     "gw.other-host.example:8443",
