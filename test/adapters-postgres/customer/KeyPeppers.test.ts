@@ -219,7 +219,7 @@ describe("a replacement of the pepper", () => {
       })
     )
 
-    it.scoped("does not overwrite a MAC that has changed since its read", () =>
+    it.scoped("keeps a MAC that has changed since its read", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { key, secret } = yield* (yield* aServer("before")).create

@@ -26,7 +26,6 @@ const settlement = (requestId: string) =>
 const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
 
 const extension = (requestId: string) => ({ admission: admission(requestId) }) as unknown as Extension
-/** Represents the hold of a request. */
 const hold = (requestId: string) => `hold of ${requestId}` as unknown as Hold
 
 const idsOf = ({ settlements, extensions, admissions }: LedgerWork) => [
@@ -43,10 +42,7 @@ const committed = ({ settlements, extensions, admissions }: LedgerWork): LedgerO
   admitted: admissions.map(({ admission }) => Either.right(hold(admission.requestId)))
 })
 
-/**
- * Returns the outcome of a transaction in which another session has locked rows of these users, and all other requests
- * succeed.
- */
+/** Returns the outcome of a transaction that skips these users, because another session has locked their rows. */
 const committedExcept = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
   const contended = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
   return { ...committed(partition(ledgerWork, work, contended).others), contended }
@@ -114,7 +110,7 @@ const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
   })
 
 describe("the group commit queue", () => {
-  it("starts a batch when idle, and collects requests while a transaction runs", async () => {
+  it("collects requests while a transaction runs", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     admit("a", "b")
     const first = await transaction(0)
@@ -138,7 +134,7 @@ describe("the group commit queue", () => {
     expect((await transaction(1)).ids).toEqual(["admit e", "admit f"])
   })
 
-  it("puts one request, an admission or a settlement, into a batch when the batch size is 1", async () => {
+  it("puts one request into a batch of size 1", async () => {
     const { transaction, admit, settle } = controlledQueue({ batchSize: 1 })
     admit("c1", "a1")
     settle("c2")
@@ -154,7 +150,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit c1"])
   })
 
-  it("passes the decision of the transaction to the callback of each request", async () => {
+  it("passes each request's decision to its callback", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     admit("poor", "swept")
     settle("again")
@@ -174,7 +170,7 @@ describe("the group commit queue", () => {
     )
   })
 
-  it("refuses admissions while it is full, and accepts admissions when it is no longer full", async () => {
+  it("refuses admissions while it is full", async () => {
     const { transaction, admit, results } = controlledQueue()
     admit("a")
     const first = await transaction(0)
@@ -186,7 +182,7 @@ describe("the group commit queue", () => {
     expect(results["admit h"]).toBeUndefined()
   })
 
-  it("accepts further settlements, but refuses admissions, while too many settlements wait", async () => {
+  it("accepts settlements while it refuses admissions", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     settle("a")
     await transaction(0)
@@ -199,7 +195,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit next"])
   })
 
-  it("refuses an admission at its deadline while the transaction hangs, and later releases the hold", async () => {
+  it("refuses an admission at its deadline while the transaction hangs", async () => {
     const { transaction, admit, settle, results } = controlledQueue({ admissionMillis: 50 })
     admit("slow")
     settle("x")
@@ -213,7 +209,7 @@ describe("the group commit queue", () => {
     expect(results).toMatchObject({ "admit slow": "Overloaded", "settle x": settled("x") })
   })
 
-  it("retries after transient errors, and reports the outage and the recovery once", async () => {
+  it("retries after transient errors", async () => {
     const { transaction, admit, settle, events, results } = controlledQueue()
     admit("a")
     settle("x")
@@ -225,7 +221,7 @@ describe("the group commit queue", () => {
     expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
-  it("passes the result of an attempt whose commit outcome is unknown to the next attempt", async () => {
+  it("passes the result of an unknown commit to its retry", async () => {
     const { transaction, admit, settle } = controlledQueue()
     admit("a")
     settle("x")
@@ -242,7 +238,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("does not retry an admission that was refused since the last attempt, but releases a hold that the attempt may have created", async () => {
+  it("releases a refused admission's hold after an unknown commit", async () => {
     const { transaction, admit, results } = controlledQueue({ admissionMillis: 50 })
     admit("uncertain", "other")
     const first = await transaction(0)
@@ -276,8 +272,8 @@ describe("the group commit queue", () => {
     expect(queue.unsettled).toBe(0)
   })
 
-  describe("with extensions of running requests", () => {
-    it("puts extensions between settlements and admissions, and passes the hold or its absence to the callback", async () => {
+  describe("with extensions", () => {
+    it("puts them between settlements and admissions", async () => {
       const { transaction, admit, extend, settle, results } = controlledQueue()
       admit("a1")
       extend("b1", "c1")
@@ -288,7 +284,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(results).toMatchObject({ "extend b1": hold("b1"), "extend c1": "nothing" }))
     })
 
-    it("limits the extensions of a batch, and puts one extension into a batch when the batch size is 1", async () => {
+    it("limits their number in a batch", async () => {
       const many = controlledQueue()
       many.extend("a1", "a2", "a3", "a4", "a5")
       expect((await many.transaction(0)).ids).toHaveLength(4)
@@ -302,7 +298,7 @@ describe("the group commit queue", () => {
       }
     })
 
-    it("accepts extensions while it refuses admissions, and refuses an extension when too many extensions wait", async () => {
+    it("accepts them while it refuses admissions", async () => {
       const { transaction, admit, extend, settle, results } = controlledQueue()
       settle("a", "b", "c", "d", "e")
       admit("f1")
@@ -313,7 +309,7 @@ describe("the group commit queue", () => {
       expect(results).toEqual({ "admit f1": "Overloaded", "extend too many": "Overloaded" })
     })
 
-    it("refuses an extension at its deadline, and does not release the hold when the extension is committed later", async () => {
+    it("refuses one at its deadline during a transaction", async () => {
       const { transaction, transactions, extend, settle, results } = controlledQueue({ admissionMillis: 50 })
       extend("slow")
       const hanging = await transaction(0)
@@ -329,7 +325,7 @@ describe("the group commit queue", () => {
       expect(results["extend slow"]).toBe("Overloaded")
     })
 
-    it("decides an extension again when its commit outcome is unknown, unless the extension was refused since then", async () => {
+    it("decides one again after an unknown commit", async () => {
       const { transaction, extend, settle, results } = controlledQueue({ admissionMillis: 300 })
       extend("a1")
       const first = await transaction(0)
@@ -384,7 +380,7 @@ describe("the group commit queue", () => {
       expect(results).toMatchObject({ "extend c1": hold("c1"), "extend c2": hold("c2"), "extend c3": hold("c3") })
     })
 
-    it("refuses waiting and new extensions when it closes", async () => {
+    it("refuses them when it closes", async () => {
       const { queue, transaction, extend, results } = controlledQueue()
       extend("c1")
       const first = await transaction(0)
@@ -401,7 +397,7 @@ describe("the group commit queue", () => {
   describe("is responsive", () => {
     const user = (id: string) => admission(id).principal.userId
 
-    it("while it is idle, and while a transaction runs", async () => {
+    it("while a transaction runs", async () => {
       const { queue, transaction, admit } = controlledQueue()
       expect(queue.isResponsive(user("a"))).toBe(true)
       admit("a1")
@@ -409,7 +405,7 @@ describe("the group commit queue", () => {
       expect(queue.isResponsive(user("a"))).toBe(true)
     })
 
-    it("again after a slow transaction, but not during the transaction", async () => {
+    it("again after a slow transaction", async () => {
       const { queue, transaction, admit } = controlledQueue()
       admit("a1")
       const slow = await transaction(0)
@@ -418,7 +414,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(queue.isResponsive(user("a"))).toBe(true))
     })
 
-    it("again after a failed attempt was retried, but not before", async () => {
+    it("again after a failed attempt was retried", async () => {
       const { queue, transaction, admit } = controlledQueue()
       admit("a1")
       ;(await transaction(0)).fail(new ConnectionLost("gone"))
@@ -438,7 +434,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(queue.isResponsive(user("c"))).toBe(true))
     })
 
-    it("neither while it refuses admissions nor after it was closed", async () => {
+    it("only while it accepts admissions", async () => {
       const admissions = controlledQueue({ waitingAdmissions: 1 })
       admissions.admit("a1")
       await admissions.transaction(0)
@@ -454,8 +450,8 @@ describe("the group commit queue", () => {
     })
   })
 
-  describe("while another session locks the rows of a user", () => {
-    it("serves another user, and retries the requests of the locked user separately and in order", async () => {
+  describe("with a contended user", () => {
+    it("serves another user", async () => {
       const { transaction, admit, settle, results, events } = controlledQueue()
       settle("c1", "a1", "c2")
       admit("c3")
@@ -483,7 +479,7 @@ describe("the group commit queue", () => {
       expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("retries two contended users in turn, even if one of them has more requests than a batch", async () => {
+    it("retries two such users in turn", async () => {
       const { transaction, settle } = controlledQueue({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
@@ -495,7 +491,7 @@ describe("the group commit queue", () => {
       expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
     })
 
-    it("refuses that user's admissions at their deadline, does not process them later, and keeps the user contended", async () => {
+    it("refuses its admissions at their deadline", async () => {
       const { transaction, transactions, admit, results } = controlledQueue({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)
@@ -511,7 +507,7 @@ describe("the group commit queue", () => {
       expect(transactions).toHaveLength(4)
     })
 
-    it("passes the result of an attempt whose commit outcome is unknown to the separate attempt", async () => {
+    it("passes an unknown commit to the retry", async () => {
       const { transaction, admit, settle } = controlledQueue()
       admit("c1")
       settle("c2", "a1")
@@ -527,7 +523,7 @@ describe("the group commit queue", () => {
       })
     })
 
-    it("retries settlements until the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
+    it("retries settlements while it closes", async () => {
       const { queue, transaction, admit, settle, results } = controlledQueue()
       settle("c1")
       admit("c2")
@@ -551,7 +547,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  it("refuses waiting and new admissions when it closes, and writes the settlements that wait", async () => {
+  it("writes the waiting settlements when it closes", async () => {
     const { queue, transaction, admit, settle, results } = controlledQueue()
     settle("x")
     const first = await transaction(0)
@@ -568,7 +564,7 @@ describe("the group commit queue", () => {
     expect(results).toMatchObject({ "admit too late": "Overloaded", "settle too late": "Die" })
   })
 
-  it("stops at the flush timeout when it closes, and returns the number of unwritten settlements", async () => {
+  it("returns the number of unwritten settlements at the flush timeout", async () => {
     const { queue, transaction, settle, results } = controlledQueue()
     settle("x", "y")
     await transaction(0)

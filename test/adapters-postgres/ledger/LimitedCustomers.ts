@@ -10,7 +10,7 @@ import { aCustomer, type Customer } from "./Customers.ts"
 export const change = ({ principal }: Customer, limits: KeyLimitsChange) =>
   Effect.flatMap(KeyLimitStore, (store) => store.change(principal.keyId, limits, Stores.operator))
 
-/** Creates a customer with a balance and a limited key. Its principal is as after an authentication with the limits. */
+/** The principal of the customer is as after an authentication with the limits. */
 export const aLimited = (limits: KeyLimitsChange, usdMicro = 1_000_000n) =>
   Effect.gen(function* () {
     const customer = yield* aCustomer({ usdMicro })

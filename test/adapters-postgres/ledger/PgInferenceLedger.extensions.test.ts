@@ -49,20 +49,18 @@ const growElsewhere = ({ user }: Customer, { requestId }: Admission, byPico: big
     )
   })
 
-describe("the inference ledger in Postgres", () => {
+describe("the inference ledger", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer), { excludeTestServices: true })((it) => {
-    it.scoped(
-      "returns the hold of an admission, which is smaller than the estimate if the balance is smaller than the estimate",
-      () =>
-        Effect.gen(function* () {
-          const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
-          const { ledger } = yield* aNode()
-          expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
-          expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
-        })
+    it.scoped("sets aside the whole balance if the estimate is larger", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 10n })
+        const { ledger } = yield* aNode()
+        expect(yield* ledger.admit(aRequest(customer))).toEqual(hold(10n, 90_000n))
+        expect(yield* ledger.admit(aRequest(customer, 96n, 1_000n))).toEqual(hold(0n, 910_000n))
+      })
     )
 
-    it.scoped("admits one of 25 requests with unsized content on two nodes if the balance is below the estimate", () =>
+    it.scoped("admits one of 25 requests whose unsized content exceeds the balance", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const [one, two] = [(yield* aNode()).ledger, (yield* aNode()).ledger]
@@ -87,7 +85,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("grows a hold to cover the usage of an extension, and releases the whole hold at the settlement", () =>
+    it.scoped("grows a hold to cover the usage of an extension", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -104,7 +102,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("grows a hold until the balance is used up, and further after a credit", () =>
+    it.scoped("grows a hold until the balance is used up", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -123,7 +121,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("grows a hold with the tokens of a plan that was minted while the request ran", () =>
+    it.scoped("grows a hold by a plan minted during the request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger } = yield* aNode()
@@ -139,7 +137,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("grows a hold with the first credit of a customer, added while the request ran", () =>
+    it.scoped("grows a hold by a first credit during the request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ planTokens: 97n })
         const { ledger } = yield* aNode()
@@ -186,7 +184,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("does not extend the hold of a settled request, even if the settlement is in the same transaction", () =>
+    it.scoped("does not extend the hold of a settled request", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n })
@@ -215,7 +213,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("extends holds on two nodes that share a balance, until the whole balance is set aside", () =>
+    it.scoped("extends holds on two nodes up to the shared balance", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 10n })
         const nodes = yield* Effect.all([aNode({ batchSize: 3 }), aNode({ batchSize: 3 })])
@@ -244,7 +242,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("settles and extends by the amounts of the row when the cached hold is stale", () =>
+    it.scoped("uses the stored hold when the cached hold is stale", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 10n })
         const { ledger } = yield* aNode()
@@ -271,7 +269,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("considers a balance as ample if it was read and is at least 100 times the hold", () =>
+    it.scoped("considers a balance ample from 100 times the hold", () =>
       Effect.gen(function* () {
         const [rich, poor] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
         const subscriber = yield* aCustomer({ planTokens: 9_800n })
@@ -290,7 +288,7 @@ describe("the inference ledger in Postgres", () => {
       })
     )
 
-    it.scoped("considers a balance as ample although another session has changed it since the last transaction", () =>
+    it.scoped("considers a balance ample after another session changes it", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()

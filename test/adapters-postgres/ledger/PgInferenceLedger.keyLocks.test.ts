@@ -1,6 +1,3 @@
-/**
- * Tests the ledger while another session has locked the row of a limited key, of an API key or of a user.
- */
 import { describe, expect, layer } from "@effect/vitest"
 import { Duration, Effect, type Fiber } from "effect"
 import * as Stores from "../../support/Stores.ts"
@@ -46,63 +43,61 @@ const timesOf = (ledger: Ledger, customer: Customer) =>
 
 const endOf = <A, E>(fiber: Fiber.Fiber<A, E>) => fiber.await.pipe(Effect.flatten, Effect.timeout("500 millis"))
 
-describe("while another session locks the row of a limited key, the ledger", () => {
+describe("the ledger, while a limited key's row is locked,", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const limits of ["known", "set after the authentication"] as const) {
       for (const pending of ["settlement", "extension", "admission"] as const) {
-        it.scoped(
-          `serves another customer within one second, and a pending ${pending} after the unlock (limits ${limits})`,
-          () =>
-            Effect.gen(function* () {
-              const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 900_000n })]
-              yield* change(created, LIMITS)
-              const one = limits === "known" ? asLimited(created) : created
-              const { ledger } = yield* aNode({ admissionMillis: 20_000 })
-              const [first, second] = [aRequest(one), aRequest(one)]
-              yield* Effect.all([ledger.admit(first), served(ledger, aRequest(other))])
-              const { lock, unlock } = yield* anotherSession
-              yield* lock(keyOf(one))
-              const waiting = yield* Effect.forkScoped(
-                {
-                  settlement: Effect.asVoid(ledger.settle(complete(first))),
-                  extension: Effect.asVoid(ledger.extend(extension(first, 2n))),
-                  admission: Effect.asVoid(ledger.admit(second))
-                }[pending]
-              )
-              const times = yield* timesOf(ledger, other)
-              expect(Math.max(...times)).toBeLessThan(MAX_DELAY_MILLIS)
-              // At most two requests are delayed, because not every batch waits for the lock.
-              expect(times.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
-              expect(waiting.unsafePoll()).toBeNull()
-              expect(ledger.isAmple(aRequest(created))).toBe(false)
-              expect(yield* countsOf(one)).toMatchObject({ openRequests: 1, pending: REQUEST_PICO, spentTotal: 0n })
-              expect(yield* balancesOf(one)).toMatchObject({ payg: [9_000_000n, REQUEST_PICO] })
+        it.scoped(`serves another customer within one second (${pending}, limits ${limits})`, () =>
+          Effect.gen(function* () {
+            const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 900_000n })]
+            yield* change(created, LIMITS)
+            const one = limits === "known" ? asLimited(created) : created
+            const { ledger } = yield* aNode({ admissionMillis: 20_000 })
+            const [first, second] = [aRequest(one), aRequest(one)]
+            yield* Effect.all([ledger.admit(first), served(ledger, aRequest(other))])
+            const { lock, unlock } = yield* anotherSession
+            yield* lock(keyOf(one))
+            const waiting = yield* Effect.forkScoped(
+              {
+                settlement: Effect.asVoid(ledger.settle(complete(first))),
+                extension: Effect.asVoid(ledger.extend(extension(first, 2n))),
+                admission: Effect.asVoid(ledger.admit(second))
+              }[pending]
+            )
+            const times = yield* timesOf(ledger, other)
+            expect(Math.max(...times)).toBeLessThan(MAX_DELAY_MILLIS)
+            // At most two requests are delayed, because not every batch waits for the lock.
+            expect(times.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
+            expect(waiting.unsafePoll()).toBeNull()
+            expect(ledger.isAmple(aRequest(created))).toBe(false)
+            expect(yield* countsOf(one)).toMatchObject({ openRequests: 1, pending: REQUEST_PICO, spentTotal: 0n })
+            expect(yield* balancesOf(one)).toMatchObject({ payg: [9_000_000n, REQUEST_PICO] })
 
-              yield* unlock
-              yield* endOf(waiting)
-              if (pending !== "admission") yield* ledger.admit(second)
-              yield* ledger.settle(complete(first))
-              yield* ledger.settle(complete(second))
-              expect(yield* journal(one)).toEqual(
-                new Map([
-                  [first.requestId, "complete"],
-                  [second.requestId, "complete"]
-                ])
-              )
-              expect(yield* balancesOf(one)).toMatchObject({ payg: [9_000_000n - 2n * REQUEST_PICO, 0n] })
-              expect(yield* countsOf(one)).toMatchObject({
-                openRequests: 0,
-                pending: 0n,
-                spentTotal: 2n * REQUEST_PICO,
-                requests: 2
-              })
-              expect(yield* Stores.brokenInvariants).toEqual([])
+            yield* unlock
+            yield* endOf(waiting)
+            if (pending !== "admission") yield* ledger.admit(second)
+            yield* ledger.settle(complete(first))
+            yield* ledger.settle(complete(second))
+            expect(yield* journal(one)).toEqual(
+              new Map([
+                [first.requestId, "complete"],
+                [second.requestId, "complete"]
+              ])
+            )
+            expect(yield* balancesOf(one)).toMatchObject({ payg: [9_000_000n - 2n * REQUEST_PICO, 0n] })
+            expect(yield* countsOf(one)).toMatchObject({
+              openRequests: 0,
+              pending: 0n,
+              spentTotal: 2n * REQUEST_PICO,
+              requests: 2
             })
+            expect(yield* Stores.brokenInvariants).toEqual([])
+          })
         )
       }
     }
 
-    it.scoped("settles every request exactly once on two nodes, and serves the requests of another customer", () =>
+    it.scoped("serves another customer on two nodes", () =>
       Effect.gen(function* () {
         const [created, other] = [yield* aCustomer({ usdMicro: 100n }), yield* aCustomer({ usdMicro: 100n })]
         yield* change(created, LIMITS)
@@ -139,7 +134,7 @@ describe("while another session locks the row of a limited key, the ledger", () 
   })
 })
 
-describe("while another session locks a row for update, the ledger", () => {
+describe("the ledger", () => {
   /** Longer than the other times of the test, so a request that waits for the lock exceeds `MAX_DELAY_MILLIS`. */
   const lockMillis = 3_000
 
@@ -147,7 +142,7 @@ describe("while another session locks a row for update, the ledger", () => {
     it.scoped.each([
       ["user", ({ user }: Customer) => `SELECT FROM app_user WHERE id = '${user.id}' FOR UPDATE`],
       ["API key", ({ principal }: Customer) => `SELECT FROM api_key WHERE id = '${principal.keyId}' FOR UPDATE`]
-    ] as const)("serves two customers within one second if the row is the %s of one of them", ([, rowOf]) =>
+    ] as const)("serves two customers within one second while one %s row is locked", ([, rowOf]) =>
       Effect.gen(function* () {
         const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
         yield* change(created, LIMITS)

@@ -33,114 +33,108 @@ const accountsOf = ({ user }: Customer, kind: "payg" | "plan") =>
   `SELECT FROM account WHERE kind = '${kind}' AND user_id = '${user.id}' FOR NO KEY UPDATE`
 const holdOf = (requestId: RequestId) => `SELECT FROM open_request WHERE request_id = '${requestId}' FOR UPDATE`
 
-describe("while another session locks rows of a customer, the ledger", () => {
+describe("the ledger, while a customer's rows are locked,", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(
-        `serves another customer within one second, and the customer of the locked ${locked} after the unlock`,
-        () =>
-          Effect.gen(function* () {
-            const [one, other] = [
-              yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
-              yield* aCustomer({ usdMicro: 900_000n })
-            ]
-            const { ledger } = yield* aNode({ admissionMillis: 1_500 })
-            const request = aRequest(one)
-            yield* Effect.all([ledger.admit(request), served(ledger, aRequest(other))])
-            const { lock, unlock } = yield* anotherSession
-            yield* lock(
-              locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
-            )
-            const settled = yield* Effect.forkScoped(ledger.settle(complete(request)))
-            const refused = yield* Effect.forkScoped(Effect.timed(Effect.flip(ledger.admit(aRequest(one)))))
-            const waits: Array<number> = []
-            const until = performance.now() + 2_500
-            while (performance.now() < until) {
-              const begunAt = performance.now()
-              yield* served(ledger, aRequest(other))
-              waits.push(performance.now() - begunAt)
-              // Without a pause, the requests would use all processor time, and the result would be the same.
-              yield* Effect.sleep("10 millis")
-            }
-            expect(Math.max(...waits)).toBeLessThan(MAX_DELAY_MILLIS)
-            // At most two requests are delayed, because not every batch waits for the lock.
-            expect(waits.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
-            const [time, refusal] = yield* refused.await.pipe(Effect.flatten)
-            expect(refusal).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
-            expect(Duration.toMillis(time)).toBeLessThan(1_700)
-            expect(yield* journal(one)).toEqual(new Map())
+      it.scoped(`serves another customer within one second (${locked})`, () =>
+        Effect.gen(function* () {
+          const [one, other] = [
+            yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
+            yield* aCustomer({ usdMicro: 900_000n })
+          ]
+          const { ledger } = yield* aNode({ admissionMillis: 1_500 })
+          const request = aRequest(one)
+          yield* Effect.all([ledger.admit(request), served(ledger, aRequest(other))])
+          const { lock, unlock } = yield* anotherSession
+          yield* lock(
+            locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
+          )
+          const settled = yield* Effect.forkScoped(ledger.settle(complete(request)))
+          const refused = yield* Effect.forkScoped(Effect.timed(Effect.flip(ledger.admit(aRequest(one)))))
+          const waits: Array<number> = []
+          const until = performance.now() + 2_500
+          while (performance.now() < until) {
+            const begunAt = performance.now()
+            yield* served(ledger, aRequest(other))
+            waits.push(performance.now() - begunAt)
+            // Without a pause, the requests would use all processor time, and the result would be the same.
+            yield* Effect.sleep("10 millis")
+          }
+          expect(Math.max(...waits)).toBeLessThan(MAX_DELAY_MILLIS)
+          // At most two requests are delayed, because not every batch waits for the lock.
+          expect(waits.filter((millis) => millis > 200).length).toBeLessThanOrEqual(2)
+          const [time, refusal] = yield* refused.await.pipe(Effect.flatten)
+          expect(refusal).toEqual(new Overloaded({ retryAfterSeconds: 1 }))
+          expect(Duration.toMillis(time)).toBeLessThan(1_700)
+          expect(yield* journal(one)).toEqual(new Map())
 
-            yield* unlock
-            expect(yield* Effect.timeout(settled.await, "500 millis")).toEqual(
-              Exit.succeed(expect.objectContaining({ settlement: expect.objectContaining({ planTokens: 97n }) }))
-            )
-            expect(yield* journal(one)).toEqual(new Map([[request.requestId, "complete"]]))
-            expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [9_000_000n, 0n] })
-            yield* served(ledger, aRequest(one))
-            expect((yield* journal(one)).size).toBe(2)
-            expect(yield* Stores.brokenInvariants).toEqual([])
-          })
+          yield* unlock
+          expect(yield* Effect.timeout(settled.await, "500 millis")).toEqual(
+            Exit.succeed(expect.objectContaining({ settlement: expect.objectContaining({ planTokens: 97n }) }))
+          )
+          expect(yield* journal(one)).toEqual(new Map([[request.requestId, "complete"]]))
+          expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [9_000_000n, 0n] })
+          yield* served(ledger, aRequest(one))
+          expect((yield* journal(one)).size).toBe(2)
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
       )
     }
 
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(
-        `extends a hold of another customer within one second, and of the customer of the locked ${locked} later`,
-        () =>
-          Effect.gen(function* () {
-            const [one, other] = [
-              yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
-              yield* aCustomer({ usdMicro: 900_000n })
-            ]
-            const { ledger } = yield* aNode()
-            const [request, running] = [aRequest(one), aRequest(other)]
-            yield* Effect.all([ledger.admit(request), ledger.admit(running)])
-            const { lock, unlock } = yield* anotherSession
-            yield* lock(
-              locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
-            )
-            const extended = yield* Effect.forkScoped(ledger.extend(extension(request, 11n)))
-            yield* Effect.yieldNow()
-            for (const output of [10n, 20n, 30n]) {
-              const [time, grown] = yield* Effect.timed(ledger.extend(extension(running, output)))
-              expect(grown?.paygPico).toBe(96_000n + output * 4_000n)
-              expect(Duration.toMillis(time)).toBeLessThan(MAX_DELAY_MILLIS)
-            }
-            expect(yield* balancesOf(one)).toEqual({ plan: [97n, 97n], payg: [9_000_000n, 0n] })
-            expect(ledger.isAmple(aRequest(one))).toBe(false)
-            yield* unlock
-            expect(yield* Effect.timeout(extended.await, "500 millis")).toEqual(
-              Exit.succeed({ planTokens: 97n, paygPico: 40_000n })
-            )
-            yield* Effect.all([ledger.settle(complete(request, 96n, 11n)), ledger.settle(complete(running))])
-            expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [8_960_000n, 0n] })
-            expect(yield* Stores.brokenInvariants).toEqual([])
-          })
+      it.scoped(`extends another hold within one second (${locked})`, () =>
+        Effect.gen(function* () {
+          const [one, other] = [
+            yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
+            yield* aCustomer({ usdMicro: 900_000n })
+          ]
+          const { ledger } = yield* aNode()
+          const [request, running] = [aRequest(one), aRequest(other)]
+          yield* Effect.all([ledger.admit(request), ledger.admit(running)])
+          const { lock, unlock } = yield* anotherSession
+          yield* lock(
+            locked === "hold" ? holdOf(request.requestId) : accountsOf(one, locked === "plan" ? "plan" : "payg")
+          )
+          const extended = yield* Effect.forkScoped(ledger.extend(extension(request, 11n)))
+          yield* Effect.yieldNow()
+          for (const output of [10n, 20n, 30n]) {
+            const [time, grown] = yield* Effect.timed(ledger.extend(extension(running, output)))
+            expect(grown?.paygPico).toBe(96_000n + output * 4_000n)
+            expect(Duration.toMillis(time)).toBeLessThan(MAX_DELAY_MILLIS)
+          }
+          expect(yield* balancesOf(one)).toEqual({ plan: [97n, 97n], payg: [9_000_000n, 0n] })
+          expect(ledger.isAmple(aRequest(one))).toBe(false)
+          yield* unlock
+          expect(yield* Effect.timeout(extended.await, "500 millis")).toEqual(
+            Exit.succeed({ planTokens: 97n, paygPico: 40_000n })
+          )
+          yield* Effect.all([ledger.settle(complete(request, 96n, 11n)), ledger.settle(complete(running))])
+          expect(yield* balancesOf(one)).toEqual({ plan: [0n, 0n], payg: [8_960_000n, 0n] })
+          expect(yield* Stores.brokenInvariants).toEqual([])
+        })
       )
     }
 
-    it.scoped(
-      "serves requests of this customer for another model, and of another customer for the model of the locked plan",
-      () =>
-        Effect.gen(function* () {
-          const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
-          const other = { ...another, model: yield* Stores.aModel("n") }
-          yield* mint({ ...one, model: other.model }, 97n)
-          const { ledger } = yield* aNode({ batchSize: 8 })
-          yield* (yield* anotherSession).lock(accountsOf(one, "plan"))
-          const requests = Array.from({ length: 20 }, (_, i) => aRequest(i % 2 === 0 ? one : other))
-          const [time] = yield* Effect.timed(
-            Effect.all(
-              requests.map((request) => served(ledger, request)),
-              { concurrency: "unbounded" }
-            )
+    it.scoped("serves the same customer for another model", () =>
+      Effect.gen(function* () {
+        const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
+        const other = { ...another, model: yield* Stores.aModel("n") }
+        yield* mint({ ...one, model: other.model }, 97n)
+        const { ledger } = yield* aNode({ batchSize: 8 })
+        yield* (yield* anotherSession).lock(accountsOf(one, "plan"))
+        const requests = Array.from({ length: 20 }, (_, i) => aRequest(i % 2 === 0 ? one : other))
+        const [time] = yield* Effect.timed(
+          Effect.all(
+            requests.map((request) => served(ledger, request)),
+            { concurrency: "unbounded" }
           )
-          expect(Duration.toMillis(time)).toBeLessThan(200)
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
+        )
+        expect(Duration.toMillis(time)).toBeLessThan(200)
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
-    it.scoped("settles every request exactly once on two nodes, and serves another customer during the lock", () =>
+    it.scoped("serves another customer on two nodes", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* aCustomer({ usdMicro: 100n }), yield* aCustomer({ usdMicro: 100n })]
         const nodes = yield* Effect.all([aNode({ batchSize: 8 }), aNode({ batchSize: 8 })])
@@ -165,7 +159,7 @@ describe("while another session locks rows of a customer, the ledger", () => {
       })
     )
 
-    it.scoped("stops at the flush timeout, and keeps the holds of unwritten settlements for the sweep", () =>
+    it.scoped("keeps unsettled holds at the flush timeout", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aCustomer({ usdMicro: 1n }), yield* aCustomer({ usdMicro: 1n })]

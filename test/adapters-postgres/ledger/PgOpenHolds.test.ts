@@ -31,11 +31,11 @@ const delivered = (input: bigint, output: bigint) => measured("complete", input,
 
 const quiet = Logger.minimumLogLevel(LogLevel.None)
 
-describe("open holds in Postgres", () => {
+describe("open holds", () => {
   layer(Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(Layer.provide(quiet)), {
     excludeTestServices: true
   })((it) => {
-    it.scoped("are listed with their customer, and are marked as orphaned when their node is dead", () =>
+    it.scoped("are listed as orphaned when their node is dead", () =>
       Effect.gen(function* () {
         const { list, sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1n, planTokens: 60n })
@@ -83,111 +83,105 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "are settled at their checkpoints when their node has stopped its heartbeat, has deregistered, or has no row",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { sweep } = yield* OpenHolds
-          const customer = yield* aCustomer({ usdMicro: 1n })
-          const nodes = yield* Effect.all([aNode(), aNode(), aNode()])
-          const requests = [aRequest(customer), aRequest(customer), aRequest(customer)] as const
-          yield* Effect.all(nodes.map(({ ledger }, i) => ledger.admit(requests[i] ?? requests[0])))
-          yield* nodes[0].ledger.checkpoint([{ requestId: requests[0].requestId, checkpoint: delivered(10n, 5n) }])
-          yield* silence(nodes[0].nodes.self, 31)
-          yield* nodes[1].nodes.leave
-          yield* sql`DELETE FROM gateway_node WHERE id = ${nodes[2].nodes.self}`
-          expect(yield* sweep).toBe(3)
-          expect(yield* sweep).toBe(0)
-          expect(yield* journal(customer)).toEqual(
-            new Map([
-              [requests[0].requestId, "orphaned"],
-              [requests[1].requestId, "failed"],
-              [requests[2].requestId, "failed"]
-            ])
-          )
-          expect((yield* balancesOf(customer)).payg).toEqual([970_000n, 0n])
-          expect(
-            yield* sql`SELECT usage_source, charged_input, charged_output, cost_pico FROM settlement
-            WHERE request_id = ${requests[0].requestId}`
-          ).toEqual([{ usage_source: "checkpoint", charged_input: 10n, charged_output: 5n, cost_pico: 30_000n }])
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
-    )
-
-    it.scoped(
-      "are swept by a node only if their node has deregistered or is silent, even if stored heartbeats are an hour old",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { sweepSilent } = yield* OpenHolds
-          const customer = yield* aCustomer({ usdMicro: 1n })
-          const [sweeper, silent, alive, gone, deregistered] = yield* Effect.all([
-            aNode(),
-            aNode(),
-            aNode(),
-            aNode(),
-            aNode()
+    it.scoped("are settled at their checkpoints when their node is dead", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweep } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const nodes = yield* Effect.all([aNode(), aNode(), aNode()])
+        const requests = [aRequest(customer), aRequest(customer), aRequest(customer)] as const
+        yield* Effect.all(nodes.map(({ ledger }, i) => ledger.admit(requests[i] ?? requests[0])))
+        yield* nodes[0].ledger.checkpoint([{ requestId: requests[0].requestId, checkpoint: delivered(10n, 5n) }])
+        yield* silence(nodes[0].nodes.self, 31)
+        yield* nodes[1].nodes.leave
+        yield* sql`DELETE FROM gateway_node WHERE id = ${nodes[2].nodes.self}`
+        expect(yield* sweep).toBe(3)
+        expect(yield* sweep).toBe(0)
+        expect(yield* journal(customer)).toEqual(
+          new Map([
+            [requests[0].requestId, "orphaned"],
+            [requests[1].requestId, "failed"],
+            [requests[2].requestId, "failed"]
           ])
-          const requests = yield* Effect.forEach([sweeper, silent, alive, gone, deregistered], ({ ledger }) => {
-            const request = aRequest(customer)
-            return Effect.as(ledger.admit(request), request)
-          })
-          yield* sql`DELETE FROM gateway_node WHERE id = ${gone.nodes.self}`
-          yield* deregistered.nodes.leave
-          const read = yield* sweeper.nodes.beat
-          const others = [silent, alive, gone].map(({ nodes }) => nodes.self)
-          expect(read.map(({ node }) => node).sort()).toEqual(others.sort())
-          expect(read.find(({ node }) => node === gone.nodes.self)?.beatAt).toBeNull()
-          yield* alive.nodes.beat
-          // The update has the effect of a database clock that jumps by an hour: every stored heartbeat is an hour old.
-          yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 hour'`
-          expect(yield* sweepSilent([])).toBe(1)
-          yield* sql`UPDATE gateway_node SET beat_at = beat_at + interval '1 hour'`
-          expect(yield* sweepSilent(read)).toBe(2)
-          expect(yield* sweepSilent(read)).toBe(0)
-          expect([...(yield* journal(customer)).keys()].sort()).toEqual(
-            [requests[1], requests[3], requests[4]].map((request) => request?.requestId ?? "").sort()
-          )
-          yield* silence(alive.nodes.self, 31)
-          yield* silence(sweeper.nodes.self, 31)
-          expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(2)
-        })
+        )
+        expect((yield* balancesOf(customer)).payg).toEqual([970_000n, 0n])
+        expect(
+          yield* sql`SELECT usage_source, charged_input, charged_output, cost_pico FROM settlement
+            WHERE request_id = ${requests[0].requestId}`
+        ).toEqual([{ usage_source: "checkpoint", charged_input: 10n, charged_output: 5n, cost_pico: 30_000n }])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
-    it.scoped(
-      "are settled once when three nodes sweep them and the node that was judged dead settles them concurrently",
-      () =>
-        Effect.gen(function* () {
-          const customer = yield* aCustomer({ usdMicro: 100n })
-          const { ledger, nodes } = yield* aNode({ batchSize: 10 })
-          const requests = Array.from({ length: 200 }, () => aRequest(customer))
-          yield* Effect.all(requests.map(ledger.admit), unbounded)
-          yield* nodes.leave
-          const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
-          const sweeps = sweepers.map((node) =>
-            Effect.provide(
-              Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
-              node
-            )
-          )
-          const [swept, settled] = yield* Effect.all(
-            [
-              Effect.all(sweeps, unbounded),
-              Effect.all(
-                requests.map((request) => ledger.settle(complete(request))),
-                unbounded
-              )
-            ],
-            unbounded
-          )
-          const bySweep = swept.reduce((sum, n) => sum + n, 0)
-          const byOwner = settled.filter((outcome) => outcome !== undefined).length
-          expect(bySweep + byOwner).toBe(200)
-          expect((yield* journal(customer)).size).toBe(200)
-          expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
-          expect(yield* Stores.brokenInvariants).toEqual([])
+    it.scoped("are swept only if their node is deregistered or silent", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sweepSilent } = yield* OpenHolds
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const [sweeper, silent, alive, gone, deregistered] = yield* Effect.all([
+          aNode(),
+          aNode(),
+          aNode(),
+          aNode(),
+          aNode()
+        ])
+        const requests = yield* Effect.forEach([sweeper, silent, alive, gone, deregistered], ({ ledger }) => {
+          const request = aRequest(customer)
+          return Effect.as(ledger.admit(request), request)
         })
+        yield* sql`DELETE FROM gateway_node WHERE id = ${gone.nodes.self}`
+        yield* deregistered.nodes.leave
+        const read = yield* sweeper.nodes.beat
+        const others = [silent, alive, gone].map(({ nodes }) => nodes.self)
+        expect(read.map(({ node }) => node).sort()).toEqual(others.sort())
+        expect(read.find(({ node }) => node === gone.nodes.self)?.beatAt).toBeNull()
+        yield* alive.nodes.beat
+        // The update has the effect of a database clock that jumps by an hour.
+        yield* sql`UPDATE gateway_node SET beat_at = beat_at - interval '1 hour'`
+        expect(yield* sweepSilent([])).toBe(1)
+        yield* sql`UPDATE gateway_node SET beat_at = beat_at + interval '1 hour'`
+        expect(yield* sweepSilent(read)).toBe(2)
+        expect(yield* sweepSilent(read)).toBe(0)
+        expect([...(yield* journal(customer)).keys()].sort()).toEqual(
+          [requests[1], requests[3], requests[4]].map((request) => request?.requestId ?? "").sort()
+        )
+        yield* silence(alive.nodes.self, 31)
+        yield* silence(sweeper.nodes.self, 31)
+        expect(yield* Effect.flatMap(OpenHolds, ({ sweep }) => sweep)).toBe(2)
+      })
+    )
+
+    it.scoped("are settled once when three nodes and their own node settle them", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 100n })
+        const { ledger, nodes } = yield* aNode({ batchSize: 10 })
+        const requests = Array.from({ length: 200 }, () => aRequest(customer))
+        yield* Effect.all(requests.map(ledger.admit), unbounded)
+        yield* nodes.leave
+        const sweepers = yield* Effect.all([1, 2, 3].map(() => Layer.build(PgOpenHolds.layer())))
+        const sweeps = sweepers.map((node) =>
+          Effect.provide(
+            Effect.flatMap(OpenHolds, ({ sweep }) => sweep),
+            node
+          )
+        )
+        const [swept, settled] = yield* Effect.all(
+          [
+            Effect.all(sweeps, unbounded),
+            Effect.all(
+              requests.map((request) => ledger.settle(complete(request))),
+              unbounded
+            )
+          ],
+          unbounded
+        )
+        const bySweep = swept.reduce((sum, n) => sum + n, 0)
+        const byOwner = settled.filter((outcome) => outcome !== undefined).length
+        expect(bySweep + byOwner).toBe(200)
+        expect((yield* journal(customer)).size).toBe(200)
+        expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - BigInt(byOwner) * REQUEST_PICO, 0n])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
     it.scoped("are skipped while another session has locked them", () =>
@@ -227,7 +221,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are settled even when other holds of the batch cannot be settled", () =>
+    it.scoped("are settled when other holds of the batch cannot be settled", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { sweep } = yield* OpenHolds
@@ -246,7 +240,7 @@ describe("open holds in Postgres", () => {
       })
     )
 
-    it.scoped("are all swept when their node is dead, even if they do not fit into one batch", () =>
+    it.scoped("are all swept if they exceed one batch", () =>
       Effect.gen(function* () {
         const { sweep } = yield* OpenHolds
         const customer = yield* aCustomer({ usdMicro: 1_000n })

@@ -1,6 +1,6 @@
 /**
- * Tests a dedicated connection to a primary whose synchronous standby does not respond. Commits then wait for the
- * standby. If the wait of a transaction is ended, the transaction must not be read as committed.
+ * The synchronous standby of the primary does not respond, so commits wait for it. A transaction whose wait is ended
+ * must not be read as committed.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -55,7 +55,7 @@ const write = (word: string, onUnknownCommit: (word: string) => void): Promise<s
 const read = (): Promise<ReadonlyArray<unknown>> =>
   connection.transact(async (query) => ({ result: (await query(READ, [])).flat(), write: undefined }))
 
-it("a dedicated connection does not read a transaction whose commit waits for the synchronous standby", async () => {
+it("a dedicated connection does not read a commit that waits for the standby", async () => {
   await useStandbys("absent")
   const unknown: Array<string> = []
   // Postgres reads changed settings only some time after pg_reload_conf(). Until then, commits do not wait.

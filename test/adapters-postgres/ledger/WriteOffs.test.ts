@@ -36,7 +36,7 @@ const stores = Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(
 // The tests run in order, and each test adds to the sums.
 describe("the sums of write-offs", () => {
   layer(stores, { excludeTestServices: true })((it) => {
-    it.scoped("contain each write-off of the ledger once, by its reason", () =>
+    it.scoped("contain each write-off of the ledger by its reason", () =>
       Effect.gen(function* () {
         const { ledger } = yield* aNode()
         const [whole, reported, counted, covered] = yield* Effect.all([false, true, true, false].map(aRequestOf))

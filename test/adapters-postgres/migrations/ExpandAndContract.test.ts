@@ -33,7 +33,7 @@ const violations = (
 }
 
 describe("a migration", () => {
-  it("after 0015 states compatibleSince, and breaks nothing unless it contracts an earlier migration", () => {
+  it("after 0015 obeys the rules of ADR 0015", () => {
     expect(ruled.length).toBeGreaterThan(0)
     expect(ruled.flatMap((migration) => violations(migration, names.slice(0, names.indexOf(migration.name))))).toEqual(
       []
@@ -65,7 +65,7 @@ describe("a migration", () => {
     "CREATE TRIGGER guard BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION refuse()",
     "CREATE TABLE fresh (id int); DELETE FROM api_key",
     "-- only a comment; nothing\nDROP VIEW shown"
-  ])("is refused with the statement %s, unless it contracts an earlier migration", (statements) => {
+  ])("is refused with the breaking statement %s", (statements) => {
     expect(violations(expand(statements), names)).not.toEqual([])
     const contract = { ...expand(statements), contracts: ["0014_key_limits"] }
     expect(violations(contract, names)).toEqual([])
@@ -84,15 +84,21 @@ describe("a migration", () => {
     expect(violations(expand(statements), names)).toEqual([])
   })
 
-  it("is refused if it states no compatibleSince, contracts too early, or contracts an unknown migration", () => {
+  it("is refused without compatibleSince", () => {
     const unstated: Migrations.Migration = { name: "0099_next", statements: "" }
     expect(violations(unstated, names)).toHaveLength(1)
+  })
+
+  it("is refused if it contracts a migration after its compatibleSince", () => {
     expect(violations({ ...expand(""), contracts: ["0018_key_peppers"] }, names)).toHaveLength(1)
+  })
+
+  it("is refused if it contracts an unknown migration", () => {
     expect(violations({ ...expand(""), contracts: ["0098_missing"] }, names)).toHaveLength(1)
   })
 })
 
-describe("a release that is older than its database", () => {
+describe("an older release", () => {
   const release = (count: number): ReadonlyArray<Migrations.Migration> => [
     ...migrations,
     ...[
@@ -140,7 +146,7 @@ describe("a migration that waits for a table lock", () => {
       )
     )
 
-  it.scopedLive("lets other statements run between its tries, and is applied when the lock is free", () =>
+  it.scopedLive("lets other statements run between its tries", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* whileRead((release) =>
@@ -159,7 +165,7 @@ describe("a migration that waits for a table lock", () => {
     })
   )
 
-  it.scopedLive("fails after its last try and applies nothing", () =>
+  it.scopedLive("applies nothing after its last try", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* whileRead(() =>

@@ -1,6 +1,3 @@
-/**
- * Tries to write impossible states of the ledger, which the schema must reject.
- */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
@@ -91,7 +88,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: CHECK
   },
   {
-    what: "a plan with more tokens than the largest safe integer of JavaScript",
+    what: "a plan above the largest safe integer of JavaScript",
     statement: ({ plan }) => `UPDATE account SET credits_posted = 9007199254740992 WHERE id = '${plan}'`,
     refusedWith: CHECK
   },

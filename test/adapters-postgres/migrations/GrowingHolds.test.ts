@@ -34,7 +34,7 @@ const MODEL: Model = {
 const LIVING = "01890000-0000-7000-8000-00000000000c"
 const DEAD = "01890000-0000-7000-8000-00000000000d"
 
-/** Inserts the model and the two nodes. Version 0009 has no column for the largest output of a model. */
+/** Version 0009 has no column for the largest output of a model. */
 const MODEL_AND_NODES = `
   INSERT INTO model (id, public_name, display_name, author, kind, discovery_rank, hidden, capabilities, price_id)
     VALUES ('${MODEL.id}', 'm', 'M', 'Lab', 'text', 0, false, '{}', '${MODEL.priceId}');
@@ -57,7 +57,7 @@ interface OldHold {
 }
 
 describe("migration 0010", () => {
-  it.scopedLive("keeps the open holds of version 0009, which the ledger and the sweep settle afterwards", () =>
+  it.scopedLive("keeps the open holds of version 0009", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {

@@ -30,7 +30,7 @@ const OLD_KEY = `
   FROM app_user`
 
 describe("migration 0014", () => {
-  it.scopedLive("keeps the open holds of version 0013, and version 0013 still writes holds and keys", () =>
+  it.scopedLive("keeps the open holds of version 0013", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {

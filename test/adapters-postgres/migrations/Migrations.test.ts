@@ -11,7 +11,7 @@ import { type Ledger, orderOf } from "../../support/LedgerRows.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 
 describe("migrations", () => {
-  it.scopedLive("create the schema in an empty database, and do nothing when they run again", () =>
+  it.scopedLive("create the schema in an empty database", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -70,7 +70,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("make orders due if they were credited in the last week and can receive a second payment", () =>
+  it.scopedLive("make an order due that was credited in the last week", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const before = Migrations.migrations.findIndex(({ name }) => name === "0008_second_payments")
@@ -101,7 +101,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("create checks that allow exactly the model kinds and the protocols that the domain defines", () =>
+  it.scopedLive("create checks that allow exactly the domain's model kinds and protocols", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -140,7 +140,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("create a check that allows exactly the endings that the domain defines", () =>
+  it.scopedLive("create a check that allows exactly the domain's endings", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
@@ -155,7 +155,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("create a check that refuses max_output_tokens for a model that is not a text model", () =>
+  it.scopedLive("create a check that refuses max_output_tokens for image models", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {

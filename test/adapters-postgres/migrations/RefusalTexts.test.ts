@@ -88,7 +88,7 @@ const definitionsAfter = (first: ReadonlyArray<Migration>) =>
   })
 
 describe("the migration 0020_refusal_texts", () => {
-  it.scopedLive("gives a database with the old texts the same triggers and functions as a new database", () =>
+  it.scopedLive("gives an old database the triggers and functions of a new one", () =>
     Effect.gen(function* () {
       const old = yield* definitionsAfter(withOldTexts)
       const oldTexts = REPLACED.map(([before]) => before)
@@ -98,7 +98,7 @@ describe("the migration 0020_refusal_texts", () => {
     })
   )
 
-  it.scopedLive("changes no trigger and no function of a database with the new texts", () =>
+  it.scopedLive("changes nothing in a database with the new texts", () =>
     Effect.gen(function* () {
       const { after, before } = yield* definitionsAfter(earlier)
       expect(before.length).toBeGreaterThan(0)

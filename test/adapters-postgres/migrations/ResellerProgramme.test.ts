@@ -1,6 +1,3 @@
-/**
- * Tries to write impossible states of the reseller programme, which the schema must reject.
- */
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
@@ -18,10 +15,7 @@ interface WrongState {
   readonly what: string
   readonly statement: (ledger: Ledger, other: Ledger) => string
   readonly refusedWith: string
-  /**
-   * The constraint name or the error text of the trigger. If it is defined, the error must contain it, so that an
-   * unrelated error fails the test.
-   */
+  /** The constraint name or text that the error must contain, so that an unrelated error fails the test. */
   readonly by: string | undefined
 }
 
@@ -91,7 +85,7 @@ const resellers: ReadonlyArray<WrongState> = [
     CHECK
   ),
   wrong(
-    "a blacklist pattern that is neither an email address nor a domain",
+    "a blacklist pattern that is no email address or domain",
     () => insertInto("email_blacklist", { pattern: "'bad.example'" }),
     CHECK
   ),
@@ -245,7 +239,7 @@ const amounts: ReadonlyArray<WrongState> = [
     "topup_instructions"
   ),
   wrong(
-    "an order with a payable amount that is one raw unit below the credited amount",
+    "an order with a payable amount below the credited amount",
     (l) => orderOf(l, "short").replace('"10000000000000000000"', '"9999999999999999999"'),
     CHECK,
     "topup_bep20"
@@ -309,7 +303,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
     "topup_credited"
   ),
   wrong(
-    "a credited order that is due again although it cannot receive a second payment",
+    "a credited QRIS order that is due again",
     (ledger) =>
       `${orderOf(ledger, "code", {
         method: "'qris'",
@@ -397,7 +391,7 @@ const lifecycles: ReadonlyArray<WrongState> = [
   ...["received_raw = received_raw - 1", "received_raw = NULL", "paid_at = now()", "credited_at = now()"].map(
     (change) =>
       wrong(
-        `a decrease of the received amount, or a change of a recorded time: ${change}`,
+        `a change to the receipt of an order: ${change}`,
         ({ credited }) => updated("topup_order", change, credited),
         RESTRICT,
         "the received amounts must not decrease"
@@ -486,10 +480,7 @@ const mints: ReadonlyArray<WrongState> = [
   wrong("a truncation of the mints", () => "TRUNCATE mint", RESTRICT)
 ]
 
-/**
- * The rows of two ledgers in one database. All tests of one schema can share these rows, because every statement of a
- * test is rolled back.
- */
+/** Two ledgers in one database. The tests share their rows, because each statement is rolled back. */
 class Ledgers extends Context.Tag("test/Ledgers")<Ledgers, readonly [Ledger, Ledger]>() {}
 const ledgers = Layer.effect(Ledgers, Effect.all([aLedger, aLedger])).pipe(
   Layer.provideMerge(Stores.layer),

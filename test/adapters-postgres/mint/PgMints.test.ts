@@ -46,42 +46,40 @@ const count = (table: "mint" | "transfer" | "account") =>
     Effect.map(sql<{ n: bigint }>`SELECT count(*) AS n FROM ${sql(table)}`, ([row]) => row?.n)
   ).pipe(Effect.orDie)
 
-describe("mints in Postgres", () => {
+describe("mints", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect(
-      "debit the price from the quota and grant the tokens, even to a user who is not the reseller's customer",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { small } = yield* sold
-          const reseller = yield* aReseller(12_000_000n)
-          const { id: userId, email } = yield* Stores.aUser
-          const request = mintRequest(small, email)
-          const { mint: minted, alreadyApplied } = yield* mint(reseller.id, request)
-          expect(alreadyApplied).toBe(false)
-          expect(minted).toMatchObject({
-            resellerId: reseller.id,
-            operationId: request.operationId,
-            customerUserId: userId,
-            planTierId: small,
-            grantedTokens: 2_000_000n,
-            priceUsdMicro: 5_000_000n,
-            balanceAfter: 7_000_000n
-          })
-          expect(Programme.isNow(minted.mintedAt)).toBe(true)
-          expect(yield* balance(reseller.id)).toBe(7_000_000n)
-          expect(yield* plans(email)).toMatchObject([
-            { model: "sold", purchased: 2_000_000n, used: 0n, status: "active" }
-          ])
-          expect(yield* sql`SELECT code, amount, actor FROM transfer WHERE ref = ${minted.id} ORDER BY code`).toEqual([
-            { code: "mint_grant", amount: 2_000_000n, actor: `reseller:${reseller.id}` },
-            { code: "mint_pay", amount: 5_000_000n, actor: `reseller:${reseller.id}` }
-          ])
-          expect(yield* Stores.brokenInvariants).toEqual([])
+    it.effect("debit the price from the quota and grant the tokens", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { small } = yield* sold
+        const reseller = yield* aReseller(12_000_000n)
+        const { id: userId, email } = yield* Stores.aUser
+        const request = mintRequest(small, email)
+        const { mint: minted, alreadyApplied } = yield* mint(reseller.id, request)
+        expect(alreadyApplied).toBe(false)
+        expect(minted).toMatchObject({
+          resellerId: reseller.id,
+          operationId: request.operationId,
+          customerUserId: userId,
+          planTierId: small,
+          grantedTokens: 2_000_000n,
+          priceUsdMicro: 5_000_000n,
+          balanceAfter: 7_000_000n
         })
+        expect(Programme.isNow(minted.mintedAt)).toBe(true)
+        expect(yield* balance(reseller.id)).toBe(7_000_000n)
+        expect(yield* plans(email)).toMatchObject([
+          { model: "sold", purchased: 2_000_000n, used: 0n, status: "active" }
+        ])
+        expect(yield* sql`SELECT code, amount, actor FROM transfer WHERE ref = ${minted.id} ORDER BY code`).toEqual([
+          { code: "mint_grant", amount: 2_000_000n, actor: `reseller:${reseller.id}` },
+          { code: "mint_pay", amount: 5_000_000n, actor: `reseller:${reseller.id}` }
+        ])
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
-    it.effect("add tokens to an existing plan without changing the tokens in its holds", () =>
+    it.effect("add tokens to an existing plan", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { small, large } = yield* sold
@@ -96,23 +94,21 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect(
-      "return the first result when repeated, although the tier, the quota and the plan have changed since",
-      () =>
-        Effect.gen(function* () {
-          const { small } = yield* sold
-          const reseller = yield* aReseller(5_000_000n)
-          const { email } = yield* Stores.aUser
-          const request = mintRequest(small, email)
-          const first = yield* mint(reseller.id, request)
-          yield* mint((yield* aReseller(5_000_000n)).id, mintRequest(small, email))
-          yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
-          expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
-          expect(yield* balance(reseller.id)).toBe(0n)
-        })
+    it.effect("return the first result when repeated", () =>
+      Effect.gen(function* () {
+        const { small } = yield* sold
+        const reseller = yield* aReseller(5_000_000n)
+        const { email } = yield* Stores.aUser
+        const request = mintRequest(small, email)
+        const first = yield* mint(reseller.id, request)
+        yield* mint((yield* aReseller(5_000_000n)).id, mintRequest(small, email))
+        yield* (yield* Catalogs).apply(Stores.catalogOf({ public_name: "other" }), Stores.operator)
+        expect(yield* mint(reseller.id, request)).toEqual({ ...first, alreadyApplied: true })
+        expect(yield* balance(reseller.id)).toBe(0n)
+      })
     )
 
-    it.scoped("are booked once when the database commits without a response, and the caller repeats the request", () =>
+    it.scoped("are booked once when the caller repeats a request with an unknown outcome", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(20_000_000n)
@@ -131,7 +127,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect("refuse a reseller's operation id that was used for another customer or tier", () =>
+    it.effect("refuse an operation id that was used for another customer or tier", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const [one, other] = [yield* aReseller(20_000_000n), yield* aReseller(20_000_000n)]
@@ -150,32 +146,30 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.effect(
-      "write nothing when they are refused, not even an empty plan, so the operation id can be used again",
-      () =>
-        Effect.gen(function* () {
-          const { small } = yield* sold
-          const poor = yield* aReseller(4_999_999n)
-          const { email } = yield* Stores.aUser
-          const before = [yield* count("mint"), yield* count("transfer"), yield* count("account")]
-          const request = mintRequest(small, email)
-          expect(yield* Effect.flip(mint(poor.id, request))).toEqual(
-            new InsufficientQuota({ balanceUsdMicro: 4_999_999n, neededUsdMicro: 5_000_000n })
-          )
-          const unknownCustomer = yield* Effect.flip(mint(poor.id, mintRequest(small, Stores.anEmail())))
-          expect(unknownCustomer).toBeInstanceOf(ValidationFailed)
-          expect(unknownCustomer).toMatchObject({ details: [{ path: "customer_email" }] })
-          const noTier = "0193a5c2-0000-7000-8000-000000000000"
-          for (const tier of [noTier, "no uuid", "'; --", `${small} `, "\u{1f984}"]) {
-            expect(yield* Effect.flip(mint(poor.id, mintRequest(tier, email)))).toEqual(new TierNotAvailable())
-          }
-          expect([yield* count("mint"), yield* count("transfer"), yield* count("account")]).toEqual(before)
-          yield* Programme.adjust(poor.id, 1n)
-          expect((yield* mint(poor.id, request)).mint.balanceAfter).toBe(0n)
-        })
+    it.effect("write nothing when they are refused", () =>
+      Effect.gen(function* () {
+        const { small } = yield* sold
+        const poor = yield* aReseller(4_999_999n)
+        const { email } = yield* Stores.aUser
+        const before = [yield* count("mint"), yield* count("transfer"), yield* count("account")]
+        const request = mintRequest(small, email)
+        expect(yield* Effect.flip(mint(poor.id, request))).toEqual(
+          new InsufficientQuota({ balanceUsdMicro: 4_999_999n, neededUsdMicro: 5_000_000n })
+        )
+        const unknownCustomer = yield* Effect.flip(mint(poor.id, mintRequest(small, Stores.anEmail())))
+        expect(unknownCustomer).toBeInstanceOf(ValidationFailed)
+        expect(unknownCustomer).toMatchObject({ details: [{ path: "customer_email" }] })
+        const noTier = "0193a5c2-0000-7000-8000-000000000000"
+        for (const tier of [noTier, "no uuid", "'; --", `${small} `, "\u{1f984}"]) {
+          expect(yield* Effect.flip(mint(poor.id, mintRequest(tier, email)))).toEqual(new TierNotAvailable())
+        }
+        expect([yield* count("mint"), yield* count("transfer"), yield* count("account")]).toEqual(before)
+        yield* Programme.adjust(poor.id, 1n)
+        expect((yield* mint(poor.id, request)).mint.balanceAfter).toBe(0n)
+      })
     )
 
-    it.effect("are refused for a tier that is not for sale or whose model is hidden", () =>
+    it.effect("are refused for a tier that is not for sale", () =>
       Effect.gen(function* () {
         const { small, large } = yield* sold
         const reseller = yield* aReseller(20_000_000n)
@@ -194,7 +188,7 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped("are made once for two hundred requests, forty at a time, with one operation id on two nodes", () =>
+    it.scoped("are made once for two hundred requests with one operation id", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const here = yield* Mints
@@ -215,37 +209,35 @@ describe("mints in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "are allowed for exactly thirty of three hundred requests of a reseller, forty at a time, on two nodes",
-      () =>
-        Effect.gen(function* () {
-          const { small } = yield* sold
-          const here = yield* Mints
-          const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
-          const reseller = yield* aReseller(5_000_000_000n)
-          const customers = yield* Effect.all([Stores.aUser, Stores.aUser, Stores.aUser])
-          const requests = Array.from({ length: 300 }, (_, i) =>
-            mintRequest(small, customers[i % 3]?.email ?? Stores.anEmail())
-          )
-          const outcomes = yield* Effect.forEach(
-            requests,
-            (request, i) => Effect.either((i % 2 === 0 ? here : there).mint(reseller.id, request)),
-            { concurrency: 40 }
-          )
-          expect(outcomes.filter(Either.isRight)).toHaveLength(30)
-          for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
-          expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
+    it.scoped("are allowed for thirty of a reseller's three hundred requests on two nodes", () =>
+      Effect.gen(function* () {
+        const { small } = yield* sold
+        const here = yield* Mints
+        const there = yield* Effect.provide(Mints, yield* Programme.anotherNode)
+        const reseller = yield* aReseller(5_000_000_000n)
+        const customers = yield* Effect.all([Stores.aUser, Stores.aUser, Stores.aUser])
+        const requests = Array.from({ length: 300 }, (_, i) =>
+          mintRequest(small, customers[i % 3]?.email ?? Stores.anEmail())
+        )
+        const outcomes = yield* Effect.forEach(
+          requests,
+          (request, i) => Effect.either((i % 2 === 0 ? here : there).mint(reseller.id, request)),
+          { concurrency: 40 }
+        )
+        expect(outcomes.filter(Either.isRight)).toHaveLength(30)
+        for (const refused of outcomes.filter(Either.isLeft)) expect(refused.left).toBeInstanceOf(RateLimited)
+        expect(yield* balance(reseller.id)).toBe(4_850_000_000n)
 
-          // Repeated requests do not count towards the limit, and other resellers have their own limit.
-          const first = outcomes.findIndex(Either.isRight)
-          expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
-          const other = yield* aReseller(5_000_000n)
-          yield* mint(other.id, mintRequest(small, customers[0].email))
-          expect(yield* Stores.brokenInvariants).toEqual([])
-        })
+        // Repeated requests do not count towards the limit, and other resellers have their own limit.
+        const first = outcomes.findIndex(Either.isRight)
+        expect((yield* mint(reseller.id, requests[first] as MintRequest)).alreadyApplied).toBe(true)
+        const other = yield* aReseller(5_000_000n)
+        yield* mint(other.id, mintRequest(small, customers[0].email))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
     )
 
-    it.effect("succeed twice of twenty concurrent times if the quota covers two", () =>
+    it.effect("succeed twice in twenty concurrent requests if the quota covers two", () =>
       Effect.gen(function* () {
         const { small } = yield* sold
         const reseller = yield* aReseller(14_000_000n)
@@ -281,10 +273,10 @@ const tier = (cents: number, tokens: number, for_sale = true) => ({
 const apply = (...models: ReadonlyArray<{ readonly public_name: string; readonly [member: string]: unknown }>) =>
   Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(Stores.catalogOf(...models), Stores.operator))
 
-// The tests run in order. Each test applies its own catalog after the catalog of the previous test.
-describe("tiers in Postgres", () => {
+// Each test applies its own catalog after the catalog of the previous test.
+describe("tiers", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("are the tiers of the catalog, with their models", () =>
+    it.effect("are listed with their models", () =>
       Effect.gen(function* () {
         yield* apply(
           { public_name: "a", tiers: [tier(500, 2_000_000), tier(100, 300_000, false)] },

@@ -9,7 +9,7 @@ const over = (database: TestDatabase.Database) =>
   PgDatabase.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))
 
 describe("the database", () => {
-  it.scopedLive("reports its state, and its pending migrations until it is migrated", () =>
+  it.scopedLive("reports its pending migrations until it is migrated", () =>
     Effect.gen(function* () {
       const fresh = yield* TestDatabase.make("empty")
       yield* Effect.gen(function* () {
@@ -26,7 +26,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("has an identity that is the same for two clients and differs between two databases", () =>
+  it.scopedLive("has an identity that no other database has", () =>
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([TestDatabase.make(), TestDatabase.make()])
       const identity = Effect.flatMap(Database, (database) => database.identity)
@@ -45,7 +45,7 @@ describe("the database", () => {
     })
   )
 
-  it.scopedLive("is not reachable, and forty callers open only one connection, when the database never responds", () =>
+  it.scopedLive("is checked over one connection for forty concurrent callers", () =>
     Effect.gen(function* () {
       let connections = 0
       const port = yield* Effect.async<number>((resume) => {

@@ -19,9 +19,9 @@ const row = (node: NodeId) =>
     return found
   })
 
-describe("a node in Postgres", () => {
+describe("a node", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("is registered under its own id, with the last migration of its program, when it starts", () =>
+    it.scoped("is registered with the last migration of its program", () =>
       Effect.gen(function* () {
         const [one, another] = yield* Effect.all([aNode, aNode])
         expect(one.self).not.toBe(another.self)
@@ -29,7 +29,7 @@ describe("a node in Postgres", () => {
       })
     )
 
-    it.scoped("writes its row at each heartbeat, even after the row was deleted", () =>
+    it.scoped("writes its row at each heartbeat", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self, beat } = yield* aNode
@@ -51,7 +51,7 @@ describe("a node in Postgres", () => {
       })
     )
 
-    it.scoped("deletes, when it starts, the row of a node whose last heartbeat was 8 days ago", () =>
+    it.scoped("deletes the row of a node without heartbeats for 8 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self } = yield* aNode

@@ -60,9 +60,9 @@ const earlyInTheMinute = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-describe("the rankings cache in Postgres", () => {
+describe("the rankings cache", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
-    it.scoped("computes the documents once for 40 requests on two nodes in one minute", () =>
+    it.scoped("computes the documents once for 40 requests on two nodes", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const nodes = yield* Effect.all([aNode, aNode])
@@ -78,7 +78,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("completes a computation that takes longer than a transaction of the session may be idle", () =>
+    it.scoped("completes a computation beyond the timeout of idle transactions", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const database = yield* TestDatabase.TestDatabase
@@ -90,7 +90,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("stores one document per window, and returns no document of an earlier minute", () =>
+    it.scoped("returns no document of an earlier minute", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         const sql = yield* SqlClient.SqlClient
@@ -112,7 +112,7 @@ describe("the rankings cache in Postgres", () => {
       })
     )
 
-    it.scoped("never returns a document of an earlier minute together with documents of the current minute", () =>
+    it.scoped("does not mix the documents of two minutes", () =>
       Effect.gen(function* () {
         yield* earlyInTheMinute
         yield* (yield* aNode).take((now) => Effect.succeed(rankings(now)))

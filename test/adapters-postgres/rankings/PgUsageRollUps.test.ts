@@ -53,7 +53,6 @@ const measured = (ending: Ending): Measured => {
   return { ending, charge: { charged, consumed, source: "upstream" }, ttftMillis: 12, durationMillis: 345 }
 }
 
-/** Runs a request through this ledger, from admission to settlement. */
 const serve = (ledger: InferenceLedger["Type"], admission: Admission, ending: Ending) =>
   Effect.zipRight(
     Effect.async<void, unknown>((resume) => ledger.admit(admission, resume)),
@@ -77,7 +76,7 @@ const aPrincipal = Effect.gen(function* () {
   return { keyId: key.id, userId: user.id }
 })
 
-/** Reads the sum of the tokens per model, both from folded rows and from rows that are not folded. */
+/** Reads the tokens per model, from folded rows and from rows that are not folded. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ name: string; tokens: bigint }>`
@@ -113,7 +112,7 @@ const aConnection = Effect.gen(function* () {
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   condition.pipe(Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("5 millis") }))
 
-describe("usage roll-ups in Postgres", () => {
+describe("usage roll-ups", () => {
   layer(PgUsageRollUps.layer.pipe(Layer.provideMerge(Stores.layer)), { excludeTestServices: true })((it) => {
     it.scoped("contain the usage of every request while nodes settle and fold concurrently", () =>
       Effect.gen(function* () {
@@ -152,7 +151,7 @@ describe("usage roll-ups in Postgres", () => {
       })
     )
 
-    it.scoped("neither lose nor duplicate a row when a node loses its connection during a fold", () =>
+    it.scoped("count each row once when a connection is lost during a fold", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { fold } = yield* UsageRollUps
@@ -243,36 +242,34 @@ describe("usage roll-ups in Postgres", () => {
       })
     )
 
-    it.scoped(
-      "keep minutes and hours of tokens for 61 and not 63 days, days of tokens for 70, and speeds for 7 and not 61",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { fold, rebuild } = yield* UsageRollUps
-          yield* storeModels([aModel("lasting")])
-          const stream = { streamed: true, ttftMillis: 40 }
-          const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
-          yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
-          yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
+    it.scoped("keep minutes and hours of tokens for 61 days", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { fold, rebuild } = yield* UsageRollUps
+        yield* storeModels([aModel("lasting")])
+        const stream = { streamed: true, ttftMillis: 40 }
+        const daysAgo = (days: number) => aSettlement("lasting", new Date(Date.now() - days * DAY), 5, stream)
+        yield* storeSettlements([7, 61, 63, 70].map(daysAgo))
+        yield* sql`INSERT INTO usage_rollup SELECT 'minute', cell_of('minute', now() - interval '63 days'), id, 5
           FROM model WHERE public_name = 'lasting'`
-          yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
+        yield* sql`INSERT INTO speed_rollup SELECT 'day', cell_of('day', now() - interval '63 days'), id, 'tps', '{3}', '{1}'
           FROM model WHERE public_name = 'lasting'`
-          yield* fold
-          const kept = (table: string) =>
-            Effect.map(
-              sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
-                `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
+        yield* fold
+        const kept = (table: string) =>
+          Effect.map(
+            sql.unsafe<{ grain: string; ages: ReadonlyArray<number> }>(
+              `SELECT grain, array_agg(DISTINCT round(extract(epoch FROM now() - start) / 86400)::int) AS ages FROM ${table}
               JOIN model ON model.id = model_id WHERE public_name = 'lasting' GROUP BY 1`
-              ),
-              (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
-            )
-          for (const again of [fold, rebuild]) {
-            expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
-            expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
-            expect(yield* Stores.brokenInvariants).toEqual([])
-            yield* again
-          }
-        })
+            ),
+            (found) => Object.fromEntries(found.map(({ grain, ages }) => [grain, ages.length]))
+          )
+        for (const again of [fold, rebuild]) {
+          expect(yield* kept("usage_rollup")).toEqual({ minute: 2, hour: 2, day: 4 })
+          expect(yield* kept("speed_rollup")).toEqual({ minute: 1, hour: 1, day: 1 })
+          expect(yield* Stores.brokenInvariants).toEqual([])
+          yield* again
+        }
+      })
     )
 
     const oneOf = (table: string, grain: string) => `
@@ -288,7 +285,7 @@ describe("usage roll-ups in Postgres", () => {
       "a day without its speeds": `DELETE FROM speed_rollup WHERE ${oneOf("speed_rollup", "day")}`
     }
     for (const [what, corruption] of Object.entries(corruptions)) {
-      it.scoped(`fail the audit with ${what}, and pass it after a rebuild`, () =>
+      it.scoped(`fail the audit with ${what}`, () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const broken = yield* sql.unsafe(corruption).pipe(
@@ -301,7 +298,7 @@ describe("usage roll-ups in Postgres", () => {
       )
     }
 
-    it.effect("assign speeds to buckets with an error below 1 %, and speeds below 100 without an error", () =>
+    it.effect("assign speeds to buckets with an error below 1 %", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [row] = yield* sql<{ inexact: bigint; far: bigint; unordered: bigint }>`

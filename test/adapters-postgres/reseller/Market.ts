@@ -1,9 +1,6 @@
 /**
- * Models resellers with customers for tests with random actions. The model contains the possible actions and the
- * expected balances.
- *
- * An action except `charge` uses the stores of the connection that runs it, so several connections can run actions
- * concurrently.
+ * Models resellers with customers, their random actions and their expected balances. Every action except `charge` uses
+ * the stores of the connection that runs it.
  */
 import { CustomerKeys } from "@tollgate/application/customer/ApiKeys"
 import { Customers } from "@tollgate/application/customer/Customers"

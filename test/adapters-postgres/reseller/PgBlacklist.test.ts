@@ -12,9 +12,9 @@ const remove = (text: string) =>
   Effect.flatMap(Blacklist, (blacklist) => blacklist.remove(pattern(text), Stores.operator))
 const covers = (email: string) => Effect.flatMap(Blacklist, (blacklist) => blacklist.covers(Email.make(email)))
 
-describe("the blacklist in Postgres", () => {
+describe("the blacklist", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("covers an email address, or all addresses of a domain but not of its subdomains", () =>
+    it.effect("covers an email address or all addresses of a domain", () =>
       Effect.gen(function* () {
         yield* add("bad@example.com")
         yield* add("@bad.example")
@@ -45,7 +45,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("stores a concurrently added pattern once, with one audit log entry", () =>
+    it.effect("stores a concurrently added pattern once", () =>
       Effect.gen(function* () {
         const [first, ...more] = yield* Effect.all(
           Array.from({ length: 20 }, () => add("once@example.com")),
@@ -58,7 +58,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("covers no address with a removed pattern, and refuses a second removal of the pattern", () =>
+    it.effect("covers no address with a removed pattern", () =>
       Effect.gen(function* () {
         const entry = yield* add("back@example.com")
         expect(yield* remove("back@example.com")).toEqual(entry)
@@ -73,7 +73,7 @@ describe("the blacklist in Postgres", () => {
       })
     )
 
-    it.effect("has alternating audit log entries after concurrent additions and removals of a pattern", () =>
+    it.effect("has alternating audit log entries after concurrent changes of a pattern", () =>
       Effect.gen(function* () {
         yield* Effect.all(
           Array.from({ length: 40 }, (_, i) =>
@@ -82,7 +82,7 @@ describe("the blacklist in Postgres", () => {
           { concurrency: "unbounded" }
         )
         const entries = (yield* Programme.audited("flip@example.com")).map(({ action }) => action)
-        // In the audit log, additions and removals alternate, because only changes are logged.
+        // Only changes are logged.
         expect(entries).toEqual(entries.map((_, i) => (i % 2 === 0 ? "blacklist.add" : "blacklist.remove")))
       })
     )

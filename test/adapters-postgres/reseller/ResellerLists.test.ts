@@ -62,9 +62,9 @@ const pagesOf = <E, R, E2, R2>(read: Read<E, R>, limit: number, between: Effect.
     }
   })
 
-describe("the lists of a reseller in Postgres", () => {
+describe("the lists of a reseller", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("neither omit nor repeat a row, in pages of one or three rows, while rows are added", () =>
+    it.effect("contain each row once while rows are added", () =>
       Effect.gen(function* () {
         const { lists } = yield* aProgramme
         for (const { read, add } of lists) {
@@ -95,7 +95,7 @@ describe("the lists of a reseller in Postgres", () => {
       })
     )
 
-    it.effect("have movements of top-ups, mints and adjustments, whose sum is the quota", () =>
+    it.effect("contain movements whose sum is the quota", () =>
       Effect.gen(function* () {
         const { id, lists } = yield* aProgramme
         yield* lists[2]?.add ?? Effect.void

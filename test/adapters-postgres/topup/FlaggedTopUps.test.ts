@@ -34,7 +34,7 @@ const orders = TopUpStatus.literals.flatMap((status) =>
   )
 )
 
-describe("the condition of flagged top-ups in Postgres", () => {
+describe("the condition of flagged top-ups", () => {
   layer(TestDatabase.layer, { excludeTestServices: true })((it) => {
     it.effect("is true exactly for the orders with an anomaly", () =>
       Effect.gen(function* () {
