@@ -124,7 +124,7 @@ describe("image requests", () => {
       })
     )
 
-    it.scoped("are refused for a repeated idempotency key before the concurrency limit", () =>
+    it.scoped("with a reused idempotency key are refused with IdempotencyKeyReused", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* anImageNode()

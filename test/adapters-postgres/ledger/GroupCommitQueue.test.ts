@@ -450,7 +450,7 @@ describe("the group commit queue", () => {
     })
   })
 
-  describe("with a contended user", () => {
+  describe("with contended users", () => {
     it("serves another user", async () => {
       const { transaction, admit, settle, results, events } = controlledQueue()
       settle("c1", "a1", "c2")
@@ -479,7 +479,7 @@ describe("the group commit queue", () => {
       expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("retries two such users in turn", async () => {
+    it("retries two of them in turn", async () => {
       const { transaction, settle } = controlledQueue({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
@@ -491,7 +491,7 @@ describe("the group commit queue", () => {
       expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
     })
 
-    it("refuses its admissions at their deadline", async () => {
+    it("refuses their admissions at the deadline", async () => {
       const { transaction, transactions, admit, results } = controlledQueue({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)
@@ -507,7 +507,7 @@ describe("the group commit queue", () => {
       expect(transactions).toHaveLength(4)
     })
 
-    it("passes an unknown commit to the retry", async () => {
+    it("keeps the result of an unknown commit", async () => {
       const { transaction, admit, settle } = controlledQueue()
       admit("c1")
       settle("c2", "a1")
