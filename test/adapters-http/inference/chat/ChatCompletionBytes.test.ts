@@ -1,7 +1,4 @@
-/**
- * Rewrites random chat completions without parsing them. A completion that cannot be rewritten in this way has no
- * result. Each result must be the same as if the completion were parsed, rewritten and encoded.
- */
+/** A chat completion that cannot be rewritten without parsing has no result. */
 import { isDeepStrictEqual } from "node:util"
 import { splicedCompletion } from "@tollgate/adapters-http/inference/chat/ChatCompletionBytes"
 import { parsedCompletion } from "@tollgate/adapters-http/inference/chat/ChatResponse"
@@ -43,7 +40,7 @@ const value: FastCheck.Arbitrary<string> = FastCheck.oneof(
 )
 const space = constantFrom("", "", "", " ", "\n\t")
 
-/** An object with its members in any order. Only required members are always present. A member can be repeated. */
+/** An object with its members in any order. Any member can be repeated. */
 const object = (members: { readonly [name: string]: FastCheck.Arbitrary<string> }, required: ReadonlyArray<string>) => {
   const member = (name: string) =>
     FastCheck.tuple(space, space, members[name] ?? value).map(
@@ -104,20 +101,20 @@ const body = object(
   ["object", "choices"]
 )
 
-describe("a chat completion that is rewritten without parsing", () => {
-  property("equals the parsed and encoded completion, if it is produced", [body], (text) => {
+describe("a chat completion rewritten without parsing", () => {
+  property("equals the parsed and encoded completion", [body], (text) => {
     const response = spliced(text)
     return (
       response === undefined || isDeepStrictEqual(Either.map(parsed(text), valueOf), Either.right(valueOf(response)))
     )
   })
 
-  property("is produced for a completion whose message is plain text", [FastCheck.fullUnicodeString()], (text) => {
+  property("is produced for a message of plain text", [FastCheck.fullUnicodeString()], (text) => {
     const response = spliced(JSON.stringify({ ...completion({ content: [text], usage: usage(7, 2) }), error: null }))
     return response !== undefined && response.content() === text
   })
 
-  it("keeps the bytes of numbers and escapes in messages", () => {
+  it("keeps the bytes of numbers and escapes", () => {
     const kept = '"content":"\\u00e9é\\/","annotations":[12345678901234567890,1.0]'
     const response = spliced(`{"choices":[{"message":{"role":"assistant",${kept}},"logprobs":{"x":1.50}}]}`)
     expect(response && textOf(response)).toBe(

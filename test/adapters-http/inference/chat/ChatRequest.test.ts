@@ -60,7 +60,7 @@ describe("a chat request", () => {
     [null, "[]"],
     [null, "{"],
     [null, '{"model":"m","messages":[{"role":"user"}]} x']
-  ])("is refused with an error whose param is %s: %j", (param, body) => {
+  ])("is refused with the error param %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -98,14 +98,14 @@ describe("a chat request", () => {
   })
 })
 
-describe("a chat request with one content part", () => {
+describe("a chat request with a content part", () => {
   it.each([
     ["file", true],
     ["input_audio", true],
     ["video_url", true],
     ["image_url", false],
     ["text", false]
-  ])("of type %s: has unsized content: %s", (type, isUnsized) => {
+  ])("of type %s has unsized content: %s", (type, isUnsized) => {
     const request = { model: "m", messages: [{ role: "user", content: [{ type }] }] }
     expect(accepted(request).size.hasUnsizedContent).toBe(isUnsized)
   })
@@ -130,7 +130,7 @@ describe("the hosted tools of a chat request", () => {
     ["tools", "web_search", { tools: [{ type: "function" }, { type: "web_search" }] }],
     ["tools", "builtin_function", { tools: [{ type: "builtin_function" }] }],
     ["tools", "openrouter:web_search", { tools: [{ type: "openrouter:web_search" }] }]
-  ])("are found in %s, with the name %s", (param, name, members) => {
+  ])("are found in %s with the name %s", (param, name, members) => {
     expect(toolsOf(members)).toEqual([{ name, param }])
   })
 })
@@ -164,7 +164,7 @@ describe("the chat body for a provider", () => {
       ',"stream_options":{"include_usage":null}',
       '{"model":"up/model","stream":true,"stream_options":{"include_usage":true}'
     ]
-  ])("requests usage for a stream if this text follows `stream` in the client's body: %j", (options, expected) => {
+  ])("requests usage for a stream with the options %j", (options, expected) => {
     const tail = ',"messages":[{"role":"user"}]}'
     expect(sentBody(`{"model":"m","stream":true${options}${tail}`)).toBe(`${expected}${tail}`)
   })

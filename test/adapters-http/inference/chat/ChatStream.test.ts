@@ -44,7 +44,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "cumulative usage is written once, at the end, with its last value",
+      name: "cumulative usage is written once with its last value",
       sent: sse(
         { ...begin, usage: usage(7, 0) },
         { ...hi, usage: usage(7, 1) },
@@ -55,7 +55,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      name: "usage counts that fall to zero in the last chunk are ignored",
+      name: "usage counts that fall to zero are ignored",
       sent: sse({ ...begin, usage: usage(7, 2) }, hi, { ...stop, usage: usage(0, 0) }, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -63,7 +63,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "usage in the chunk with the finish reason is written in a separate chunk",
+      name: "usage beside a finish reason is written in a separate chunk",
       sent: sse(begin, hi, { ...stop, usage: usage(7, 2) }, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -97,13 +97,13 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "usage before the finish reason is written after the finish reason",
+      name: "usage before the finish reason is written after it",
       sent: sse(begin, hi, usageChunk(usage(7, 2)), stop, "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
     },
     {
-      name: "usage that is reported twice is written once, with its last value",
+      name: "usage that is reported twice is written once",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 1)), usageChunk(usage(7, 2)), "[DONE]"),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -131,19 +131,19 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   })),
   [
     {
-      name: "content and a finish reason in one chunk are written in two chunks",
+      name: "content beside a finish reason is written in a separate chunk",
       sent: sse(begin, chunk({ content: "hi" }, "stop"), "[DONE]"),
       frames: writtenWhole
     }
   ],
   [{ content: "" }, { role: "assistant" }, { content: null, role: "assistant" }]
     .map((delta) => ({
-      name: `the delta ${JSON.stringify(delta)} is written as empty in the chunk with the finish reason`,
+      name: `the delta ${JSON.stringify(delta)} beside a finish reason is written as empty`,
       sent: sse(begin, hi, chunk(delta, "stop"), "[DONE]"),
       frames: writtenWhole
     }))
     .concat({
-      name: "a null delta is written as empty in the chunk with the finish reason",
+      name: "a null delta beside a finish reason is written as empty",
       sent: sse(begin, hi, choices({ index: 0, delta: null, finish_reason: "stop" }), "[DONE]"),
       frames: writtenWhole
     }),
@@ -178,7 +178,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "a stream that ends after the finish reason is complete even without [DONE]",
+      name: "a missing [DONE] after the finish reason is accepted",
       sent: sse(begin, hi, stop, usageChunk(usage(7, 2))),
       includeUsage: true,
       frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
@@ -193,29 +193,29 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "a stream that ends before the finish reason fails",
+      name: "an end before the finish reason is a failure",
       sent: sse(begin, hi),
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that is cut inside a chunk fails",
+      name: "an end inside a chunk is a failure",
       sent: `${sse(begin, hi)}data: {"choices":[{"index":0,"delta":{"content":"hal`,
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that ends without the finish reason of one choice fails",
+      name: "a missing finish reason of one choice is a failure",
       sent: sse(hi, chunk({}, "stop"), choices({ index: 1, delta: { content: "ho" }, finish_reason: null })),
       frames: [writtenFirstHi, writtenStop, deltaChunk({ role: "assistant", content: "ho" }, 1)],
       end: "UpstreamFailed"
     }
   ],
   [
-    { name: "a stream with only [DONE] fails", sent: sse("[DONE]"), frames: [], end: "UpstreamFailed" },
-    { name: "an empty stream fails", sent: "", frames: [], end: "UpstreamFailed" },
+    { name: "[DONE] without any chunk is a failure", sent: sse("[DONE]"), frames: [], end: "UpstreamFailed" },
+    { name: "an end before the first byte is a failure", sent: "", frames: [], end: "UpstreamFailed" },
     {
-      name: "a stream with only a role and [DONE] fails",
+      name: "a role without content is a failure",
       sent: sse(begin, "[DONE]"),
       frames: [writtenBegin],
       end: "UpstreamFailed"
@@ -230,7 +230,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "pings and other objects that are not chunks are dropped",
+      name: "objects that are not chunks are dropped",
       sent: `event: ping\ndata: {}\n\ndata:\n\n${sse({ type: "ping" }, begin, { hello: 1 }, hi, stop, "[DONE]")}`,
       frames: writtenWhole
     }
@@ -333,14 +333,14 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       frames: [writtenFirstHi, writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "a role is written even if the first chunk has only a finish reason",
+      name: "a missing role is added before the finish reason",
       sent: sse(stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }), writtenStop, "[DONE]"]
     }
   ],
   [
     {
-      name: "a role that every chunk repeats is written only in the first chunk",
+      name: "a repeated role is written only in the first chunk",
       sent: sse(
         chunk({ role: "assistant", content: "a" }),
         chunk({ role: "assistant", content: "b" }),
@@ -359,7 +359,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "tool calls without index and type get an index and a type",
+      name: "tool calls without an index are numbered",
       sent: sse(
         begin,
         call({ id: "call_1", function: { name: "f", arguments: "" } }),
@@ -383,7 +383,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       ]
     },
     {
-      name: "a tool-call delta with a name but without an id starts a new tool call",
+      name: "a name without an id starts a new tool call",
       sent: sse(
         begin,
         call({ function: { name: "f" } }),
@@ -425,7 +425,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "each of several interleaved choices gets a role and a finish reason",
+      name: "each interleaved choice gets a role and a finish reason",
       sent: sse(
         choices({ index: 1, delta: { content: "b" } }, { index: 0, delta: { content: "a" } }),
         chunk({}, "stop"),
@@ -453,7 +453,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       ]
     },
     {
-      name: "a choice with an invalid index fails the stream",
+      name: "a choice with an invalid index is a failure",
       sent: sse(begin, choices({ index: -1, delta: { content: "b" } })),
       frames: [writtenBegin],
       end: "UpstreamFailed"
@@ -488,13 +488,13 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     ["an error as the finish reason", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
   ]
     .map(([kind, frame, end]) => ({
-      name: `${kind} fails the stream, and no later chunk is written`,
+      name: `${kind} is a failure`,
       sent: sse(begin, hi, frame as object, hi, stop, "[DONE]"),
       frames: [writtenBegin, writtenHi],
       end: end as string
     }))
     .concat({
-      name: "an event with the name `error` fails the stream",
+      name: "an event with the name `error` is a failure",
       sent: `${sse(begin, hi)}event: error\ndata: {"message":"overloaded"}\n\n${sse(stop, "[DONE]")}`,
       frames: [writtenBegin, writtenHi],
       end: "UpstreamFailed"
@@ -523,7 +523,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     }),
   [
     {
-      name: "the members `id`, `object`, `created` and `model` come from the gateway, not from the provider",
+      name: "the members `id`, `object`, `created` and `model` come from the gateway",
       sent: sse(
         { ...begin, object: "", id: "", model: "" },
         { choices: hi.choices },
@@ -539,13 +539,13 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
   ],
   [
     {
-      name: "an event that is not JSON fails the stream",
+      name: "an event that is not JSON is a failure",
       sent: sse(begin, "{oops", hi),
       frames: [writtenBegin],
       end: "UpstreamFailed"
     },
     {
-      name: "an event that is not an object fails the stream",
+      name: "an event that is not an object is a failure",
       sent: sse(begin, "[1]", hi),
       frames: [writtenBegin],
       end: "UpstreamFailed"
@@ -570,12 +570,12 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       ]
     },
     {
-      name: "a chunk with log probabilities is written even if its delta has no text",
+      name: "log probabilities without text are written",
       sent: sse(choices({ index: 0, delta: { content: "" }, logprobs: { content: [1] } }), hi, stop, "[DONE]"),
       frames: [deltaChunk({ role: "assistant" }, 0, { logprobs: { content: [1] } }), writtenHi, writtenStop, "[DONE]"]
     },
     {
-      name: "log probabilities beside a finish reason stay in the chunk with the finish reason",
+      name: "log probabilities beside a finish reason stay beside it",
       sent: sse(hi, choices({ index: 0, delta: {}, logprobs: { content: [] }, finish_reason: "stop" }), "[DONE]"),
       frames: [writtenFirstHi, finished("stop", 0, { logprobs: { content: [] } }), "[DONE]"]
     }
@@ -594,12 +594,20 @@ const table = rows.flat().map((row) => [row.name, row] as const)
 const expected = ({ frames, end = "complete" }: Row) => ({ frames, end })
 const written = ({ frames, end }: TranslatedStream) => ({ frames, end })
 
-describe("chat stream translation", () => {
+describe("in a chat stream", () => {
   it.each(table)("%s", (_, row) => {
     expect(written(translatedStream([Buffer.from(row.sent)], row.includeUsage))).toEqual(expected(row))
   })
 
-  it.each(table)("%s, even if the bytes arrive in two pieces, divided at any byte", (_, row) => {
+  it("a line that never ends is a failure", () => {
+    const mebibyte = Buffer.alloc(1024 * 1024, "x")
+    const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(mebibyte)]
+    expect(written(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
+  })
+})
+
+describe("in a chat stream divided at any byte", () => {
+  it.each(table)("%s", (_, row) => {
     const bytes = Buffer.from(row.sent)
     const uncut = translatedStream([bytes], row.includeUsage).trace
     for (let cut = 1; cut < bytes.length; cut++) {
@@ -611,11 +619,5 @@ describe("chat stream translation", () => {
         row.includeUsage
       ).trace
     ).toBe(uncut)
-  })
-
-  it("fails on a line that never ends", () => {
-    const mebibyte = Buffer.alloc(1024 * 1024, "x")
-    const chunks = [Buffer.from(`${sse(begin, hi)}data: {"a":"`), ...Array(9).fill(mebibyte)]
-    expect(written(translatedStream(chunks))).toEqual({ frames: [writtenBegin, writtenHi], end: "UpstreamFailed" })
   })
 })

@@ -1,4 +1,3 @@
-/** Tests that a chat stream has the same translation if its chunks are parsed and if a template finds their text. */
 import { ChunkTemplate } from "@tollgate/adapters-http/inference/chat/ChunkTemplate"
 import { FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
@@ -16,7 +15,7 @@ const learned = (text: string, more: object = {}): ChunkTemplate => {
 }
 
 describe("the template of a chunk", () => {
-  it("finds the text of a chunk that differs only in the text", () => {
+  it("finds the text of a chunk with another text", () => {
     expect(learned(" a").textIn(chunkOf(" much longer text, with ünïcödé"))).toBe(" much longer text, with ünïcödé")
   })
 
@@ -25,16 +24,16 @@ describe("the template of a chunk", () => {
     ["no text", chunkOf("")],
     ["another member", chunkOf("b", { usage: usage(1, 1) })],
     ["another id", chunkOf("b").replace("x", "y")],
-    ["a second member content", chunkOf('b","content":"c').replaceAll("\\", "")]
+    ["a second member `content`", chunkOf('b","content":"c').replaceAll("\\", "")]
   ])("does not match a chunk with %s", (_, chunk) => {
     expect(learned("a").textIn(chunk)).toBe(undefined)
   })
 
-  it("is not made if the text also occurs before the delta", () => {
+  it("is not made if the text occurs before the delta", () => {
     expect(learned("x").textIn(chunkOf("x").replace("x", "y"))).toBe(undefined)
   })
 
-  it("is not made from a chunk whose content is the probe of the template", () => {
+  it("is not made from a chunk that contains its probe", () => {
     const probe = "\u2047tollgate\u2047"
     expect(learned(probe, { id: probe }).textIn(chunkOf(probe, { id: "another" }))).toBe(undefined)
   })

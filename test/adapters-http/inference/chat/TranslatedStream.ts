@@ -1,7 +1,4 @@
-/**
- * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
- * resulting frames.
- */
+/** `translatedStream` translates a provider's bytes with the decoder and translator of the relay. */
 
 import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtocol"
 import type { ChatRequest } from "@tollgate/adapters-http/inference/chat/ChatRequest"
@@ -39,7 +36,7 @@ export interface TranslatedStream {
   /** The content of each choice that has content. */
   readonly texts: ReadonlyArray<string>
   readonly usage: ReportedUsage.ReportedUsage
-  /** The frames, the content, the usage and the end in one string, for comparisons. */
+  /** All results in one string, for comparisons. */
   readonly trace: string
   /** `complete`, or the tag of the error that ended the stream. */
   readonly end: string

@@ -26,7 +26,7 @@ const list = (data: unknown, more: object = {}) => ({
 })
 
 describe("an embeddings response", () => {
-  it("has the public model name, the embeddings and the usage, and no unknown member", () => {
+  it("contains no unknown members of the provider", () => {
     const { body, content, usage } = accepted(
       list([item([0.5], { provider: "acme" })], {
         id: "acme-1",
@@ -57,22 +57,18 @@ describe("an embeddings response", () => {
     expect(JSON.parse(body)).toMatchObject({ data: [{ embedding: "AAAAPwAAgL8=" }] })
   })
 
-  it("keeps the provider's order and indexes, and uses the position as a missing index", () => {
+  it("keeps the provider's order and indexes", () => {
     const { body } = accepted(list([item([1], { index: 1 }), item([2]), { embedding: [3] }]), 3)
     const { data } = JSON.parse(body) as { readonly data: ReadonlyArray<unknown> }
     expect(data).toEqual([item([1], { index: 1 }), item([2]), item([3], { index: 2 })])
   })
 
   it.each([
-    ["`prompt_tokens`, although `total_tokens` differs", { prompt_tokens: 4, total_tokens: 5 }, 4n],
+    ["`prompt_tokens` beside another `total_tokens`", { prompt_tokens: 4, total_tokens: 5 }, 4n],
     ["`total_tokens` if `prompt_tokens` is missing", { total_tokens: 5 }, 5n],
     ["`prompt_tokens` of 0", { prompt_tokens: 0 }, 0n],
-    [
-      "`prompt_tokens`, although `completion_tokens` is present",
-      { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 },
-      4n
-    ]
-  ])("reports the prompt tokens from %s, and no output tokens", (_, usage, input) => {
+    ["`prompt_tokens` beside `completion_tokens`", { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 }, 4n]
+  ])("reports the prompt tokens from %s", (_, usage, input) => {
     expect(accepted(list([item()], { usage })).usage).toMatchObject({ prompt: { input }, output: 0n })
   })
 
@@ -103,7 +99,7 @@ describe("an embeddings response", () => {
     ["an error beside `data`", list([item()], { error: { message: "broken" } })],
     ["a truncated body", JSON.stringify(list([item()])).slice(0, -1)],
     ["text after the JSON object", `${JSON.stringify(list([item()]))} x`]
-  ])("fails with UpstreamFailed if the provider sends %s", (_, body, inputs = 1) => {
+  ])("fails if the provider sends %s", (_, body, inputs = 1) => {
     expect(failed(body, inputs)).toBe("UpstreamFailed")
   })
 
@@ -127,21 +123,15 @@ describe("an embeddings response", () => {
     FastCheck.jsonValue()
   )
 
-  property(
-    "contains every vector unchanged, and no unknown members of the provider",
-    [vectors, unknownMembers],
-    (all, more) => {
-      const data = all.map((embedding, index) => ({ ...more, object: "embedding", index, embedding }))
-      const { body } = accepted({ ...more, ...list(data) }, all.length)
-      const expected = data.map(({ object, index, embedding }) => ({ object, index, embedding }))
-      const usage = { prompt_tokens: 3, total_tokens: 3 }
-      return body === JSON.stringify({ object: "list", data: expected, model: "public", usage })
-    }
-  )
+  property("contains every vector unchanged", [vectors, unknownMembers], (all, more) => {
+    const data = all.map((embedding, index) => ({ ...more, object: "embedding", index, embedding }))
+    const { body } = accepted({ ...more, ...list(data) }, all.length)
+    const expected = data.map(({ object, index, embedding }) => ({ object, index, embedding }))
+    const usage = { prompt_tokens: 3, total_tokens: 3 }
+    return body === JSON.stringify({ object: "list", data: expected, model: "public", usage })
+  })
 
-  property(
-    "is refused or translated without an exception for random texts in place of an embedding",
-    [FastCheck.string()],
-    (body) => Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
+  property("with random text as an embedding causes no exception", [FastCheck.string()], (body) =>
+    Either.isEither(translated(`{"data":[{"embedding":${body}}]}`))
   )
 })

@@ -87,18 +87,18 @@ describe("a messages request", () => {
   })
 
   it.each([
-    ["a tool of the client", { tools: [{ name: "f" }, { type: "custom", name: "g" }, { type: null }] }, []],
-    ["tools of Anthropic that the client runs", { tools: CLIENT_TOOLS.map((type) => ({ type, name: "t" })) }, []],
-    ["an empty list of MCP servers", { mcp_servers: [] }, []],
-    ["a web search", { tools: [{ type: "web_search_20250305", name: "w" }] }, ["tools web_search"]],
-    ["a name with another case", '"tools":[{"Type":"web_search_20250305"}]', ["tools web_search"]],
-    ["a type with escapes", '"tools":[{"t\\u0079pe":"web\\u005fsearch_20250305"}]', ["tools web_search"]],
-    ["code execution", { tools: [{ type: "code_execution_20250825", name: "c" }] }, ["tools code_execution"]],
-    ["a web fetch", { tools: [{ type: "web_fetch_20250910", name: "w" }] }, ["tools web_fetch"]],
-    ["an MCP server", { mcp_servers: [{ type: "url", url: "https://a.example" }] }, ["mcp_servers mcp"]],
-    ["a tool set of an MCP server", { tools: [{ type: "mcp_toolset" }] }, ["tools mcp"]],
-    ["a tool of an unknown type", { tools: [{ type: "brand_new_20990101" }] }, ["tools brand_new"]]
-  ])("has these hosted tools if it contains %s", (_, members, found) => {
+    ["a tool of the client", [], { tools: [{ name: "f" }, { type: "custom", name: "g" }, { type: null }] }],
+    ["tools of Anthropic that the client runs", [], { tools: CLIENT_TOOLS.map((type) => ({ type, name: "t" })) }],
+    ["an empty list of MCP servers", [], { mcp_servers: [] }],
+    ["a web search", ["tools web_search"], { tools: [{ type: "web_search_20250305", name: "w" }] }],
+    ["a name with another case", ["tools web_search"], '"tools":[{"Type":"web_search_20250305"}]'],
+    ["a type with escapes", ["tools web_search"], '"tools":[{"t\\u0079pe":"web\\u005fsearch_20250305"}]'],
+    ["code execution", ["tools code_execution"], { tools: [{ type: "code_execution_20250825", name: "c" }] }],
+    ["a web fetch", ["tools web_fetch"], { tools: [{ type: "web_fetch_20250910", name: "w" }] }],
+    ["an MCP server", ["mcp_servers mcp"], { mcp_servers: [{ type: "url", url: "https://a.example" }] }],
+    ["a tool set of an MCP server", ["tools mcp"], { tools: [{ type: "mcp_toolset" }] }],
+    ["a tool of an unknown type", ["tools brand_new"], { tools: [{ type: "brand_new_20990101" }] }]
+  ])("with %s has the hosted tools %j", (_, found, members) => {
     const body =
       typeof members === "string" ? JSON.stringify(minimal).replace("{", `{${members},`) : { ...minimal, ...members }
     expect(accepted(body).hostedTools?.map(({ name, param }) => `${param} ${name}`)).toEqual(found)
@@ -109,13 +109,13 @@ describe("a messages request", () => {
     expect(accepted({ ...minimal, tools: [...tools, ...tools] }).hostedTools?.length).toBe(17)
   })
 
-  it("is accepted if the word advisor occurs in a tool definition, but not in the type of the tool", () => {
+  it("is accepted if a tool name contains the word advisor", () => {
     expect(refusedParam({ ...minimal, tools: [{ name: "advisor_list", description: "lists advisor_20260301" }] })).toBe(
       "accepted"
     )
   })
 
-  it("has a size that counts the text of the members that a model reads, and no base64 media", () => {
+  it("has a size that counts no base64 media", () => {
     const data = "iVBORw0KGgo".repeat(1_000)
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data } }
     const report = { type: "document", source: { type: "base64", media_type: "application/pdf", data } }
@@ -149,7 +149,7 @@ describe("a messages request", () => {
 })
 
 describe("a request for a token count", () => {
-  it("needs messages and a model, but no output limit", () => {
+  it("needs no output limit", () => {
     expect(Either.isRight(runSlices(readCountRequest(bytes({ model: "m", messages }))))).toBe(true)
     expect(Either.isLeft(runSlices(readCountRequest(bytes({ model: "m", messages: [] }))))).toBe(true)
     expect(Either.isLeft(runSlices(readCountRequest(bytes({ messages }))))).toBe(true)
@@ -181,7 +181,7 @@ describe("the messages headers for a provider", () => {
     "anthropic-dangerous-direct-browser-access": "true"
   }
 
-  it("contain the client's anthropic-version and anthropic-beta, and no other client header", () => {
+  it("contain the client's anthropic-version and anthropic-beta", () => {
     const given = { "anthropic-version": "2026-10-21", "anthropic-beta": "a-2025-01-01,b-2025-02-02, c" }
     expect(messagesHeadersFor({ ...otherHeaders, ...given }, true)).toEqual({
       "content-type": "application/json",
@@ -192,7 +192,7 @@ describe("the messages headers for a provider", () => {
   })
 
   it.each([{}, { "anthropic-version": "", "anthropic-beta": "" }])(
-    "contain a default anthropic-version if the client sends the headers %j",
+    "contain a default anthropic-version if the client sends %j",
     (none) => {
       expect(messagesHeadersFor({ ...otherHeaders, ...none }, false)).toEqual({
         "content-type": "application/json",

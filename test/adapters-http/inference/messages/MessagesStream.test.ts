@@ -48,7 +48,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   events: [
     { name: "events are passed on in their order", sent: sse(...whole), written: writtenWhole },
     {
-      name: "events of blocks of several types are passed on unchanged",
+      name: "blocks of several types are passed on unchanged",
       sent: sse(
         start,
         blockStart({ type: "thinking", thinking: "", signature: "" }),
@@ -81,17 +81,17 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "events without an `event:` line get an `event:` line from their type",
+      name: "a missing `event:` line is added from the type",
       sent: dataOnly(...whole),
       written: writtenWhole
     },
     {
-      name: "events without a type get the type from their `event:` line",
+      name: "a missing type is added from the `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata: {}\n\n`,
       written: writtenWhole
     },
     {
-      name: "events without data get their type from their `event:` line",
+      name: "missing data is added from the `event:` line",
       sent: `${sse(...whole.slice(0, -1))}event: message_stop\ndata:\n\n`,
       written: writtenWhole
     },
@@ -116,12 +116,12 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "end marks of other protocols between the events are dropped",
+      name: "end marks of other protocols are dropped",
       sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
       written: writtenWhole
     },
     {
-      name: "events keep unknown members",
+      name: "unknown members of events are kept",
       sent: sse(start, { ...textStart, later: [1] }, blockDelta({ type: "text_delta", text: "hi", p: "x" }), ...ending),
       written: [
         started,
@@ -163,7 +163,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   ],
   names: [
     {
-      name: "the model has its public name in `message_start` and in `message_delta`",
+      name: "the model has its public name",
       sent: sse(
         start,
         textStart,
@@ -237,7 +237,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     {
-      name: "the marks of cloud platforms are removed from ids in tool calls and tool results",
+      name: "the marks of cloud platforms are removed from ids",
       sent: sse(
         withMessage({ id: "msg_bdrk_01AbC" }),
         toolStart("toolu_vrtx_01X", "f"),
@@ -252,14 +252,14 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       ]
     },
     ...["gen-1763620000-abc", "", undefined].map((id) => ({
-      name: `the message id ${JSON.stringify(id)} is replaced by an id from the gateway`,
+      name: `the message id ${JSON.stringify(id)} is replaced by the gateway's id`,
       sent: sse(withMessage({ id }), ...whole.slice(1)),
       written: [writtenMessage({ id: "msg_ours" }), ...writtenWhole.slice(1)]
     }))
   ],
   repairs: [
     {
-      name: "unreported usage is written as 0 where clients require usage",
+      name: "unreported usage is written as 0",
       sent: sse(messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop),
       written: [
         writtenMessage({ usage: { input_tokens: 0, output_tokens: 0 } }),
@@ -291,7 +291,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
   ],
   endings: [
     {
-      name: "a stream that ends after its stop reason is complete",
+      name: "an end after the stop reason is accepted",
       sent: sse(...whole.slice(0, -1)),
       written: writtenWhole
     },
@@ -301,63 +301,68 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       written: writtenWhole
     },
     {
-      name: "a stream with `message_stop` is complete even without a stop reason",
+      name: "a missing stop reason before `message_stop` is accepted",
       sent: sse(...unfinished, blockStop(), messageStop),
       written: [...writtenUnfinished, blockStop(), messageStop]
     },
     {
-      name: "a stream that ends before its stop reason fails",
+      name: "an end before the stop reason is a failure",
       sent: sse(...unfinished),
       written: writtenUnfinished,
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that ends after a block fails",
+      name: "an end after a block is a failure",
       sent: sse(...unfinished, blockStop()),
       written: [...writtenUnfinished, blockStop()],
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that ends after a `message_delta` without a stop reason fails",
+      name: "an end after `message_delta` without a stop reason is a failure",
       sent: sse(...unfinished, messageDelta(1, null)),
       written: [...writtenUnfinished, messageDelta(1, null)],
       end: "UpstreamFailed"
     },
     {
-      name: "a stream that is cut inside an event fails",
+      name: "an end inside an event is a failure",
       sent: `${sse(...unfinished)}event: content_block_delta\ndata: {"type":"content_blo`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
     },
-    { name: "an empty stream fails", sent: "", written: [], end: "UpstreamFailed" },
+    { name: "an end before the first byte is a failure", sent: "", written: [], end: "UpstreamFailed" },
     {
-      name: "a stream with only the end mark of another protocol fails",
+      name: "an end mark of another protocol without events is a failure",
       sent: "data: [DONE]\n\n",
       written: [],
       end: "UpstreamFailed"
     },
-    { name: "a stream with only pings fails", sent: sse(ping, ping), written: [], end: "UpstreamFailed" },
-    { name: "a stream with only `message_stop` fails", sent: sse(messageStop), written: [], end: "UpstreamFailed" },
+    { name: "pings without other events are a failure", sent: sse(ping, ping), written: [], end: "UpstreamFailed" },
     {
-      name: "an event before `message_start` fails the stream",
+      name: "`message_stop` without other events is a failure",
+      sent: sse(messageStop),
+      written: [],
+      end: "UpstreamFailed"
+    },
+    {
+      name: "an event before `message_start` is a failure",
       sent: sse(textStart, ...whole),
       written: [],
       end: "UpstreamFailed"
     },
     {
-      name: "a second `message_start` fails the stream",
+      name: "a second `message_start` is a failure",
       sent: sse(...unfinished, ...whole),
       written: writtenUnfinished,
       end: "UpstreamFailed"
     },
     ...['{"type":"content_block_delta",', "oops", "[1]", '"hi"', "5"].map((data) => ({
-      name: `an event with the data ${data} fails the stream`,
+      name: `an event with the data ${data} is a failure`,
       sent: `${sse(...unfinished)}data: ${data}\n\n${sse(...ending)}`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
     })),
     {
-      name: "invalid JSON in a known event fails the stream",
+      name: "invalid JSON in a known event is a failure",
       sent: `${sse(...unfinished)}event: content_block_delta\ndata: oops\n\n${sse(...ending)}`,
       written: writtenUnfinished,
       end: "UpstreamFailed"
@@ -373,7 +378,7 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
     ["an error without data", "event: error\ndata:\n\n", "UpstreamFailed"],
     ["an error next to content", sse({ ...hi, error: { message: "boom" } }), "UpstreamFailed"]
   ].map(([kind = "", frame, end = ""]) => ({
-    name: `${kind} fails the stream, and no later event is written`,
+    name: `${kind} is a failure`,
     sent: `${sse(...unfinished)}${frame}${sse(hi, ...ending)}`,
     written: writtenUnfinished,
     end
@@ -384,29 +389,32 @@ const table = Object.values(rows).flatMap((cases) => cases.map((row) => [row.nam
 
 const resultOf = ({ text, end }: TranslatedStream) => ({ written: eventsOf(text), end })
 
-describe("messages stream translation", () => {
+describe("in a messages stream", () => {
   it.each(table)("%s", (_, { sent, written, end = "complete" }) => {
     expect(resultOf(translatedStream([Buffer.from(sent)]))).toEqual({ written, end })
   })
+})
 
-  it.each(table)("%s, even if each chunk has one byte", (_, { sent }) => {
+describe("in a messages stream of one-byte chunks", () => {
+  it.each(table)("%s", (_, { sent }) => {
     const bytes = Buffer.from(sent)
     expect(traceOf(translatedStream([...bytes].map((byte) => Buffer.of(byte))))).toBe(
       traceOf(translatedStream([bytes]))
     )
   })
+})
 
-  it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])(
-    "%s, even with a chunk boundary at any byte",
-    (_, { sent }) => {
-      const bytes = Buffer.from(sent)
-      const uncut = traceOf(translatedStream([bytes]))
-      for (let cut = 1; cut < bytes.length; cut++) {
-        expect(traceOf(translatedStream([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
-      }
+describe("in a messages stream divided at any byte", () => {
+  it.each(rows.framing?.map((row) => [row.name, row] as const) ?? [])("%s", (_, { sent }) => {
+    const bytes = Buffer.from(sent)
+    const uncut = traceOf(translatedStream([bytes]))
+    for (let cut = 1; cut < bytes.length; cut++) {
+      expect(traceOf(translatedStream([bytes.subarray(0, cut), bytes.subarray(cut)]))).toBe(uncut)
     }
-  )
+  })
+})
 
+describe("a messages stream", () => {
   it("keeps every byte of an event that does not identify the provider", () => {
     const odd =
       '{ "index":0, "type" :"content_block_delta","delta":{"text":"\\u00e9\\/","type":"text_delta","n":12345678901234567890.0} }'
@@ -417,19 +425,22 @@ describe("messages stream translation", () => {
     expect(content).toBe("é/")
   })
 
-  it("fails on an event that is nested too deeply, and on an event that never ends", () => {
+  it("fails on an event that is nested too deeply", () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
     const nested = `data: {"type":"message_delta","delta":{},"usage":${deep}}\n\n`
     expect(translatedStream([Buffer.from(sse(...unfinished) + nested)]).end).toBe("UpstreamFailed")
+  })
+
+  it("fails on an event that never ends", () => {
     const endless = [Buffer.from(`${sse(...unfinished)}data: {"a":"`), ...Array(9).fill(Buffer.alloc(1024 * 1024, "x"))]
     expect(resultOf(translatedStream(endless))).toEqual({ written: writtenUnfinished, end: "UpstreamFailed" })
   })
 })
 
-describe("the usage of a translated messages stream", () => {
+describe("the usage of a messages stream", () => {
   const reported = (...events: ReadonlyArray<WireEvent>) => translatedStream([Buffer.from(sse(...events))]).usage
 
-  it("combines the usage in `message_start` and in `message_delta`", () => {
+  it("combines `message_start` and `message_delta`", () => {
     const caching = messageStart({ usage: usage(5, 1, { written: 20, read: 300 }) })
     expect(reported(caching, textStart, hi, ...ending)).toEqual({
       prompt: { input: 5n, cacheWrite: 20n, cacheRead: 300n },
@@ -437,11 +448,11 @@ describe("the usage of a translated messages stream", () => {
     })
   })
 
-  it("is the prompt usage in `message_start` if the stream is cut", () => {
+  it("is read from `message_start` if the stream is cut", () => {
     expect(reported(...unfinished)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
   })
 
-  it("is unreported if the provider reported none, although the client receives 0", () => {
+  it("is unreported if the provider reported none", () => {
     const silent = [messageStart(), textStart, hi, blockStop(), messageDelta(), messageStop]
     expect(reported(...silent)).toEqual({ prompt: undefined, output: undefined })
   })

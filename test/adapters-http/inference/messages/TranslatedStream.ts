@@ -1,7 +1,4 @@
-/**
- * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
- * resulting frames.
- */
+/** `translatedStream` translates a provider's bytes with the decoder and translator of the relay. */
 
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import type { MessagesRequest } from "@tollgate/adapters-http/inference/messages/MessagesRequest"
@@ -65,11 +62,10 @@ export const translatedStream = (chunks: ReadonlyArray<Buffer>): TranslatedStrea
   return { text, content, usage, end: end ?? "open" }
 }
 
-/** Returns the frames, the content, the usage and the end in one string, for comparisons. */
+/** Returns all results in one string, for comparisons. */
 export const traceOf = ({ text, content, usage, end }: TranslatedStream): string =>
   `${text}|${content}|${Object.values(usage.prompt ?? {}).join()}|${usage.output}|${end}`
 
-/** Returns the events as frames in the format of the protocol. */
 export const sse = (...events: ReadonlyArray<WireEvent>): string => events.map(frameOf).join("")
 
 /** Returns the events in the frames. Fails unless each frame has an `event:` and a `data:` line of the same type. */

@@ -1,7 +1,4 @@
-/**
- * These tests check the end of a responses stream that fails. The last events must continue the events that the client
- * has already received.
- */
+/** The last events of a responses stream that fails must continue the events that the client has received. */
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { created as createdEvent, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
@@ -47,7 +44,7 @@ it("a responses stream that fails after a keepalive begins with response.created
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "failed", charge: { charged: { output: 0n } } })
 })
 
-it("a responses stream that is open when the drain ends gets error events, and only delivered content is charged", async () => {
+it("a responses stream that is open when the drain ends gets error events", async () => {
   const { gateway, upstream, response } = await start({ drainSeconds: 0.1 })
   upstream.stream()
   for (const event of numbered(...opening(), textDelta("hello"))) upstream.event(event)
@@ -64,7 +61,7 @@ it("a responses stream that is open when the drain ends gets error events, and o
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
 })
 
-it("a responses stream that fails because of an exception in the gateway ends with response.failed and error", async () => {
+it("a responses stream ends with response.failed and error after an exception in the gateway", async () => {
   const { gateway, upstream, response } = await start()
   upstream.stream()
   upstream.event(createdEvent())

@@ -74,7 +74,7 @@ describe("a responses request", () => {
     [null, ""],
     [null, "[]"],
     [null, '{"model":"m","input":"hi"']
-  ])("is refused with an error whose param is %s: %j", (param, body) => {
+  ])("is refused with the error param %s: %j", (param, body) => {
     expect(refusedParam(body)).toBe(param)
   })
 
@@ -102,7 +102,7 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(true)
   })
 
-  it("has no unsized content if the members that refer to stored content are null", () => {
+  it("has no unsized content if its references to stored content are null", () => {
     const members = { previous_response_id: null, conversation: null, prompt: null }
     expect(accepted({ model: "m", input: "hi", ...members }).size.hasUnsizedContent).toBe(false)
   })

@@ -37,7 +37,7 @@ const search = { id: "ws_1", type: "web_search_call", status: "completed", actio
 const everything = [reasoning, message("Hello"), refusal, functionCall("look", '{"at":1}'), custom, search]
 
 describe("a whole response", () => {
-  it("has the public name of the model, and the provider's id, content and usage", () => {
+  it("has the public name of the model and the provider's id", () => {
     const given = response({ content: ["Hello"], usage: responsesUsage(7, 2, 3) })
     const { service_tier: _, ...expected } = given
     expect(translatedJson(given)).toEqual({
@@ -47,7 +47,7 @@ describe("a whole response", () => {
     })
   })
 
-  it("gets an id if the provider's id does not begin with resp_, and gets the members that clients require", () => {
+  it("gets a new id if the provider's does not begin with resp_", () => {
     const { json } = translatedJson({ id: "gen-17", output: [] })
     expect(json).toEqual({
       id: "resp_ours",
@@ -68,7 +68,7 @@ describe("a whole response", () => {
     expect(translatedJson(response({}, { output: everything })).content).toBe('hmwellHellonolook{"at":1}shls')
   })
 
-  it("is accepted if it is incomplete because of its output limit", () => {
+  it("is accepted if it ends at its output limit", () => {
     const more = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
     expect(translatedJson(response({ usage: responsesUsage(7, 9) }, more)).usage?.output).toBe(9n)
   })
@@ -87,7 +87,7 @@ describe("a whole response", () => {
     ["a failed response without a reason", response({}, { status: "failed" })],
     ["a cancelled response", response({}, { status: "cancelled" })],
     ["a response that has not ended", response({}, { status: "queued", output: [] })]
-  ])("fails, also for a client that requested a stream, if the provider sends %s", (_, body) => {
+  ])("fails if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
   })
@@ -102,8 +102,8 @@ describe("a whole response", () => {
   })
 })
 
-describe("a whole response for a client that requested a stream", () => {
-  it("becomes the events of a stream, from response.created to response.completed", () => {
+describe("a whole response as a stream", () => {
+  it("consists of the events from response.created to response.completed", () => {
     const { frames, content, usage, end } = Either.getOrThrow(
       asStream(response({ content: ["Hello"], usage: responsesUsage(7, 2) }))
     )
@@ -138,7 +138,7 @@ describe("a whole response for a client that requested a stream", () => {
     FastCheck.constant(search)
   )
   property(
-    "gives the official client the output of the whole response",
+    "gives the official client the same output",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {
       const given = response({ usage: responsesUsage(7, 2) }, { output, status })
@@ -160,13 +160,14 @@ describe("a whole response for a client that requested a stream", () => {
     200
   )
 
-  it("passes on items and parts of unknown types, even if the type is the name of a member of every object", () => {
+  it("passes on items and parts of unknown types", () => {
+    // Every JavaScript object has members with the names of these types.
     const item = { id: "x_1", type: "constructor", content: [{ type: "toString", text: "hi" }] }
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [item] }))).frames)
     expect(events.find(({ type }) => type === "response.output_item.done")).toMatchObject({ item })
   })
 
-  it("has an id for an item to which the provider gives no id", () => {
+  it("adds a missing id to an item", () => {
     const { id: _, ...withoutId } = message("Hello")
     const events = eventsOf(Either.getOrThrow(asStream(response({}, { output: [withoutId] }))).frames)
     const ids = events.flatMap(({ item_id }) => (item_id === undefined ? [] : [item_id]))

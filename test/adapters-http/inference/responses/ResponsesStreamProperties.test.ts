@@ -1,6 +1,3 @@
-/**
- * Checks properties of translated responses streams, for random events from the provider.
- */
 import { asObject } from "@tollgate/domain/inference/Json"
 import { contentOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
 import { FastCheck } from "effect"
@@ -74,36 +71,28 @@ const sent = FastCheck.tuple(FastCheck.array(event, { maxLength: 8 }), ending).m
   Buffer.from([...events, ...last].map(wireText).join(""))
 )
 
-describe("the translation of any responses stream", () => {
+describe("a translated responses stream", () => {
   property("never identifies the provider", [sent], (bytes) => !translatedStream(bytes).text.includes(SECRET))
 
-  property(
-    "reports exactly the content of the events that it writes, or of the final response if no earlier event has content",
-    [sent],
-    (bytes) => {
-      const { content, events } = translatedStream(bytes)
-      const written = events.map(contentOfEvent).join("")
-      return content === written || (written === "" && content === "x")
-    }
-  )
+  property("reports the content of its events", [sent], (bytes) => {
+    const { content, events } = translatedStream(bytes)
+    const written = events.map(contentOfEvent).join("")
+    return content === written || (written === "" && content === "x")
+  })
 
-  property(
-    "ends with `response.completed` or `response.incomplete`, or with `response.failed` and `error` after a failure",
-    [sent],
-    (bytes) => {
-      const { events, end } = translatedStream(bytes)
-      const [last, lastButOne] = events.map(({ type }) => type).reverse()
-      const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
-      return (
-        endings.length === 1 &&
-        (end === "complete"
-          ? last === "response.completed" || last === "response.incomplete"
-          : last === "error" && lastButOne === "response.failed" && asObject(events.at(-1)?.error) !== undefined)
-      )
-    }
-  )
+  property("has one ending: `response.completed`, `response.incomplete` or `response.failed`", [sent], (bytes) => {
+    const { events, end } = translatedStream(bytes)
+    const [last, lastButOne] = events.map(({ type }) => type).reverse()
+    const endings = events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(String(type)))
+    return (
+      endings.length === 1 &&
+      (end === "complete"
+        ? last === "response.completed" || last === "response.incomplete"
+        : last === "error" && lastButOne === "response.failed" && asObject(events.at(-1)?.error) !== undefined)
+    )
+  })
 
-  property("has the public name of the model in the member `model` of an event and of its response", [sent], (bytes) =>
+  property("names the model by its public name", [sent], (bytes) =>
     translatedStream(bytes).events.every(
       ({ model, response }) =>
         (model === undefined || model === "public-model") &&
@@ -111,13 +100,9 @@ describe("the translation of any responses stream", () => {
     )
   )
 
-  property(
-    "writes the same frames for the first bytes, whether or not more bytes follow",
-    [sent, FastCheck.nat()],
-    (bytes, at) => {
-      const whole = translatedStream(bytes)
-      const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
-      return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
-    }
-  )
+  property("keeps its frames when more bytes arrive", [sent, FastCheck.nat()], (bytes, at) => {
+    const whole = translatedStream(bytes)
+    const part = translatedStream(bytes.subarray(0, at % (bytes.length + 1)))
+    return whole.before.startsWith(part.before) && whole.content.startsWith(part.content)
+  })
 })

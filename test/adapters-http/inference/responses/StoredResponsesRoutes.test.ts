@@ -17,7 +17,7 @@ const calls: ReadonlyArray<readonly [string, (client: OpenAI) => Promise<unknown
   ["list the input items of a response", (client) => client.responses.inputItems.list("resp_1").then(() => {})]
 ]
 
-it.each(calls)("a request to %s returns 404 and states that responses are not stored", async (_, call) => {
+it.each(calls)("a request to %s returns 404 because responses are not stored", async (_, call) => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
   await expect(call(client)).rejects.toMatchObject({
     status: 404,

@@ -1,7 +1,4 @@
-/**
- * `translatedStream` translates a provider's bytes with the same decoder and translator as the relay, and parses the
- * resulting frames.
- */
+/** `translatedStream` translates a provider's bytes with the decoder and translator of the relay. */
 
 import type { Translation } from "@tollgate/adapters-http/inference/relay/RelayProtocol"
 import { responsesProtocol } from "@tollgate/adapters-http/inference/responses/ResponsesProtocol"
