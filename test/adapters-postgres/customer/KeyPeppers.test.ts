@@ -141,7 +141,7 @@ describe("a replacement of the pepper", () => {
       })
     )
 
-    it.scoped("records the pepper of a key from an earlier release", () =>
+    it.scoped("records the pepper of an earlier release's key", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const server = yield* aServer("before")
@@ -232,7 +232,7 @@ describe("a replacement of the pepper", () => {
       })
     )
 
-    it.scoped("does not wait for a key that another session locks", () =>
+    it.scoped("does not wait for a key that is locked", () =>
       Effect.gen(function* () {
         const before = yield* aServer("before")
         const [locked, free] = [yield* before.create, yield* before.create]

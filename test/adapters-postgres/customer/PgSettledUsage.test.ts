@@ -36,7 +36,6 @@ const aUsage = Effect.map(aLedger, (ledger) => ({
     })
 }))
 
-/** The filter that selects every request. */
 const all: UsageFilter = { from: undefined, before: undefined, model: undefined, userId: undefined }
 
 const aSession = Effect.gen(function* () {

@@ -1,6 +1,4 @@
 /**
- * Creates image requests of customers and the nodes that serve them, and reads the stored rows.
- *
  * An image with the outcome {@link completedImage} costs exactly 0.1 micro-USD.
  */
 import { SqlClient } from "@effect/sql"
@@ -73,7 +71,6 @@ export interface StoredImage {
   readonly cost: bigint | null
 }
 
-/** Reads the stored image requests of a customer, oldest first. */
 export const storedImages = ({ user }: Customer) =>
   Effect.flatMap(
     SqlClient.SqlClient,

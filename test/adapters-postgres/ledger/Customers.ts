@@ -1,6 +1,4 @@
 /**
- * Creates customers with exact balances, requests with an exact cost, and nodes with a ledger.
- *
  * A request from {@link aRequest} has 96 input tokens and 1 output token. At 1,000 and 4,000 pico-USD per token, its
  * cost is exactly 0.1 micro-USD.
  */

@@ -140,7 +140,6 @@ describe("a dedicated connection", () => {
       })
     )
 
-    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]
@@ -162,7 +161,6 @@ describe("a dedicated connection", () => {
       )
     }
 
-    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const [fault, written] of [
       ["commit lost", []],
       ["response lost", ["maybeCommitted"]]

@@ -273,7 +273,7 @@ describe("the group commit queue", () => {
   })
 
   describe("with extensions", () => {
-    it("puts them between settlements and admissions", async () => {
+    it("puts extensions between settlements and admissions", async () => {
       const { transaction, admit, extend, settle, results } = controlledQueue()
       admit("a1")
       extend("b1", "c1")
@@ -284,7 +284,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(results).toMatchObject({ "extend b1": hold("b1"), "extend c1": "nothing" }))
     })
 
-    it("limits their number in a batch", async () => {
+    it("limits the extensions of a batch", async () => {
       const many = controlledQueue()
       many.extend("a1", "a2", "a3", "a4", "a5")
       expect((await many.transaction(0)).ids).toHaveLength(4)
@@ -298,7 +298,7 @@ describe("the group commit queue", () => {
       }
     })
 
-    it("accepts them while it refuses admissions", async () => {
+    it("accepts extensions while it refuses admissions", async () => {
       const { transaction, admit, extend, settle, results } = controlledQueue()
       settle("a", "b", "c", "d", "e")
       admit("f1")
@@ -309,7 +309,7 @@ describe("the group commit queue", () => {
       expect(results).toEqual({ "admit f1": "Overloaded", "extend too many": "Overloaded" })
     })
 
-    it("refuses one at its deadline during a transaction", async () => {
+    it("refuses an extension at its deadline", async () => {
       const { transaction, transactions, extend, settle, results } = controlledQueue({ admissionMillis: 50 })
       extend("slow")
       const hanging = await transaction(0)
@@ -325,7 +325,7 @@ describe("the group commit queue", () => {
       expect(results["extend slow"]).toBe("Overloaded")
     })
 
-    it("decides one again after an unknown commit", async () => {
+    it("decides an extension again after an unknown commit", async () => {
       const { transaction, extend, settle, results } = controlledQueue({ admissionMillis: 300 })
       extend("a1")
       const first = await transaction(0)
@@ -380,7 +380,7 @@ describe("the group commit queue", () => {
       expect(results).toMatchObject({ "extend c1": hold("c1"), "extend c2": hold("c2"), "extend c3": hold("c3") })
     })
 
-    it("refuses them when it closes", async () => {
+    it("refuses waiting and new extensions when it closes", async () => {
       const { queue, transaction, extend, results } = controlledQueue()
       extend("c1")
       const first = await transaction(0)
@@ -451,7 +451,7 @@ describe("the group commit queue", () => {
   })
 
   describe("with contended users", () => {
-    it("serves another user", async () => {
+    it("serves other users", async () => {
       const { transaction, admit, settle, results, events } = controlledQueue()
       settle("c1", "a1", "c2")
       admit("c3")
@@ -479,7 +479,7 @@ describe("the group commit queue", () => {
       expect(events).toEqual([{ _tag: "RowsLocked", userIds: ["c"] }])
     })
 
-    it("retries two of them in turn", async () => {
+    it("retries two contended users in turn", async () => {
       const { transaction, settle } = controlledQueue({ batchSize: 2, unsettled: 64 })
       settle("c1", "d1")
       settle("c2", "c3")
@@ -491,7 +491,7 @@ describe("the group commit queue", () => {
       expect((await transaction(2)).ids).toEqual(["settle d1", "settle c1"])
     })
 
-    it("refuses their admissions at the deadline", async () => {
+    it("refuses admissions at their deadline", async () => {
       const { transaction, transactions, admit, results } = controlledQueue({ admissionMillis: 300 })
       admit("c1")
       const first = await transaction(0)

@@ -1,6 +1,3 @@
-/**
- * Creates customers with limited keys, and reads the counts of these keys.
- */
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import type { KeyLimitsChange } from "@tollgate/domain/customer/KeyLimits"
 import { Effect } from "effect"

@@ -269,7 +269,7 @@ describe("the inference ledger", () => {
       })
     )
 
-    it.scoped("considers a balance ample from 100 times the hold", () =>
+    it.scoped("considers a balance ample if it is 100 times the hold", () =>
       Effect.gen(function* () {
         const [rich, poor] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
         const subscriber = yield* aCustomer({ planTokens: 9_800n })

@@ -145,7 +145,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("refuses an admission within two seconds while the database hangs", () =>
+    it.scoped("refuses an admission within two seconds if the database hangs", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })
         const { ledger, cable } = yield* wired(shortTimeouts)

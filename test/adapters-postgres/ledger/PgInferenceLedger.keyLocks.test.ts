@@ -47,7 +47,7 @@ describe("the ledger, while a limited key's row is locked,", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const limits of ["known", "set after the authentication"] as const) {
       for (const pending of ["settlement", "extension", "admission"] as const) {
-        it.scoped(`serves another customer within one second (${pending}, limits ${limits})`, () =>
+        it.scoped(`serves another customer within one second (waiting: ${pending}, limits ${limits})`, () =>
           Effect.gen(function* () {
             const [created, other] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 900_000n })]
             yield* change(created, LIMITS)

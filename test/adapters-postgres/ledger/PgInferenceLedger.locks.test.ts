@@ -36,7 +36,7 @@ const holdOf = (requestId: RequestId) => `SELECT FROM open_request WHERE request
 describe("the ledger, while a customer's rows are locked,", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`serves another customer within one second (${locked})`, () =>
+      it.scoped(`serves another customer within one second (locked: ${locked})`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
@@ -82,7 +82,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
     }
 
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`extends another hold within one second (${locked})`, () =>
+      it.scoped(`extends another hold within one second (locked: ${locked})`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),

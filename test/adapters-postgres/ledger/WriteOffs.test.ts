@@ -33,7 +33,7 @@ const stores = Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(
   Layer.provideMerge(Layer.succeed(WriteOffs, sums))
 )
 
-// The tests run in order, and each test adds to the sums.
+// Each test adds to the sums of the previous test.
 describe("the sums of write-offs", () => {
   layer(stores, { excludeTestServices: true })((it) => {
     it.scoped("contain each write-off of the ledger by its reason", () =>

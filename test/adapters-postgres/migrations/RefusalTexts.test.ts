@@ -65,7 +65,6 @@ const withOldTexts = earlier.map(
   })
 )
 
-/** The definitions of all triggers and functions of the schema. */
 const definitions = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ definition: string }>`

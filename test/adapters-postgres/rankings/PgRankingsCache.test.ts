@@ -12,7 +12,6 @@ import * as TestDatabase from "../../support/TestDatabase.ts"
 
 const unbounded = { concurrency: "unbounded" } as const
 
-/** Builds the rankings cache of one more node, with its own connections. */
 const aNodeOf = (database: TestDatabase.Database) =>
   Effect.map(
     Layer.build(PgRankingsCache.layer.pipe(Layer.provide(TestDatabase.clientLayer(database)))),
@@ -23,7 +22,6 @@ const aNode = Effect.flatMap(TestDatabase.TestDatabase, aNodeOf)
 const rankings = (now: Date, windows: ReadonlyArray<Window> = Window.literals): RankingsByWindow =>
   new Map(windows.map((window) => [window, ranksOf({ models: [], settlements: [] }, window, now)]))
 
-/** Computes rankings and counts the computations. */
 const counting = () => {
   const computed: Array<Date> = []
   const compute = (now: Date) => Effect.sync(() => void computed.push(now)).pipe(Effect.as(rankings(now)))

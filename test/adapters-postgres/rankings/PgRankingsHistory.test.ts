@@ -28,7 +28,7 @@ const models = [
   aModel("unused")
 ]
 
-/** Returns pseudo-random numbers from 0 (inclusive) to 1 (exclusive), the same in every run. */
+/** Returns the same pseudo-random numbers in every run. */
 const drawn = (seed: number) => {
   let state = seed
   return () => {

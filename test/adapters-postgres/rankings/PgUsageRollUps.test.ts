@@ -23,7 +23,6 @@ import { clientLayer, TestDatabase } from "../../support/TestDatabase.ts"
 const unbounded = { concurrency: "unbounded" } as const
 const HOUR = 3_600_000
 
-/** Starts another node: a ledger and roll-ups with their own connections. */
 const aNode = Effect.gen(function* () {
   const database = yield* TestDatabase
   const built = yield* Layer.build(
@@ -91,7 +90,6 @@ const rows = (table: "usage_delta" | "usage_rollup" | "speed_rollup") =>
     Effect.map(sql.unsafe(`SELECT * FROM ${table} ORDER BY 1, 2, 3`), (found) => found)
   )
 
-/** Returns the backends that wait for a lock. */
 const waiting = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ pid: number }>`SELECT pid FROM pg_stat_activity

@@ -67,7 +67,7 @@ const CUSTOMERS = 12
 
 export class Market {
   readonly #resellers: ReadonlyArray<ResellerId>
-  /** The customers, each of one reseller. Customer i belongs to the reseller i modulo the number of resellers. */
+  /** Customer i belongs to the reseller i modulo the number of resellers. */
   readonly #customers: ReadonlyArray<Customer>
   readonly #tiers: ReadonlyArray<string>
   readonly #ledgers: ReadonlyArray<Ledger>

@@ -1,6 +1,3 @@
-/**
- * Creates webhook endpoints for tests, and claims deliveries.
- */
 import { SqlClient } from "@effect/sql"
 import { WebhookDeliveries } from "@tollgate/application/webhook/WebhookDeliveries"
 import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
