@@ -1,6 +1,5 @@
 /**
- * Tests the shutdown of a busy server. Requests that end within the grace period complete. The other requests are cut and
- * charged for the delivered part. No hold stays open.
+ * Tests the shutdown of a busy server.
  */
 import { Agent, type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
@@ -31,7 +30,6 @@ beforeAll(async () => {
 })
 afterAll(() => observer.close())
 
-/** Sends a request on a connection of this agent, or on a new connection. */
 const call = (url: string, agent: Agent | false = false, method = "GET", body?: object): Promise<ReceivedResponse> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${customer.key}`, "content-type": "application/json" }
@@ -70,7 +68,7 @@ const heartbeats = async (count: number): Promise<void> => {
 
 const chat = { model: "m", messages: [{ role: "user", content: "Say hello." }] }
 
-it("a stopping server completes streams within the grace period, cuts the others, charges both, and exits", async () => {
+it("a stopping server completes the streams that end within the grace period", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: String(DRAIN_SECONDS),
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS
@@ -140,7 +138,7 @@ it("a stopping server completes streams within the grace period, cuts the others
   expect(await observer.audit()).toEqual([])
 }, 60_000)
 
-it("a stopping server settles its open requests before it exits, even after repeated signals", async () => {
+it("a stopping server settles its open requests despite repeated signals", async () => {
   const server = await ServerProcess.beside(observer, {
     DRAIN_SECONDS: "20",
     NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS

@@ -68,7 +68,7 @@ const attributesOf = ({ attributes }: Span): Readonly<Record<string, unknown>> =
 const traceOf = (requestId: string): ReadonlyMap<string, Span> =>
   new Map(spans.filter(({ traceId }) => traceId === requestId.replaceAll("-", "")).map((span) => [span.name, span]))
 
-it("traces have one span each for the request, the admission, the attempt and the settlement", {
+it("a trace has spans for the request, its admission, attempt and settlement", {
   timeout: 120_000
 }, async () => {
   const server = await ServerProcess.beside(gateway, {
@@ -135,7 +135,7 @@ it("traces are not sent for requests outside the sample", { timeout: 120_000 }, 
   expect(requests).toHaveLength(before)
 })
 
-it("requests are settled, and the server exits, while the collector of traces is down", {
+it("requests are settled while the collector of traces is down", {
   timeout: 120_000
 }, async () => {
   const server = await ServerProcess.beside(gateway, {

@@ -14,7 +14,6 @@ export interface GatewayUnderTest {
   readonly credit: UsdPico
   /** Returns the customer's present balance in USD, as the API formats it. */
   readonly balance: () => Promise<string>
-  /** Cuts every open stream. */
   readonly breakStreams: () => void
   /** Returns the places in responses that reveal the provider, its cost or a key. */
   readonly leaks: () => ReadonlyArray<string>

@@ -25,7 +25,7 @@ import {
 import { cut, json, script, until } from "../../support/upstream/Script.ts"
 import type { ClientRequest, ClientResponse, Connection, OfficialClient, ScriptedContent } from "./OfficialClient.ts"
 
-/** A version of the client. Both versions have the methods that are called here, but with different types. */
+/** Both versions of the client have the methods that are called here, but with different types. */
 interface Generation {
   readonly number: string
   readonly make: (options: { baseURL: string; apiKey: string; maxRetries: number }) => Anthropic

@@ -1,16 +1,13 @@
 /**
- * Defines the interface of an official client for the shared tests. It gives every protocol the same calls and results, and
- * contains the upstream scripts of the protocol.
+ * Defines the interface of an official client for the shared tests. Every protocol has the same calls and results.
  */
 import type { z } from "zod"
 import type { Script, Signal } from "../../support/upstream/Script.ts"
 
 export interface OfficialClient {
-  /** The name of the client and its protocol. */
   readonly name: string
   /** The path of the requests that the gateway sends to the upstream. */
   readonly path: string
-  /** Creates the client. */
   readonly connect: (gatewayUrl: string, key: string) => Connection
   /** Returns the script of an upstream that sends this content. */
   readonly upstream: (scripted: ScriptedContent, streamed: boolean) => Script
@@ -18,9 +15,8 @@ export interface OfficialClient {
 
 /** A client that is configured for one gateway and one API key. */
 export interface Connection {
-  /** Requests a whole response. */
   readonly requestWhole: (request: ClientRequest) => Promise<ClientResponse>
-  /** Requests a stream with the client's helper method, which assembles the response. Calls `onText` for each piece of text. */
+  /** Requests a stream with the client's helper, which assembles the response. Calls `onText` for each piece of text. */
   readonly requestStream: (request: ClientRequest, onText?: () => void) => Promise<ClientResponse>
   /** Requests a stream, reads it event by event, and calls `onText` for each piece of text. */
   readonly readEvents: (request: ClientRequest, onText: () => void) => Promise<void>
@@ -31,11 +27,9 @@ export interface ClientRequest {
   readonly question: string
   /** A PNG in base64. */
   readonly picture?: string
-  /** A tool that the model can call. */
   readonly tool?: Tool
   /** The conversation so far: a tool call and its result. */
   readonly after?: { readonly response: ClientResponse; readonly toolResult: string }
-  /** True to request reasoning. */
   readonly withReasoning?: boolean
   /** The schema that the response must match. */
   readonly schema?: z.ZodType
