@@ -1,9 +1,7 @@
 /**
- * Tests a gateway that serves many requests while its database has faults. Every delivered response is charged exactly
- * once, and the gateway recovers without being restarted.
+ * Tests a gateway that serves many requests while its database has faults.
  *
- * The environment variable FAULTS sets the maximum number of faults (default 4). In a proof with a time limit, the test can
- * end after fewer faults.
+ * FAULTS sets the maximum number of faults (default 4). A proof with a time limit can have fewer.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -38,10 +36,7 @@ let postgres: Scope.CloseableScope
 let gateway: TestGateway
 let customer: Customer
 
-/**
- * Starts Postgres and returns the directory of its socket. Postgres writes durably, which is the default, because committed
- * rows must survive a crash of Postgres.
- */
+/** Returns the directory of the socket. Postgres writes durably, because committed rows must survive its crash. */
 const startPostgres = async (): Promise<string> => {
   postgres = Effect.runSync(Scope.make())
   const started = EmbeddedPostgres.start({ directory, parameters: { max_connections: "50" } })
@@ -81,8 +76,7 @@ const faults = {
          WHERE datname = current_database() AND pid <> pg_backend_pid()`
       )
     }),
-  // When any backend is killed, Postgres assumes that shared memory is damaged. It ends all backends and recovers. The test
-  // kills the backend of its own connection.
+  // When any backend is killed, Postgres assumes that shared memory is damaged. It ends all backends and recovers.
   "a backend is killed": () =>
     withOwnConnection(async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
@@ -98,7 +92,7 @@ const faults = {
     await stopPostgres()
     await sleep(1_500 * DEAD_AFTER_SECONDS)
     await startPostgres()
-    // The streams continue for longer than NODE_DEAD_AFTER_SECONDS, so that a wrong sweep of their holds would settle them.
+    // The streams continue for longer than NODE_DEAD_AFTER_SECONDS, so a wrong sweep would settle them.
     await sleep(1_500 * DEAD_AFTER_SECONDS)
     finish.fire()
     gateway.upstream.always(asPlayed())
@@ -141,7 +135,7 @@ const wholeResponse = async (): Promise<void> => {
 }
 
 it(
-  `the gateway charges every delivered response exactly once during ${sequence.length} database faults`,
+  `each delivered response is charged once during ${sequence.length} database faults`,
   async () => {
     const happened: Array<keyof typeof faults> = []
     let stopped = false

@@ -1,8 +1,6 @@
 /**
- * Kills servers while resellers create orders, pay, mint and create keys. Clients repeat a request that receives no
- * response, except if it creates an order or a key. The last killed server has received the webhook of a payment, and
- * has not recorded the payment yet. At the end every operation is stored either once and completely or not at all, and the
- * audit finds no violation.
+ * Kills servers while resellers create orders, pay, mint and create keys. The last killed server has received the webhook
+ * of a payment, and has not recorded the payment yet.
  *
  * KILLS sets the number of servers that are killed, with the last one (default 4).
  */
@@ -92,7 +90,6 @@ const tryOnce = async (
   }
 }
 
-/** Sends a request repeatedly until a server responds. */
 const requestUntilResponse = async (
   kind: RequestKind,
   token: string,
@@ -226,7 +223,7 @@ const sendUntilStopped = async (actor: Actor, nth: number, stopped: () => boolea
 }
 
 it(
-  `orders, mints and keys are stored completely or not at all when servers are killed ${KILLS} times`,
+  `orders, mints and keys are stored completely or not at all despite ${KILLS} kills`,
   async () => {
     servers.push(...(await Promise.all([startServer(), startServer()])))
     const actors = await Promise.all(Array.from({ length: RESELLERS }, (_, nth) => newActor(nth)))

@@ -1,5 +1,5 @@
 /**
- * Kills the server that has committed an event and sends its webhook. Another server delivers the event, with the same id.
+ * Kills the server that has committed an event and sends its webhook.
  */
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -23,7 +23,7 @@ const acquired = <A>(acquire: () => Promise<A>, release: (resource: A) => unknow
     )
   )
 
-it("an event whose server is killed during the delivery is delivered by the next server, with the same id", async () => {
+it("an event whose server is killed is delivered by the next server", async () => {
   const received: Array<{ readonly id: unknown; readonly response: ServerResponse }> = []
   const receiver = await acquired(
     async () => {

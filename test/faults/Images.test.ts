@@ -63,7 +63,7 @@ const statesOf = ({ userId }: Customer) =>
   )
 
 describe("image requests of one customer on two servers", () => {
-  it("run one at a time: of 100 parallel requests, one succeeds and 99 are refused", async () => {
+  it("run one at a time", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const mayRespond = signal()
     const upstreamScript = json(RESPONSE)
@@ -80,7 +80,7 @@ describe("image requests of one customer on two servers", () => {
     expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
   })
 
-  it("run once per idempotency key: of 50 parallel requests, one succeeds and 49 are refused", async () => {
+  it("run once per idempotency key", async () => {
     const customer = await observer.newCustomer(CREDIT)
     observer.upstream.next(json(RESPONSE))
     const calls = Array.from({ length: 50 }, (_, nth) => generate(nth, customer, { "Idempotency-Key": "order-17" }))
@@ -89,7 +89,7 @@ describe("image requests of one customer on two servers", () => {
     expect(await statesOf(customer)).toEqual([{ state: "settled", reason: null }])
   })
 
-  it("cost nothing when their server is killed, block the customer until the lease expires, and then wait for an image review", async () => {
+  it("cost nothing when their server is killed", async () => {
     const customer = await observer.newCustomer(CREDIT)
     const requestsBefore = observer.upstream.requests.length
     observer.upstream.next(silence)
@@ -99,8 +99,7 @@ describe("image requests of one customer on two servers", () => {
     expect(await cutRequest).toBe("cut")
     expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
 
-    // The hold is released when the server counts as dead. The next image request is accepted after the lease has
-    // expired.
+    // The hold is released when the server counts as dead; the lease expires later.
     await until(async () => (await observer.balances(customer)).paygPico === CREDIT * 1_000_000n)
     await observer.settled()
     expect(await statesOf(customer)).toEqual([{ state: "running", reason: null }])

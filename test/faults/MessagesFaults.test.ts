@@ -16,7 +16,14 @@ import { messagesDialect } from "./upstream/AnthropicDialect.ts"
 import { DELIVERED_TEXT, eventStreamFaults, goodEvents, HELLO } from "./upstream/EventStreamFaults.ts"
 import { eventWholeResponseFaults } from "./upstream/EventWholeResponseFaults.ts"
 import { messagesWire } from "./upstream/EventWire.ts"
-import { brokenAfter, type ExpectedCharge, type Fault, type Figures, failure, streamFault } from "./upstream/Fault.ts"
+import {
+  brokenAfter,
+  type ExpectedCharge,
+  type Fault,
+  failure,
+  streamFault,
+  type TokenCounts
+} from "./upstream/Fault.ts"
 import { faultSuite } from "./upstream/FaultSuite.ts"
 import { refusalFaults } from "./upstream/RefusalFaults.ts"
 
@@ -26,7 +33,7 @@ const completeStream = (
   upstream: string,
   upstreamScript: ReadonlyArray<WireEvent>,
   charge: ExpectedCharge,
-  seen?: Figures
+  seen?: TokenCounts
 ): Fault =>
   streamFault(
     upstream,

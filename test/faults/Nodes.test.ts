@@ -1,6 +1,5 @@
 /**
- * Tests several nodes on one database. Balances, keys and the catalog are the same on all nodes. A live node that other nodes
- * consider dead causes no wrong charge.
+ * Tests several nodes on one database.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
@@ -32,7 +31,6 @@ afterAll(async () => {
   await a.close()
 })
 
-/** Sends a request for a whole response to a node and waits for the response. */
 const send = async (
   node: { readonly url: string },
   { key }: Customer,
@@ -57,10 +55,7 @@ const revokeKeysOf = ({ email }: Customer): Promise<unknown> =>
     })
   )
 
-/**
- * Returns a function that sweeps the holds of dead nodes, as `tollgate holds sweep` does. The function `dispose` closes
- * the connections.
- */
+/** Returns a function that sweeps the holds of dead nodes, as `tollgate holds sweep` does. */
 const sweeping = () => {
   const holds = PgOpenHolds.layer({ nodeDeadAfterSeconds: 3_600 })
   const runtime = ManagedRuntime.make(Layer.provide(holds, TestDatabase.clientLayer(a.database)))
@@ -83,7 +78,7 @@ const settlementsOf = ({ userId }: Customer): Promise<ReadonlyArray<SettlementRo
 
 const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amount) => all + amount, 0n)
 
-describe("a balance that covers only some requests", () => {
+describe("a balance at two nodes", () => {
   const play: Play = { deltas: 5 }
 
   /** Returns the amount held for one request in micro-USD. It reads the hold while such a request is open. */
@@ -108,7 +103,6 @@ describe("a balance that covers only some requests", () => {
     return (held ?? 0n) / 1_000_000n
   }
 
-  /** Sends 200 parallel requests, half of them to each node. */
   const race = async (customer: Customer, promptTokens: number): Promise<ReadonlyArray<number>> => {
     a.upstream.always(asPlayed())
     const sending = Array.from({ length: 200 }, (_, i) =>
@@ -120,7 +114,7 @@ describe("a balance that covers only some requests", () => {
     return statuses
   }
 
-  it("admits as many of 200 parallel requests at two nodes as it covers, and the other requests are refused", async () => {
+  it("admits as many of 200 parallel requests as it covers", async () => {
     const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -132,7 +126,7 @@ describe("a balance that covers only some requests", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("pays for a part of the cost of one response, and the other part is written off", async () => {
+  it("pays a part of the cost of one response", async () => {
     const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -148,7 +142,7 @@ describe("a balance that covers only some requests", () => {
 })
 
 describe("a change on one node", () => {
-  it("that revokes a key takes effect on both nodes at the next request, even without a notification", async () => {
+  it("that revokes a key takes effect at the next request", async () => {
     const customers = await Promise.all(Array.from({ length: 10 }, () => a.newCustomer(1_000n)))
     for (const [i, customer] of customers.entries()) {
       // These requests put the key into the cache of both nodes.
@@ -159,7 +153,7 @@ describe("a change on one node", () => {
     }
   })
 
-  it("that revokes an API key does not end a stream that was admitted before", async () => {
+  it("that revokes a key does not end an admitted stream", async () => {
     const customer = await a.newCustomer(100_000n)
     a.upstream.always(asPlayed())
     const client = StreamClient.open(b.url, customer.key, { deltas: 1_200, everyMillis: 1 })
@@ -172,7 +166,7 @@ describe("a change on one node", () => {
     expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "complete", charged_output: 1_200n })
   })
 
-  it("to the catalog takes effect on both nodes, and admitted requests keep their price", async () => {
+  it("to the catalog takes effect on both nodes", async () => {
     const customer = await a.newCustomer(10_000n)
     const proceed = signal()
     const before = StreamClient.open(b.url, customer.key, { deltas: 1_000, everyMillis: 5 })
@@ -200,7 +194,7 @@ describe("a change on one node", () => {
 })
 
 describe("a live node", () => {
-  it("charges no request twice and continues to serve after another node considered it dead during a pause", async () => {
+  it("charges no request twice after another node considered it dead", async () => {
     const sweeper = await TestGateway.start({ beside: a, settings: { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS } })
     const paused = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS })
     const customer = await a.newCustomer(10_000n)
@@ -265,7 +259,7 @@ describe("a live node", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is not declared dead while it gets a seventh of the processor time, or while every node is paused", async () => {
+  it("is not declared dead with a seventh of the processor time", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: "2" }
     const sweeper = await TestGateway.start({ beside: a, settings })
     const starved = await ServerProcess.beside(a, settings)
@@ -289,7 +283,7 @@ describe("a live node", () => {
     await sweeper.stop()
   })
 
-  it("is not declared dead, by itself or another node, when event loops are blocked and clocks jump", async () => {
+  it("is not declared dead when event loops block and clocks jump", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS }
     const nodes = await Promise.all([1, 2].map(() => TestGateway.start({ beside: a, settings })))
     a.upstream.always(asPlayed())
@@ -315,7 +309,7 @@ describe("a live node", () => {
     for (const node of nodes) await node.stop()
   })
 
-  it("settles some of its own requests while a sweep settles the others, and each request is settled once", async () => {
+  it("and a sweep settle each request once", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
     const { sweep, dispose } = sweeping()

@@ -2,7 +2,7 @@
  * Defines the parts of a protocol that the fault suite needs: requests with the official client, and the results that
  * the client reads.
  */
-import type { Figures } from "./Fault.ts"
+import type { TokenCounts } from "./Fault.ts"
 
 export interface Dialect {
   readonly protocol: "chat" | "messages" | "responses"
@@ -15,7 +15,6 @@ export interface Dialect {
 
 /** The official client. `requestWhole` and `requestStream` record the received content and throw the errors of the client. */
 export interface Caller {
-  /** Requests a whole response. */
   readonly requestWhole: (model: string, received: ReceivedResult) => Promise<void>
   /** Requests a stream and calls `onEvent` for each event that the client emits. */
   readonly requestStream: (model: string, received: ReceivedResult, onEvent: () => void) => Promise<void>
@@ -23,15 +22,13 @@ export interface Caller {
   readonly raised: (error: unknown) => Raised | undefined
 }
 
-/** What the client has received for one request. */
 export interface ReceivedResult {
   requestId: string
   text: string
-  usage: Figures | undefined
+  usage: TokenCounts | undefined
   raised: Raised | undefined
 }
 
-/** The members of an API error of the official client. */
 export interface Raised {
   readonly requestId: string | null | undefined
   /** Undefined for an error inside a stream. */

@@ -130,10 +130,7 @@ const broken = (wire: EventWire): ReadonlyArray<Fault> => {
   ]
 }
 
-/**
- * Returns one fault for each event: the connection breaks when the client has received that event. A break after the last
- * event has no effect.
- */
+/** The connection breaks when the client has received the event. A break after the last event has no effect. */
 const resetAfterEachEvent = (wire: EventWire): ReadonlyArray<Fault> => {
   const events = goodEvents(wire)
   return events.map(({ type }, i) => {

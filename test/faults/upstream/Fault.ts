@@ -1,6 +1,5 @@
 /**
- * Defines an upstream fault: the bytes of the upstream, the result that the client must receive, and the required
- * charge.
+ * Defines an upstream fault, with the result that the client must receive and the required charge.
  */
 import { type Script, type Step, script } from "../../support/upstream/Script.ts"
 
@@ -13,11 +12,8 @@ export interface Fault {
   readonly at?: UnreachableAddress
   /** The timeouts of the provider in the catalog. */
   readonly timeouts?: object
-  /** The script of the upstream. */
   readonly upstreamScript: (delivered: DeliveredEvents) => Script
-  /** What the client receives. */
   readonly expected: ExpectedResult
-  /** The tokens that are charged. */
   readonly charge: ExpectedCharge
 }
 
@@ -29,17 +25,17 @@ export type ExpectedResult =
   | { readonly kind: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
   /** A stream that ends with an error after this text. The text is undefined when its length depends on timing. */
   | { readonly kind: "broken stream"; readonly text: string | undefined; readonly code: string }
-  /** A complete response. The client reads `usage`, by default the figures in the charge. */
-  | { readonly kind: "complete"; readonly text: string; readonly usage?: Figures }
+  /** A complete response. The client reads `usage`, by default the counts in the charge. */
+  | { readonly kind: "complete"; readonly text: string; readonly usage?: TokenCounts }
 
-export type Figures = readonly [prompt: number, completion: number]
+export type TokenCounts = readonly [prompt: number, completion: number]
 
 export type ExpectedCharge =
   | "nothing"
   /** The prompt and the delivered text, both counted by the gateway. */
   | "delivered content"
   /** The tokens that the upstream reports. */
-  | Figures
+  | TokenCounts
   /** The prompt tokens that the upstream reports, and the delivered text as counted by the gateway. */
   | { readonly prompt: number }
 
@@ -61,7 +57,6 @@ export const brokenAfter = (text: string | undefined, code = "upstream_error"): 
 
 export type UpstreamScript = Script | ReadonlyArray<Step> | ((delivered: DeliveredEvents) => ReadonlyArray<Step>)
 
-/** A fault of a stream. */
 export const streamFault = (
   upstream: string,
   upstreamScript: UpstreamScript,

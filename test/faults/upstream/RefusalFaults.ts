@@ -1,6 +1,5 @@
 /**
- * Lists upstream faults in which no content arrives: the upstream cannot be reached, sends no complete response,
- * sends a response that cannot be used, or refuses the request.
+ * Lists upstream faults in which no content arrives.
  */
 import { errorBody } from "../../support/upstream/ChatWire.ts"
 import {
@@ -24,10 +23,7 @@ type FaultWithoutContent = Omit<Fault, "requested" | "charge" | "upstreamScript"
   readonly expected?: ExpectedResult
 }
 
-/**
- * Returns two faults: one in which the customer requests a stream, and one in which the customer requests a whole
- * response. Nothing is charged, because no content arrives.
- */
+/** Returns the fault of a stream and of a whole response. Nothing is charged, because no content arrives. */
 const withoutContent = ({
   upstreamScript = silence,
   expected = failure,

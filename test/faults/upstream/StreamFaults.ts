@@ -43,14 +43,11 @@ const HELLO = " hello"
 const role = event(chunk({ role: "assistant", content: "" }))
 const hello = event(chunk({ content: HELLO }))
 const finish = event(chunk({}, "stop"))
-const figures = event(usageChunk(usage(7, 3)))
+const usageEvent = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const DELIVERED_TEXT = HELLO.repeat(3)
 
-/**
- * Faults without any readable content. The gateway can still send an error status. The last fault is a complete response
- * that is empty.
- */
+/** Without readable content, the gateway can still send an error status. The last fault is an empty complete response. */
 const brokenBeforeContent: ReadonlyArray<Fault> = [
   streamFault("sends an empty body", [], failure, "nothing"),
   streamFault("sends only [DONE]", [done], failure, "nothing"),
@@ -82,7 +79,7 @@ const brokenBeforeContent: ReadonlyArray<Fault> = [
   streamFault("begins with invalid frames", [bytes("data: {kwyjibo\n\n"), stall], failure, "nothing"),
   streamFault("begins with an endless line", [bytes("data: "), again(bytes("x".repeat(MIB)))], failure, "nothing"),
   streamFault("sends comments forever", [again(bytes(": thinking\n\n"), 40)], failure, "nothing", { idle_ms: 300 }),
-  streamFault("finishes without content", [finish, figures, done], { kind: "complete", text: "" }, [7, 3])
+  streamFault("finishes without content", [finish, usageEvent, done], { kind: "complete", text: "" }, [7, 3])
 ]
 
 const broken: ReadonlyArray<Fault> = [
@@ -184,7 +181,7 @@ const broken: ReadonlyArray<Fault> = [
   ),
   streamFault(
     "reports usage after a word and then an error",
-    [hello, figures, event(identifyingError)],
+    [hello, usageEvent, event(identifyingError)],
     brokenAfter(HELLO),
     {
       prompt: 7
@@ -216,17 +213,16 @@ function resetAfterEachFrame(): ReadonlyArray<Fault> {
         i === 0 ? "nothing" : "delivered content"
       )
     }),
-    // The gateway sends the usage to the client last. Here the upstream sends the usage before the finish chunk, so the
-    // gateway has the usage when the client has received the finish chunk.
+    // The upstream sends the usage before the finish chunk, so the gateway has it when the client has the finish chunk.
     streamFault(
       "resets the connection after the usage",
-      (delivered) => [role, hello, hello, hello, figures, finish, delivered.atLeast(5), reset],
+      (delivered) => [role, hello, hello, hello, usageEvent, finish, delivered.atLeast(5), reset],
       brokenAfter(DELIVERED_TEXT),
       [7, 3]
     ),
     streamFault(
       "resets the connection after [DONE]",
-      (delivered) => [role, hello, hello, hello, finish, figures, done, delivered.atLeast(6), reset],
+      (delivered) => [role, hello, hello, hello, finish, usageEvent, done, delivered.atLeast(6), reset],
       { kind: "complete", text: DELIVERED_TEXT },
       [7, 3]
     )
@@ -280,18 +276,18 @@ const oddStreams: ReadonlyArray<Fault> = [
     hello,
     bytes("data: {}\n\ndata:\n\n"),
     finish,
-    figures,
+    usageEvent,
     done
   ]),
   unusual("sends another content type", { ...stream(whole), headers: { "content-type": "text/plain" } }),
   unusual("marks the end of the stream by closing the connection", { ...stream(whole), framing: "until close" }),
   unusual("announces a content length", text(frameTexts(whole, "\n\n"), "text/event-stream")),
   unusual("sends a whole response", json(completion({ content: [DELIVERED_TEXT], usage: usage(7, 3) }))),
-  unusual("omits [DONE]", [role, hello, hello, hello, finish, figures]),
-  unusual("omits the finish chunk", [role, hello, hello, hello, figures, done]),
+  unusual("omits [DONE]", [role, hello, hello, hello, finish, usageEvent]),
+  unusual("omits the finish chunk", [role, hello, hello, hello, usageEvent, done]),
   streamFault(
     "omits the finish chunk and [DONE]",
-    [role, hello, hello, hello, figures],
+    [role, hello, hello, hello, usageEvent],
     brokenAfter(DELIVERED_TEXT),
     [7, 3]
   ),
@@ -300,23 +296,23 @@ const oddStreams: ReadonlyArray<Fault> = [
     hello,
     hello,
     event(chunk({ content: HELLO }, "eos")),
-    figures,
+    usageEvent,
     done
   ]),
-  unusual("sends two finish chunks", [role, hello, hello, hello, finish, finish, figures, done]),
+  unusual("sends two finish chunks", [role, hello, hello, hello, finish, finish, usageEvent, done]),
   unusual("continues after [DONE]", [
     role,
     hello,
     hello,
     hello,
     finish,
-    figures,
+    usageEvent,
     done,
     hello,
     event(identifyingError),
     done
   ]),
-  unusual("keeps the connection open after [DONE]", [role, hello, hello, hello, finish, figures, done, stall]),
+  unusual("keeps the connection open after [DONE]", [role, hello, hello, hello, finish, usageEvent, done, stall]),
   unusual("reports no usage", reported(), "delivered content"),
   unusual("reports null as its usage", reported(null), "delivered content"),
   unusual("reports zero usage", reported(usage(0, 0)), [0, 0]),
@@ -333,7 +329,7 @@ const oddStreams: ReadonlyArray<Fault> = [
     event({ ...chunk({}, "stop"), usage: usage(7, 3) }),
     done
   ]),
-  unusual("reports usage before the finish chunk", [role, hello, hello, hello, figures, finish, done]),
+  unusual("reports usage before the finish chunk", [role, hello, hello, hello, usageEvent, finish, done]),
   unusual("reports usage in an unknown member", [
     role,
     hello,

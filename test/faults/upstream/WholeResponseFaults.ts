@@ -74,7 +74,7 @@ const unusual = (
   charge
 })
 
-const reporting = (figures: unknown): Script => json({ ...good, usage: figures })
+const reporting = (reportedUsage: unknown): Script => json({ ...good, usage: reportedUsage })
 
 const EMOJI = "Grüße, 世界 👩‍🚀"
 
