@@ -117,8 +117,11 @@ describe("the hosted tools of a chat request", () => {
 
   it.each([
     ["a function and a custom tool", { tools: [{ type: "function" }, { type: "custom" }, { function: {} }, null] }],
-    ["no tools", { tools: null, web_search_options: null, plugins: [], enable_search: false }]
-  ])("are none for %s", (_, members) => {
+    [
+      "members that are null, empty or false",
+      { tools: null, web_search_options: null, plugins: [], enable_search: false }
+    ]
+  ])("are empty for %s", (_, members) => {
     expect(toolsOf(members)).toEqual([])
   })
 

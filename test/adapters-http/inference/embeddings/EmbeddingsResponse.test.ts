@@ -66,7 +66,7 @@ describe("an embeddings response", () => {
   it.each([
     ["`prompt_tokens` beside another `total_tokens`", { prompt_tokens: 4, total_tokens: 5 }, 4n],
     ["`total_tokens` if `prompt_tokens` is missing", { total_tokens: 5 }, 5n],
-    ["`prompt_tokens` of 0", { prompt_tokens: 0 }, 0n],
+    ["a `prompt_tokens` of 0", { prompt_tokens: 0 }, 0n],
     ["`prompt_tokens` beside `completion_tokens`", { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 }, 4n]
   ])("reports the prompt tokens from %s", (_, usage, input) => {
     expect(accepted(list([item()], { usage })).usage).toMatchObject({ prompt: { input }, output: 0n })

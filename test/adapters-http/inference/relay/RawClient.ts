@@ -136,6 +136,6 @@ export const post = (url: string, body: unknown, headers: Record<string, string>
     body: typeof body === "string" ? body : JSON.stringify(body)
   })
 
-/** Returns the contents of the deltas in the text of a stream that are not empty. */
+/** Returns the contents of the deltas that are not empty. */
 export const contents = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/"content":"([^"]+)"/g)].map(([, content]) => content ?? "")

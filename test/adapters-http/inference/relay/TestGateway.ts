@@ -64,9 +64,8 @@ export class Journal {
   refusal: InsufficientBalance | InvalidApiKey | Overloaded | undefined
   /** The token plan that all requests of the gateway use. */
   plan: PlanAccount = planOf(1_000_000_000n)
-  /** The holds of the open requests. */
   readonly holds = new Map<string, Hold>()
-  /** The output tokens that the hold must cover, of each extension that was requested. */
+  /** The output tokens that each requested extension had to cover. */
   readonly extensions: Array<bigint> = []
   /** The error with which the next extensions fail; undefined if they succeed. */
   extensionRefusal: Overloaded | undefined
@@ -367,7 +366,7 @@ let closed: ReadonlyArray<TestGateway> = []
 export const noResources = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
-/** Waits until the condition is true. Fails after 25 seconds with an error that contains `what`. */
+/** Waits at most 25 seconds until the condition is true. */
 export const eventually = async (condition: () => boolean, what = "a condition"): Promise<void> => {
   const deadline = performance.now() + 25_000
   while (!condition()) {

@@ -153,7 +153,7 @@ describe("the verdict on a provider", () => {
     [500, "failed", 502, 2],
     [503, "failed", 502, 2],
     [529, "failed", 502, 2]
-  ])("after status %i is %s", async (status, verdict, clientStatus, attempts) => {
+  ])("after status %i is `%s`", async (status, verdict, clientStatus, attempts) => {
     const { upstreams, gateway } = await start()
     const response = post(gateway.url, hello())
     for (let i = 0; i < attempts; i++) {
